@@ -1,0 +1,87 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The targets and their arrows are those of the architecture page in the DocC catalogue (Sources/recbot/Documentation.docc);
+// Tests/ArchitectureTests holds this file and the sources' imports to them.
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOWebSocket", package: "swift-nio"),
+  .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+
+let package = Package(
+  name: "recbot",
+  products: [.executable(name: "recbot", targets: ["recbot"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+    .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
+  ],
+  targets: [
+    // L6
+    .executableTarget(
+      name: "recbot",
+      dependencies: [
+        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
+      ]),
+    // L4
+    .target(
+      name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
+    .target(
+      name: "RoomServer",
+      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio),
+    .target(
+      name: "Recording",
+      dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
+    .target(name: "Settings", dependencies: ["Layouts", "MediaCore", yams]),
+    // L3
+    .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
+    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),
+    .target(
+      name: "Signaling", dependencies: ["MediaCore", "SDP", protobuf, jwt, crypto], exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+    // L2
+    .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
+    .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
+    .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
+    // L1
+    .target(name: "RTP", dependencies: ["MediaCore"]),
+    .target(name: "SDP", dependencies: ["MediaCore"]),
+    .target(name: "Layouts", dependencies: ["MediaCore"]),
+    .target(name: "AudioMix", dependencies: ["MediaCore"]),
+    .target(name: "Synthetic", dependencies: ["MediaCore"]),
+    // L0
+    .target(name: "MediaCore"),
+    // C
+    .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
+    .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSRTP", providers: [.apt(["libsrtp2-dev"])]),
+    .systemLibrary(name: "CUsrsctp", providers: [.apt(["libusrsctp-dev"])]),
+    .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+    .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+    .target(name: "CYUV"),
+    .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+    .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
+    // Tests
+
+    .testTarget(name: "SessionTests", dependencies: ["Session"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

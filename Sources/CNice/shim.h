@@ -1,0 +1,118 @@
+// The part of libnice and GLib that the Transport target uses. Swift cannot see macros and variadic functions, so each
+// one that is needed has a small inline function here.
+#ifndef RECBOT_CNICE_SHIM_H
+#define RECBOT_CNICE_SHIM_H
+
+#include <glib-object.h>
+#include <gio/gio.h>
+#include <glib.h>
+#include <nice/agent.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+// A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
+static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+  (void)source;
+  return callback ? callback(data) : G_SOURCE_REMOVE;
+}
+
+static inline GSource *cnice_ready_source_new(GSourceFunc callback, void *data) {
+  static GSourceFuncs functions = {NULL, NULL, cnice_ready_dispatch, NULL, NULL, NULL};
+  GSource *source = g_source_new(&functions, sizeof(GSource));
+  g_source_set_callback(source, callback, data, NULL);
+  return source;
+}
+
+// g_signal_connect is a macro; the callback's true type depends on the signal.
+static inline unsigned long cnice_connect_gathering_done(
+    NiceAgent *agent, void (*callback)(NiceAgent *, unsigned int, void *), void *data) {
+  return g_signal_connect(agent, "candidate-gathering-done", G_CALLBACK(callback), data);
+}
+
+static inline unsigned long cnice_connect_new_candidate(
+    NiceAgent *agent, void (*callback)(NiceAgent *, NiceCandidate *, void *), void *data) {
+  return g_signal_connect(agent, "new-candidate-full", G_CALLBACK(callback), data);
+}
+
+static inline unsigned long cnice_connect_component_state(
+    NiceAgent *agent, void (*callback)(NiceAgent *, unsigned int, unsigned int, unsigned int, void *), void *data) {
+  return g_signal_connect(agent, "component-state-changed", G_CALLBACK(callback), data);
+}
+
+static inline unsigned long cnice_connect_selected_pair(
+    NiceAgent *agent,
+    void (*callback)(NiceAgent *, unsigned int, unsigned int, NiceCandidate *, NiceCandidate *, void *), void *data) {
+  return g_signal_connect(agent, "new-selected-pair-full", G_CALLBACK(callback), data);
+}
+
+static inline void cnice_disconnect_all(NiceAgent *agent, void *data) {
+  g_signal_handlers_disconnect_by_data(agent, data);
+}
+
+static inline void cnice_set_bool(NiceAgent *agent, const char *property, int value) {
+  g_object_set(agent, property, (gboolean)value, NULL);
+}
+
+static inline void cnice_set_uint(NiceAgent *agent, const char *property, unsigned int value) {
+  g_object_set(agent, property, (guint)value, NULL);
+}
+
+static inline void cnice_set_string(NiceAgent *agent, const char *property, const char *value) {
+  g_object_set(agent, property, value, NULL);
+}
+
+static inline const char *cnice_foundation(const NiceCandidate *candidate) { return candidate->foundation; }
+
+// The first 15 bytes count (prctl(2)).
+static inline void cnice_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// When the kernel last gave a datagram of any of the agent's sockets to its reader, in nanoseconds of the wall clock; 0
+// when that is not known. The first call switches the stamps on.
+static inline int64_t cnice_last_datagram(NiceAgent *agent, unsigned int stream, unsigned int component) {
+  int64_t latest = 0;
+  GPtrArray *sockets = nice_agent_get_sockets(agent, stream, component);
+  if (!sockets) return 0;
+  for (guint i = 0; i < sockets->len; i++) {
+    struct timespec stamp = {0, 0};
+    if (ioctl(g_socket_get_fd((GSocket *)g_ptr_array_index(sockets, i)), SIOCGSTAMPNS, &stamp) != 0) continue;
+    int64_t value = (int64_t)stamp.tv_sec * 1000000000 + stamp.tv_nsec;
+    if (value > latest) latest = value;
+  }
+  g_ptr_array_unref(sockets);
+  return latest;
+}
+
+// Takes over one candidate of the peer (libnice copies it).
+static inline int cnice_add_remote(
+    NiceAgent *agent, unsigned int stream, NiceCandidateType type, const char *foundation, unsigned int priority,
+    const char *address, unsigned int port) {
+  int added = -1;
+  NiceCandidate *candidate = nice_candidate_new(type);
+  candidate->stream_id = stream;
+  candidate->component_id = 1;
+  candidate->transport = NICE_CANDIDATE_TRANSPORT_UDP;
+  candidate->priority = priority;
+  g_strlcpy(candidate->foundation, foundation, NICE_CANDIDATE_MAX_FOUNDATION);
+  if (nice_address_set_from_string(&candidate->addr, address)) {
+    nice_address_set_port(&candidate->addr, port);
+    GSList list = {candidate, NULL};
+    added = nice_agent_set_remote_candidates(agent, stream, 1, &list);
+  }
+  nice_candidate_free(candidate);
+  return added;
+}
+
+static inline int cnice_add_local_address(NiceAgent *agent, const char *text) {
+  NiceAddress address;
+  nice_address_init(&address);
+  if (!nice_address_set_from_string(&address, text)) return 0;
+  return nice_agent_add_local_address(agent, &address);
+}
+
+static inline void cnice_unref(NiceAgent *agent) { g_object_unref(agent); }
+
+static inline void cnice_unref_source(GObject *source) { g_object_unref(source); }
+
+#endif

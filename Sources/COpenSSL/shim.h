@@ -1,0 +1,50 @@
+// The part of OpenSSL that the Transport target uses. Swift cannot see macros, so each one that is needed has a small
+// inline function here.
+#ifndef RECBOT_COPENSSL_SHIM_H
+#define RECBOT_COPENSSL_SHIM_H
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/srtp.h>
+#include <openssl/x509.h>
+#include <sys/time.h>
+
+static inline int copenssl_require_dtls12(SSL_CTX *context) {
+  return SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION);
+}
+
+static inline uint64_t copenssl_set_options(SSL_CTX *context) {
+  return SSL_CTX_set_options(
+      context, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+}
+
+static inline int copenssl_set_groups(SSL_CTX *context, const char *groups) {
+  return (int)SSL_CTX_set1_groups_list(context, groups);
+}
+
+static inline void copenssl_set_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }
+
+static inline void copenssl_set_link_mtu(SSL *ssl, int mtu) { DTLS_set_link_mtu(ssl, mtu); }
+
+// Nanoseconds until the DTLS retransmission timer fires; -1 when it is not running.
+static inline int64_t copenssl_timeout(SSL *ssl) {
+  struct timeval left;
+  if (DTLSv1_get_timeout(ssl, &left) != 1) return -1;
+  return (int64_t)left.tv_sec * 1000000000 + (int64_t)left.tv_usec * 1000;
+}
+
+static inline int copenssl_handle_timeout(SSL *ssl) { return (int)DTLSv1_handle_timeout(ssl); }
+
+static inline void copenssl_set_retry_read(BIO *bio) { BIO_set_retry_read(bio); }
+
+static inline void copenssl_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+static inline EVP_PKEY *copenssl_make_p256_key(void) { return EVP_EC_gen("P-256"); }
+
+// The name of the digest's algorithm for an SDP hash function (RFC 8122 section 5), or NULL.
+static inline const EVP_MD *copenssl_digest(const char *name) { return EVP_get_digestbyname(name); }
+
+#endif

@@ -1,0 +1,55 @@
+// libvpx as Swift can call it: what its headers give only as macros or as variadic functions.
+#ifndef RECBOT_CVPX_SHIM_H
+#define RECBOT_CVPX_SHIM_H
+
+#include <vpx/vp8cx.h>
+#include <vpx/vp8dx.h>
+#include <vpx/vpx_decoder.h>
+#include <vpx/vpx_encoder.h>
+
+// vpx_codec_dec_init is a macro that adds the ABI version of the headers.
+static inline vpx_codec_err_t recbot_vpx_vp8_decoder_init(vpx_codec_ctx_t *context,
+                                                          unsigned int threads) {
+  vpx_codec_dec_cfg_t configuration = {0};
+  configuration.threads = threads;
+  return vpx_codec_dec_init(context, vpx_codec_vp8_dx(), &configuration, 0);
+}
+
+static inline vpx_codec_err_t recbot_vpx_vp8_encoder_defaults(vpx_codec_enc_cfg_t *configuration) {
+  return vpx_codec_enc_config_default(vpx_codec_vp8_cx(), configuration, 0);
+}
+
+// vpx_codec_enc_init is a macro as above.
+static inline vpx_codec_err_t recbot_vpx_vp8_encoder_init(vpx_codec_ctx_t *context,
+                                                          const vpx_codec_enc_cfg_t *configuration) {
+  return vpx_codec_enc_init(context, vpx_codec_vp8_cx(), configuration, 0);
+}
+
+// vpx_codec_control is variadic behind a macro. Unsigned and signed arguments are of the same size and are read by
+// libvpx with the type that belongs to the identifier.
+static inline vpx_codec_err_t recbot_vpx_control_set(vpx_codec_ctx_t *context, int identifier, int value) {
+  return vpx_codec_control_(context, identifier, value);
+}
+
+static inline vpx_codec_err_t recbot_vpx_control_get(vpx_codec_ctx_t *context, int identifier, int *value) {
+  return vpx_codec_control_(context, identifier, value);
+}
+
+// The packet's payload is in a union.
+static inline const void *recbot_vpx_frame_bytes(const vpx_codec_cx_pkt_t *packet) {
+  return packet->data.frame.buf;
+}
+
+static inline size_t recbot_vpx_frame_size(const vpx_codec_cx_pkt_t *packet) {
+  return packet->data.frame.sz;
+}
+
+static inline int recbot_vpx_frame_is_key(const vpx_codec_cx_pkt_t *packet) {
+  return (packet->data.frame.flags & VPX_FRAME_IS_KEY) != 0;
+}
+
+// Macros with casts, which Swift does not import.
+static const vpx_enc_frame_flags_t recbot_vpx_force_keyframe = VPX_EFLAG_FORCE_KF;
+static const unsigned long recbot_vpx_deadline_realtime = VPX_DL_REALTIME;
+
+#endif

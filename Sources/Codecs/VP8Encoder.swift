@@ -1,0 +1,186 @@
+internal import CVPX
+public import MediaCore
+
+/// Encodes pictures of one size as VP8 (RFC 6386) with libvpx, at constant bit rate in real time. Owns the library's
+/// context; confined to one thread at a time.
+///
+/// Size and threads are fixed for the encoder's life (changing them on a running libvpx encoder has led to memory
+/// errors, CVE-2023-5217 and CVE-2023-44488): make a new encoder instead.
+public final class VP8Encoder {
+  /// Width and height of the pictures, pixels.
+  public let width: Int
+  /// See `width`.
+  public let height: Int
+  /// Target rate, bits per second.
+  public private(set) var bitrate: Int
+
+  private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+  private var configuration: vpx_codec_enc_cfg_t
+  private var isOpen = false
+  private var lastPTS: Int64?
+  private var lastDuration: Int64
+
+  /// Opens an encoder.
+  ///
+  /// - Parameters:
+  ///   - width: pixels, 1...16383.
+  ///   - height: pixels, 1...16383.
+  ///   - framesPerSecond: the expected rate, 1...240; used for frames that are given no duration.
+  ///   - bitrate: target, bits per second, at least 1000.
+  ///   - settings: values outside libvpx's ranges are brought inside.
+  /// - Throws: `invalidArgument`, `outOfMemory` or `library`.
+  public init(
+    width: Int, height: Int, framesPerSecond: Int, bitrate: Int, settings: VP8EncoderSettings = .init()
+  ) throws(CodecError) {
+    guard (1...Picture.maximumSide).contains(width), (1...Picture.maximumSide).contains(height),
+      (1...240).contains(framesPerSecond), (1000...1_000_000_000).contains(bitrate)
+    else {
+      throw CodecError(
+        library: .libvpx, reason: .invalidArgument, operation: "init", text: "size, rate or bit rate out of range",
+        detail: "\(width)x\(height), \(framesPerSecond) frames per second, \(bitrate) bits per second")
+    }
+    self.width = width
+    self.height = height
+    self.bitrate = bitrate
+    lastDuration = 90_000 / Int64(framesPerSecond)
+    let s = settings.clamped
+    var c = vpx_codec_enc_cfg_t()
+    let defaults = recbot_vpx_vp8_encoder_defaults(&c)
+    if defaults != VPX_CODEC_OK {
+      throw CodecError(vpx: defaults, operation: "vpx_codec_enc_config_default", context: nil)
+    }
+    c.g_w = UInt32(width)
+    c.g_h = UInt32(height)
+    c.g_timebase = vpx_rational(num: 1, den: 90_000)
+    c.g_threads = 1
+    c.g_lag_in_frames = 0
+    c.g_error_resilient = s.isErrorResilient ? 1 : 0
+    c.g_pass = VPX_RC_ONE_PASS
+    c.rc_end_usage = VPX_CBR
+    c.rc_target_bitrate = UInt32(bitrate / 1000)
+    c.rc_dropframe_thresh = 0
+    c.rc_resize_allowed = 0
+    c.rc_min_quantizer = UInt32(s.minimumQuantizer)
+    c.rc_max_quantizer = UInt32(s.maximumQuantizer)
+    c.rc_undershoot_pct = UInt32(s.undershootPercent)
+    c.rc_overshoot_pct = UInt32(s.overshootPercent)
+    c.rc_buf_sz = UInt32(s.bufferMilliseconds)
+    c.rc_buf_initial_sz = UInt32(s.bufferInitialMilliseconds)
+    c.rc_buf_optimal_sz = UInt32(s.bufferOptimalMilliseconds)
+    c.kf_mode = VPX_KF_AUTO
+    c.kf_min_dist = 0
+    c.kf_max_dist = UInt32(s.maximumKeyframeInterval)
+    configuration = c
+    context = .allocate(capacity: 1)
+    context.initialize(to: vpx_codec_ctx_t())
+    let opened = recbot_vpx_vp8_encoder_init(context, &configuration)
+    if opened != VPX_CODEC_OK {
+      throw CodecError(vpx: opened, operation: "vpx_codec_enc_init", context: context)
+    }
+    isOpen = true
+    try control(VP8E_SET_CPUUSED, s.cpuUsed)
+    try control(VP8E_SET_STATIC_THRESHOLD, s.staticThreshold)
+    try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, s.maximumIntraBitratePercent)
+    try control(VP8E_SET_NOISE_SENSITIVITY, s.noiseSensitivity)
+    try control(VP8E_SET_TOKEN_PARTITIONS, s.tokenPartitions)
+  }
+
+  deinit {
+    if isOpen { vpx_codec_destroy(context) }
+    context.deallocate()
+  }
+
+  /// Encodes one picture. Its planes are read in place.
+  ///
+  /// - Parameters:
+  ///   - picture: must have the encoder's size.
+  ///   - pts: presentation time in 1/90000 s, later than that of the picture before.
+  ///   - duration: in 1/90000 s, at least 1; nil repeats the one before (at first: one frame of the expected rate).
+  ///   - forceKeyframe: makes this frame one at which decoding can start.
+  ///   - body: is called once with the frame (valid only during the call) and whether it is a keyframe.
+  /// - Returns: false when libvpx gave out no frame.
+  /// - Throws: `CodecError`, or what `body` throws.
+  @discardableResult
+  public func encode(
+    _ picture: Picture, pts: Int64, duration: Int64? = nil, forceKeyframe: Bool = false,
+    _ body: (_ frame: UnsafeRawBufferPointer, _ isKeyframe: Bool) throws -> Void
+  ) throws -> Bool {
+    try submit(picture, pts: pts, duration: duration, forceKeyframe: forceKeyframe)
+    var iterator: vpx_codec_iter_t?
+    var isDelivered = false
+    while let packet = vpx_codec_get_cx_data(context, &iterator) {
+      guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
+      let frame = UnsafeRawBufferPointer(
+        start: recbot_vpx_frame_bytes(packet), count: recbot_vpx_frame_size(packet))
+      isDelivered = true
+      try body(frame, recbot_vpx_frame_is_key(packet) != 0)
+    }
+    return isDelivered
+  }
+
+  /// Changes the target rate from the next frame on, in bits per second (at least 1000).
+  public func setBitrate(_ bitsPerSecond: Int) throws(CodecError) {
+    let value = min(max(bitsPerSecond, 1000), 1_000_000_000)
+    if value == bitrate { return }
+    var changed = configuration
+    changed.rc_target_bitrate = UInt32(value / 1000)
+    let result = vpx_codec_enc_config_set(context, &changed)
+    if result != VPX_CODEC_OK {
+      throw CodecError(vpx: result, operation: "vpx_codec_enc_config_set", context: context)
+    }
+    configuration = changed
+    bitrate = value
+  }
+
+  /// Changes the speed from the next frame on (`VP8EncoderSettings.cpuUsed`): faster under overload, back afterwards.
+  public func setCPUUsed(_ value: Int) throws(CodecError) {
+    try control(VP8E_SET_CPUUSED, min(max(value, -16), 16))
+  }
+
+  private func submit(
+    _ picture: Picture, pts: Int64, duration: Int64?, forceKeyframe: Bool
+  ) throws(CodecError) {
+    guard picture.width == width, picture.height == height else {
+      throw CodecError(
+        library: .libvpx, reason: .invalidArgument, operation: "encode", text: "picture of another size",
+        detail: "\(picture.width)x\(picture.height), the encoder has \(width)x\(height)")
+    }
+    if let lastPTS, pts <= lastPTS {
+      throw CodecError(
+        library: .libvpx, reason: .invalidArgument, operation: "encode", text: "time does not advance",
+        detail: "\(pts) after \(lastPTS)")
+    }
+    let length = min(max(duration ?? lastDuration, 1), 90_000 * 60)
+    // What vpx_img_wrap() would make, but for planes with strides of their own.
+    var image = vpx_image_t()
+    image.fmt = VPX_IMG_FMT_I420
+    image.w = UInt32(width)
+    image.h = UInt32(height)
+    image.d_w = image.w
+    image.d_h = image.h
+    image.bit_depth = 8
+    image.x_chroma_shift = 1
+    image.y_chroma_shift = 1
+    image.bps = 12
+    image.planes.0 = picture.y
+    image.planes.1 = picture.u
+    image.planes.2 = picture.v
+    image.stride.0 = Int32(picture.strideY)
+    image.stride.1 = Int32(picture.strideUV)
+    image.stride.2 = Int32(picture.strideUV)
+    let flags = forceKeyframe ? recbot_vpx_force_keyframe : 0
+    let result = vpx_codec_encode(
+      context, &image, pts, UInt(length), flags, recbot_vpx_deadline_realtime)
+    if result != VPX_CODEC_OK { throw CodecError(vpx: result, operation: "vpx_codec_encode", context: context) }
+    lastPTS = pts
+    lastDuration = length
+  }
+
+  private func control(_ identifier: vp8e_enc_control_id, _ value: Int) throws(CodecError) {
+    let result = recbot_vpx_control_set(context, Int32(identifier.rawValue), Int32(value))
+    if result != VPX_CODEC_OK {
+      throw CodecError(
+        vpx: result, operation: "vpx_codec_control(\(identifier.rawValue), \(value))", context: context)
+    }
+  }
+}

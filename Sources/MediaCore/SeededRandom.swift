@@ -1,0 +1,15 @@
+/// A small deterministic random source (SplitMix64). For identifiers in tests, jitter and seeded networks; never for
+/// keys or tokens.
+public struct SeededRandom: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+  /// Starts the sequence that belongs to `seed`.
+  public init(seed: UInt64) { state = seed }
+  /// The next 64 bits.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,61 @@
+import MediaCore
+import SDP
+import Transport
+
+extension PeerConnection {
+  /// Which feedback about the available bandwidth is given to the sender of the media that we receive, when the
+  /// negotiation allows it.
+  public struct BandwidthFeedback: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt8
+    /// From the bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Transport-wide congestion control feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+    public static let transportWide = BandwidthFeedback(rawValue: 1)
+    /// Receiver estimated maximum bitrate (draft-alvestrand-rmcat-remb-03).
+    public static let maximumBitrate = BandwidthFeedback(rawValue: 2)
+  }
+
+  /// How a connection behaves. Nothing can be changed after it was made.
+  public struct Configuration: Sendable {
+    /// STUN and TURN servers.
+    public var iceServers: [ICEServer] = []
+    /// Which candidates are used; `setRelayOnly` changes it later.
+    public var transportPolicy: ICETransportPolicy = .all
+    /// Local addresses to gather on, such as `127.0.0.1`; nil for all.
+    public var localAddresses: [String]?
+    /// Local UDP ports; nil for any.
+    public var portRange: ClosedRange<UInt16>?
+    /// Codecs that are accepted and offered, in order of preference. The order of a remote offer goes before it.
+    public var codecs: [Codec] = [.vp8, .opus]
+    /// Whether redundant audio (RFC 2198) is accepted.
+    public var acceptsRED = false
+    /// Whether retransmission streams (RFC 4588) are accepted and offered.
+    public var usesRetransmission = true
+    /// The DTLS role when a remote offer leaves the choice (`actpass`): `.client` answers `active`, `.server`
+    /// answers `passive`; `.auto` is `.client`.
+    public var answererRole: DTLSRole = .client
+    /// Bandwidth feedback that is negotiated and sent for received video. A recorder sends none, because then a
+    /// LiveKit server never degrades what it sends.
+    public var bandwidthFeedback: BandwidthFeedback = []
+    /// Upper end of the receive bitrate that REMB asks for, in bits per second.
+    public var maximumReceiveBitrate: UInt64 = 20_000_000
+    /// Whether new senders take over sections of removed ones (RFC 8829 section 5.2.2 keeps sections for ever).
+    public var reusesSections = true
+    /// How long the jitter buffer waits for a missing packet before it gives it up, in nanoseconds.
+    public var jitterBufferDelay: Int64 = 400_000_000
+    /// Largest data channel message that is accepted, in bytes; announced as `a=max-message-size`.
+    public var maximumMessageSize: UInt64 = 262_144
+    /// Name in the RTCP source description, the same for all senders of one participant (RFC 8834 section 4.9);
+    /// nil for a random one.
+    public var cname: String?
+    /// Wall-clock time for sender reports, as NTP, at `MediaLoop.now()` time; nil for the system's clock.
+    public var wallClock: (@Sendable (_ now: Int64) -> NTPTime)?
+    /// Asked before each outgoing (`isOutgoing`) or after each incoming RTP packet, on the loop: true loses the
+    /// packet. For tests of repair under loss.
+    public var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
+
+    /// The defaults: a subscriber of VP8 and Opus on all interfaces.
+    public init() {}
+  }
+}

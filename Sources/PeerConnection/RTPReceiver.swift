@@ -1,0 +1,91 @@
+import MediaCore
+import RTP
+
+/// Counters of what a section received since it was made.
+public struct ReceiverStatistics: Hashable, Sendable {
+  /// RTP packets without duplicates.
+  public var packets: Int64 = 0
+  /// Payload bytes.
+  public var bytes: Int64 = 0
+  /// Packets that never came, in the original stream, before repair; negative when more came than were sent.
+  public var lost: Int64 = 0
+  /// Packets that had been there before.
+  public var duplicates = 0
+  /// Missing packets that were asked for.
+  public var requested = 0
+  /// Packets that came after they had been asked for.
+  public var recovered = 0
+  /// Packets given up.
+  public var givenUp = 0
+  /// Keyframe requests sent.
+  public var keyframeRequests = 0
+  /// Frames delivered.
+  public var frames = 0
+  /// Interarrival jitter of the worst stream in nanoseconds (RFC 3550 section 6.4.1).
+  public var jitter: Int64 = 0
+}
+
+// Sendable by confinement: made by its connection and used on that connection's loop only.
+/// What one remote section carries. The object stays with its section; the track can change. Confined to the loop.
+public final class RTPReceiver: @unchecked Sendable {
+  /// Section.
+  public let mid: MID
+  /// Kind.
+  public let kind: MediaKind
+  /// `a=msid` stream, such as `PA_x|TR_y`; nil without msid.
+  public internal(set) var streamID: String?
+  /// `a=msid` track.
+  public internal(set) var trackID: String?
+  /// True while the peer may send in this section.
+  public internal(set) var isActive = false
+  /// Simulcast layers that were negotiated, in the offer's order; empty without simulcast.
+  public internal(set) var rids: [RID] = []
+  /// Header extensions that were negotiated, for reading those of delivered packets.
+  public internal(set) var extensions = HeaderExtensionMap()
+  /// Whether complete frames are made and delivered; set it in `receiverAdded`. Off by default. Meant for sections
+  /// without simulcast: with it, the frames of all layers are delivered mixed.
+  public var wantsFrames = false
+  /// Whether every packet is delivered. Off by default.
+  public var wantsPackets = false
+
+  var streams: [ReceiveStream] = []
+  var payloads = PayloadTable()
+  var feedback: NegotiatedFeedback = []
+  let maximumWait: Int64
+  /// Streams whose layer was not heard of yet get the wish when they begin.
+  private weak var connection: PeerConnection?
+
+  init(mid: MID, kind: MediaKind, maximumWait: Int64, connection: PeerConnection) {
+    self.mid = mid
+    self.kind = kind
+    self.maximumWait = maximumWait
+    self.connection = connection
+  }
+
+  /// Asks for a keyframe (PLI, RFC 4585 section 6.3.1) of a layer, of all when nil. Throttled: may be called as often
+  /// as one likes; it is repeated until a keyframe comes.
+  public func requestKeyframe(rid: RID? = nil) {
+    guard kind == .video, isActive else { return }
+    for stream in streams where rid == nil || stream.rid == rid { stream.keyframes.want() }
+    connection?.sendDueFeedback()
+  }
+
+  /// Counters since the section began to carry its present track.
+  public var statistics: ReceiverStatistics {
+    var result = ReceiverStatistics()
+    for stream in streams {
+      result.packets += stream.statistics.packetCount
+      result.bytes += stream.statistics.octetCount
+      result.lost += stream.statistics.cumulativeLost
+      result.duplicates += stream.duplicateCount
+      result.requested += stream.nack?.statistics.requested ?? 0
+      result.recovered += stream.nack?.statistics.recovered ?? 0
+      result.givenUp += stream.nack?.statistics.givenUp ?? 0
+      result.keyframeRequests += stream.keyframes.requestCount
+      result.frames += stream.frameCount
+      let jitter = MediaTime(ticks: Int64(stream.statistics.jitter), rate: stream.codec.clockRate).nanoseconds
+      result.jitter = max(result.jitter, jitter)
+    }
+    return result
+  }
+}

@@ -1,0 +1,120 @@
+import MediaCore
+import RTP
+import Transport
+
+// Sendable by confinement: made by its connection and used on that connection's loop only.
+/// One outgoing track, of one stream or several simulcast layers. Confined to the loop.
+public final class RTPSender: @unchecked Sendable {
+  /// Codec that is sent.
+  public let codec: Codec
+  /// `a=msid` stream.
+  public let streamID: String
+  /// `a=msid` track.
+  public let trackID: String
+  /// Simulcast layers; empty for a single stream.
+  public let layers: [RID]
+  /// Section; nil until an exchange gave it one.
+  public internal(set) var mid: MID?
+  /// Round-trip time in nanoseconds by the peer's last report; nil before.
+  public internal(set) var roundTripTime: Int64?
+  /// The fraction of packets lost, 0...1, by the peer's last report.
+  public internal(set) var fractionLost = 0.0
+
+  let id: LocalTrack.ID
+  let streams: [SendStream]
+  var context: SendContext?
+  weak var connection: PeerConnection?
+
+  init(_ track: LocalTrack, connection: PeerConnection, random: inout SeededRandom) {
+    id = track.id
+    codec = track.codec
+    streamID = track.stream.stream
+    trackID = track.stream.track ?? ""
+    layers = track.encodings.compactMap(\.rid)
+    var made: [SendStream] = []
+    for encoding in track.encodings { made.append(SendStream(encoding, codec: track.codec, random: &random)) }
+    streams = made
+    self.connection = connection
+  }
+
+  /// Kind of media.
+  public var kind: MediaKind { codec.kind }
+  /// Media source of the single stream, or of the first layer.
+  public var ssrc: SSRC { streams.first?.ssrc ?? SSRC(0) }
+  /// Source of its retransmissions.
+  public var retransmissionSSRC: SSRC { streams.first?.retransmissionSSRC ?? SSRC(0) }
+  /// Negotiated payload type; nil while the peer does not receive this track.
+  public var payloadType: PayloadType? { context?.payloadType }
+  /// True when the peer receives this track and the transport is connected: sending makes sense.
+  public var isSending: Bool { context != nil && connection?.canSendMedia == true }
+  /// Packets sent, of all layers, without retransmissions.
+  public var packetCount: Int { streams.reduce(0) { $0 + Int($1.packetCount) } }
+  /// Packets sent again because the peer asked for them.
+  public var retransmittedCount: Int { streams.reduce(0) { $0 + $1.retransmittedCount } }
+
+  /// Packetizes and sends one frame: a VP8 frame or an Opus packet. `capturedAt` is `MediaLoop.now()` time and makes
+  /// the sender reports true; `audioLevel` is in -dBov, 0 (loudest) ... 127 (RFC 6464); `layer` is a position in
+  /// `layers`. False when it could not be sent, or not wholly.
+  @discardableResult
+  public func send(
+    frame: UnsafeRawBufferPointer, rtpTimestamp: UInt32, capturedAt: Int64, audioLevel: UInt8? = nil,
+    isVoice: Bool = false, layer: Int = 0
+  ) -> Bool {
+    guard isSending, let context, let connection, streams.indices.contains(layer) else { return false }
+    return streams[layer].send(
+      frame, timestamp: rtpTimestamp, capturedAt: capturedAt,
+      level: audioLevel.map { AudioLevel(voiceActivity: isVoice, level: $0) }, context: context,
+      through: connection, at: MediaLoop.now())
+  }
+
+  /// Forwards a received packet under this sender's SSRC and payload type, with a new sequence number and
+  /// timestamp. When `payloadPrefix` is given, it stands before the payload from `payloadOffset` on (a rewritten
+  /// payload descriptor). Audio level, orientation and capture time are carried over when `receiver` is given and
+  /// both sides negotiated them. False when it could not be sent.
+  @discardableResult
+  public func forward(
+    _ packet: RTPPacket, from receiver: RTPReceiver?, sequenceNumber: UInt16, timestamp: UInt32, marker: Bool,
+    payloadPrefix: UnsafeRawBufferPointer? = nil, payloadOffset: Int = 0
+  ) -> Bool {
+    let payload = packet.payload
+    guard payloadOffset >= 0, payloadOffset <= payload.count else { return false }
+    return forward(packet, from: receiver, sequenceNumber, timestamp, marker) { buffer in
+      if let payloadPrefix, !buffer.append(payloadPrefix) { return false }
+      return buffer.append(UnsafeRawBufferPointer(rebasing: payload[payloadOffset...]))
+    }
+  }
+
+  /// Forwards a received VP8 packet, with its descriptor as `rewriter` makes it. `parsed` is what
+  /// `VP8Depacketizer.parse` said about the packet. For the rest see the other `forward`.
+  @discardableResult
+  public func forward(
+    _ packet: RTPPacket, from receiver: RTPReceiver?, sequenceNumber: UInt16, timestamp: UInt32, marker: Bool,
+    parsed: VideoPayload, rewriter: inout VP8DescriptorRewriter
+  ) -> Bool {
+    forward(packet, from: receiver, sequenceNumber, timestamp, marker) { buffer in
+      rewriter.append(packet.payload, parsed: parsed, to: buffer)
+    }
+  }
+
+  private func forward(
+    _ packet: RTPPacket, from receiver: RTPReceiver?, _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool,
+    _ appendPayload: (MediaBuffer) -> Bool
+  ) -> Bool {
+    guard isSending, let context, let connection, let stream = streams.first else { return false }
+    let now = MediaLoop.now()
+    let source = receiver.map { (packet: packet, extensions: $0.extensions) }
+    guard let buffer = stream.begin(sequence, timestamp, marker, nil, source, context, connection, now) else {
+      return false
+    }
+    let head = buffer.count
+    guard appendPayload(buffer) else { return false }
+    return stream.finish(buffer, sequence, buffer.count - head, connection, now)
+  }
+
+  /// For forwarding: at `now` (`MediaLoop.now()` time), this sender's timestamp `rtpTimestamp` belongs to `ntp` on
+  /// the publisher's clock. From then on sender reports are sent, advanced by the time that passed, so that the
+  /// tracks of one publisher stay in sync.
+  public func updateSource(ntp: NTPTime, rtpTimestamp: UInt32, at now: Int64) {
+    streams.first?.setSource(ntp: ntp, rtp: rtpTimestamp, at: now)
+  }
+}

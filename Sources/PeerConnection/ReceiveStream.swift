@@ -1,0 +1,166 @@
+import MediaCore
+import RTP
+
+/// One arriving media source: numbers, repair and statistics, and frames when they are wanted. Confined to the loop.
+final class ReceiveStream {
+  let ssrc: SSRC
+  let rid: RID?
+  let codec: Codec
+  unowned let receiver: RTPReceiver
+  /// When the last packet came; nil before the first.
+  private(set) var lastArrival: Int64?
+  private(set) var duplicateCount = 0
+  private(set) var frameCount = 0
+  var statistics: ReceiveStatistics
+  var nack: NackGenerator?
+  var keyframes = KeyframeRequester()
+  private(set) var clock: SenderReportClock
+  private var sequences = SequenceUnwrapper()
+  private var timestamps = TimestampUnwrapper()
+  private var seen = DuplicateWindow()
+  private var video: JitterBuffer?
+  private var audio: AudioReorderBuffer?
+  private var rotation = 0
+  /// When frames may become available without a further packet.
+  private var frameDeadline: Int64?
+  /// Concealment for more than this is silence to the listener anyway.
+  private static let maximumLostUnits = 50
+
+  init(ssrc: SSRC, rid: RID?, codec: Codec, receiver: RTPReceiver, usesNACK: Bool) {
+    self.ssrc = ssrc
+    self.rid = rid
+    self.codec = codec
+    self.receiver = receiver
+    statistics = ReceiveStatistics(ssrc: ssrc, clockRate: codec.clockRate)
+    clock = SenderReportClock(clockRate: codec.clockRate)
+    if usesNACK { nack = NackGenerator() }
+  }
+
+  /// Takes a packet of this source, or one that was unwrapped from its retransmissions.
+  func receive(_ packet: RTPPacket, isRetransmission: Bool, in connection: PeerConnection, at now: Int64) {
+    let sequence = sequences.unwrap(packet.sequenceNumber)
+    guard seen.insert(sequence) else {
+      duplicateCount += 1
+      return
+    }
+    lastArrival = now
+    if !isRetransmission {
+      statistics.received(
+        sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
+    }
+    nack?.received(sequence, at: now)
+    if !packet.isPaddingOnly { _ = timestamps.unwrap(packet.timestamp) }
+    if keyframes.deadline != nil { noteKeyframe(packet) }
+    if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
+    if receiver.wantsFrames {
+      insert(packet, sequence, at: now)
+      drain(into: connection, at: now)
+    }
+  }
+
+  private func noteKeyframe(_ packet: RTPPacket) {
+    guard codec == .vp8, let payload = VP8Depacketizer.parse(packet.payload), payload.isKeyframe else { return }
+    keyframes.keyframeReceived()
+  }
+
+  private func insert(_ packet: RTPPacket, _ sequence: Int64, at now: Int64) {
+    switch codec {
+    case .vp8:
+      if video == nil {
+        var configuration = JitterBuffer.Configuration()
+        configuration.maximumWait = receiver.maximumWait
+        video = JitterBuffer(codec: codec, configuration: configuration)
+      }
+      video?.insert(packet, sequence: sequence, at: now)
+    case .opus:
+      if audio == nil { audio = AudioReorderBuffer(maximumWait: min(receiver.maximumWait, 120_000_000)) }
+      if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
+        audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
+      } else {
+        audio?.insert(packet, sequence: sequence, at: now)
+      }
+    }
+  }
+
+  /// Hands out every frame that is ready at `now`.
+  func drain(into connection: PeerConnection, at now: Int64) {
+    frameDeadline = nil
+    switch codec {
+    case .vp8: drainVideo(into: connection, at: now)
+    case .opus: drainAudio(into: connection, at: now)
+    }
+  }
+
+  private func drainVideo(into connection: PeerConnection, at now: Int64) {
+    while let output = video?.poll(at: now) {
+      guard case .frame(let frame) = output else {
+        if case .wait(let until) = output { frameDeadline = until }
+        break
+      }
+      if let orientation = frame.lastPacket.videoOrientation(receiver.extensions) {
+        rotation = orientation.rotation
+      } else if frame.isKeyframe {
+        // The element is on every keyframe of a turned picture (3GPP TS 26.114 section 7.4.5).
+        rotation = 0
+      }
+      var received = ReceivedFrame(
+        codec: codec, payload: frame.payload, rtpTime: frame.rtpTime,
+        captureTime: clock.captureTime(of: frame.rtpTime), arrivedAt: frame.completed, isKeyframe: frame.isKeyframe)
+      received.width = frame.width
+      received.height = frame.height
+      received.rotation = rotation
+      received.followsLoss = frame.followsLoss
+      frameCount += 1
+      connection.deliver(received, of: self)
+      // The delegate may have closed the connection or turned frames off.
+      guard receiver.wantsFrames else { return }
+    }
+    if video?.needsKeyframe == true {
+      keyframes.want()
+    }
+  }
+
+  private func drainAudio(into connection: PeerConnection, at now: Int64) {
+    while let output = audio?.poll(at: now) {
+      guard case .packet(let packet) = output else {
+        if case .wait(let until) = output { frameDeadline = until }
+        break
+      }
+      let units = packet.lostUnits
+      if units > 0, units <= Self.maximumLostUnits {
+        for unit in 0..<units {
+          let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* 960
+          var lost = ReceivedFrame(
+            codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
+            arrivedAt: packet.arrived, isKeyframe: true)
+          lost.followsLoss = true
+          connection.deliver(lost, of: self)
+          guard receiver.wantsFrames else { return }
+        }
+      }
+      var received = ReceivedFrame(
+        codec: codec, payload: packet.payload, rtpTime: packet.rtpTime,
+        captureTime: clock.captureTime(of: packet.rtpTime), arrivedAt: packet.arrived, isKeyframe: true)
+      received.followsLoss = packet.lostBefore > 0
+      received.audioLevel = packet.packet.flatMap { $0.audioLevel(receiver.extensions)?.level }
+      frameCount += 1
+      connection.deliver(received, of: self)
+      guard receiver.wantsFrames else { return }
+    }
+  }
+
+  /// Takes a sender report of this source.
+  func receive(_ report: RTCPSenderReport, at now: Int64) {
+    statistics.received(senderReport: report, at: now)
+    // Before the first packet any reference will do: the first packet is then near the report.
+    clock.received(report, near: timestamps.last ?? timestamps.unwrap(report.rtpTimestamp))
+  }
+
+  /// What is due by the passing of time alone.
+  func tick(in connection: PeerConnection, at now: Int64) {
+    if receiver.wantsFrames {
+      if let frameDeadline, frameDeadline <= now { drain(into: connection, at: now) }
+      if let lowest = video?.lowestUseful ?? audio?.lowestUseful { nack?.forget(below: lowest) }
+    }
+  }
+}

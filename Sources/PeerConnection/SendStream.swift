@@ -1,0 +1,222 @@
+import MediaCore
+import RTP
+
+/// What an outgoing stream needs of its connection for each packet.
+struct SendContext {
+  var payloadType: PayloadType
+  var retransmissionType: PayloadType?
+  var extensions: HeaderExtensionMap
+  var mid: MID
+}
+
+/// One outgoing source with its retransmissions: numbers, history and reports. Confined to the loop.
+final class SendStream {
+  let rid: RID?
+  let ssrc: SSRC
+  let retransmissionSSRC: SSRC
+  let codec: Codec
+  private(set) var nextSequence: UInt16
+  private var retransmissionSequence: UInt16
+  private var history: RetransmissionHistory
+  private var pool: MediaBufferPool
+  private var retransmissionPool = MediaBufferPool(capacity: SendStream.bufferSize, limit: 64)
+  private var writer = RTPHeaderExtensionWriter()
+  private var vp8: VP8Packetizer
+  private var opus = OpusPacketizer()
+  private(set) var packetCount: UInt32 = 0
+  private(set) var octetCount: UInt32 = 0
+  private(set) var retransmittedCount = 0
+  /// The timestamp that belongs to an instant of `MediaLoop.now()`, and for forwarding the publisher's clock then.
+  private var anchor: (rtp: UInt32, at: Int64, ntp: NTPTime?)?
+  /// Sender reports that were sent: the middle of their NTP time, and when.
+  private var reports: [(middle: UInt32, sentAt: Int64)] = []
+  private var lastFIR: (sender: SSRC, number: UInt8)?
+
+  /// Bytes of packet buffers: a whole datagram of an Ethernet path.
+  static let bufferSize = 1500
+  /// Payload bytes, so that with headers, extensions, RTX and SRTP a datagram stays below 1200 bytes.
+  static let maximumPayload = 1100
+
+  init(_ encoding: LocalTrack.Encoding, codec: Codec, random: inout SeededRandom) {
+    rid = encoding.rid
+    ssrc = encoding.ssrc
+    retransmissionSSRC = encoding.retransmissionSSRC
+    self.codec = codec
+    // Below 2^15, so that an early loss cannot be taken for a wrap (RFC 3711 section 3.3.1).
+    nextSequence = UInt16(truncatingIfNeeded: random.next() & 0x7fff)
+    retransmissionSequence = UInt16(truncatingIfNeeded: random.next() & 0x7fff)
+    let capacity = codec.kind == .video ? 512 : 128
+    history = RetransmissionHistory(capacity: capacity)
+    pool = MediaBufferPool(capacity: SendStream.bufferSize, limit: capacity + 32)
+    vp8 = VP8Packetizer(
+      maximumPayload: SendStream.maximumPayload, pictureID: UInt16(truncatingIfNeeded: random.next()))
+  }
+
+  // MARK: Media
+
+  /// Packetizes and sends a frame. False when a packet was not sent.
+  func send(
+    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Int64, level: AudioLevel?, context: SendContext,
+    through connection: PeerConnection, at now: Int64
+  ) -> Bool {
+    guard !frame.isEmpty else { return false }
+    anchor = (timestamp, capturedAt, nil)
+    switch codec {
+    case .opus:
+      let marker = opus.marker(for: frame, timestamp: timestamp)
+      guard let buffer = begin(nextSequence, timestamp, marker, level, nil, context, connection, now),
+        buffer.append(frame)
+      else { return false }
+      return finish(buffer, nextSequence, frame.count, connection, now)
+    case .vp8:
+      let packets = vp8.packetize(frameCount: frame.count)
+      var sentAll = true
+      for index in 0..<packets.count {
+        let marker = index == packets.count - 1
+        guard let buffer = begin(nextSequence, timestamp, marker, nil, nil, context, connection, now),
+          packets.append(index, of: frame, to: buffer)
+        else { return false }
+        sentAll = finish(buffer, nextSequence, buffer.count, connection, now) && sentAll
+      }
+      return sentAll
+    }
+  }
+
+  /// A buffer with the header of a packet to be forwarded; the payload is appended by the caller, then `finish`.
+  func begin(
+    _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool, _ level: AudioLevel?,
+    _ source: (packet: RTPPacket, extensions: HeaderExtensionMap)?, _ context: SendContext,
+    _ connection: PeerConnection, _ now: Int64
+  ) -> MediaBuffer? {
+    writer.removeAll()
+    writer.append(mid: context.mid, context.extensions)
+    if let rid { writer.append(rid: rid, context.extensions) }
+    appendTransportElements(context, connection, now)
+    if let level { writer.append(audioLevel: level, context.extensions) }
+    if let source {
+      if let level = source.packet.audioLevel(source.extensions) {
+        writer.append(audioLevel: level, context.extensions)
+      }
+      if let turn = source.packet.videoOrientation(source.extensions) {
+        writer.append(videoOrientation: turn, context.extensions)
+      }
+      if let time = source.packet.absoluteCaptureTime(source.extensions) {
+        writer.append(absoluteCaptureTime: time, context.extensions)
+      }
+    }
+    let header = RTPHeader(
+      marker: marker, payloadType: context.payloadType, sequenceNumber: sequence, timestamp: timestamp, ssrc: ssrc)
+    let buffer = pool.take()
+    return header.write(into: buffer, extensions: writer) ? buffer : nil
+  }
+
+  private func appendTransportElements(_ context: SendContext, _ connection: PeerConnection, _ now: Int64) {
+    writer.append(absoluteSendTime: AbsoluteSendTime(nanoseconds: now), context.extensions)
+    if context.extensions.id(of: .transportSequence) != nil {
+      writer.append(transportSequence: connection.takeTransportSequence(), context.extensions)
+    }
+  }
+
+  /// Sends a complete packet and keeps it for retransmission.
+  func finish(
+    _ buffer: MediaBuffer, _ sequence: UInt16, _ payloadCount: Int, _ connection: PeerConnection, _ now: Int64
+  ) -> Bool {
+    nextSequence = sequence &+ 1
+    packetCount &+= 1
+    octetCount &+= UInt32(truncatingIfNeeded: payloadCount)
+    history.store(buffer, sequenceNumber: sequence, at: now)
+    return connection.transmit(buffer)
+  }
+
+  // MARK: Repair
+
+  /// Answers a NACK.
+  func retransmit(
+    _ sequenceNumbers: [UInt16], roundTripTime: Int64?, context: SendContext, through connection: PeerConnection,
+    at now: Int64
+  ) {
+    if let roundTripTime { history.minimumResendInterval = min(max(roundTripTime, 10_000_000), 200_000_000) }
+    for number in sequenceNumbers {
+      guard let original = history.retransmit(number, at: now), let packet = RTPPacket(original) else { continue }
+      retransmittedCount += 1
+      guard let type = context.retransmissionType else {
+        // The same packet again; only its place in the transport's sequence is new.
+        if context.extensions.id(of: .transportSequence) != nil {
+          packet.overwriteTransportSequence(connection.takeTransportSequence(), context.extensions)
+        }
+        packet.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now), context.extensions)
+        _ = connection.transmit(original)
+        continue
+      }
+      let buffer = retransmissionPool.take()
+      let sequence = retransmissionSequence
+      retransmissionSequence &+= 1
+      guard wrap(packet, type, sequence, context, into: buffer, connection, now) else { continue }
+      _ = connection.transmit(buffer)
+    }
+  }
+
+  private func wrap(
+    _ packet: RTPPacket, _ type: PayloadType, _ sequence: UInt16, _ context: SendContext, into buffer: MediaBuffer,
+    _ connection: PeerConnection, _ now: Int64
+  ) -> Bool {
+    guard let rid else {
+      guard
+        RTX.wrap(packet, ssrc: retransmissionSSRC, payloadType: type, sequenceNumber: sequence, into: buffer),
+        let wrapped = RTPPacket(buffer)
+      else { return false }
+      if context.extensions.id(of: .transportSequence) != nil {
+        wrapped.overwriteTransportSequence(connection.takeTransportSequence(), context.extensions)
+      }
+      wrapped.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now), context.extensions)
+      return true
+    }
+    // A simulcast layer's repair names the layer in another element (RFC 8852 section 3.2): a new header.
+    writer.removeAll()
+    writer.append(mid: context.mid, context.extensions)
+    writer.append(repairedRid: rid, context.extensions)
+    appendTransportElements(context, connection, now)
+    let header = RTPHeader(
+      marker: packet.marker, payloadType: type, sequenceNumber: sequence, timestamp: packet.timestamp,
+      ssrc: retransmissionSSRC)
+    guard header.write(into: buffer, extensions: writer) else { return false }
+    let fits = withUnsafeBytes(of: packet.sequenceNumber.bigEndian) { buffer.append($0) }
+    return fits && buffer.append(packet.payload)
+  }
+
+  /// True when a FIR is a new command and not a repetition (RFC 5104 section 4.3.1.2).
+  func isNewCommand(_ entry: RTCPFullIntraEntry, from sender: SSRC) -> Bool {
+    if let lastFIR, lastFIR.sender == sender, lastFIR.number == entry.commandSequence { return false }
+    lastFIR = (sender, entry.commandSequence)
+    return true
+  }
+
+  // MARK: Reports
+
+  /// For forwarding: `rtp` belongs to `ntp` at `now`.
+  func setSource(ntp: NTPTime, rtp: UInt32, at now: Int64) { anchor = (rtp, now, ntp) }
+
+  /// The sender report of this instant; nil before the first packet, or when the time is not known.
+  func makeReport(wallClock: NTPTime, at now: Int64) -> RTCPSenderReport? {
+    guard let anchor, packetCount > 0 else { return nil }
+    let elapsed = now &- anchor.at
+    let rate = Int64(codec.clockRate.hertz)
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let ticks = seconds &* rate &+ rest &* rate / 1_000_000_000
+    let ntp = anchor.ntp.map { NTPTime(nanoseconds: $0.nanoseconds &+ elapsed) } ?? wallClock
+    if reports.count >= 8 { reports.removeFirst() }
+    reports.append((ntp.middle32, now))
+    return RTCPSenderReport(
+      ssrc: ssrc, ntp: ntp, rtpTimestamp: anchor.rtp &+ UInt32(truncatingIfNeeded: ticks), packetCount: packetCount,
+      octetCount: octetCount, reports: [])
+  }
+
+  /// The round trip time by a report block that came at `now`; nil when its sender report is not known.
+  func roundTripTime(_ block: RTCPReportBlock, at now: Int64) -> Int64? {
+    guard block.lastSenderReport != 0, let report = reports.last(where: { $0.middle == block.lastSenderReport })
+    else { return nil }
+    let delay = (Int64(block.delaySinceLastSenderReport) &* 1_000_000_000) >> 16
+    let time = now &- report.sentAt &- delay
+    return time >= 0 ? time : nil
+  }
+}

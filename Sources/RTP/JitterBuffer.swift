@@ -1,0 +1,383 @@
+import MediaCore
+
+/// Puts the packets of one video stream in order, joins them to frames, waits for retransmissions, and after a loss
+/// goes on where decoding is possible again. Give it every packet, then poll until it answers `.wait`.
+///
+/// A frame is handed out as soon as all its packets and all frames before it are there. A missing packet is waited
+/// for at most `maximumWait` after its absence was noticed. Padding-only packets consume sequence numbers and nothing
+/// else; when picture identifiers show that nothing but padding was lost, there is no wait. Delta frames that can't
+/// be decoded are left out, and `needsKeyframe` is true until a keyframe comes.
+public struct JitterBuffer {
+  /// The limits.
+  public struct Configuration: Sendable {
+    /// How long to wait for a missing packet, in nanoseconds.
+    public var maximumWait: Int64 = 400_000_000
+    /// Packets kept, rounded up to a power of two, at most 32768; a stream further ahead starts again.
+    public var capacity = 1024
+    /// Leave out keyframes of at most 8x8 pixels: a forwarder sends them when a track ends, they are not pictures.
+    public var dropsBlankFrames = true
+    /// Bytes of the buffers that frames are put into; larger frames get buffers of their own.
+    public var frameBufferSize = 48 * 1024
+    /// The default limits.
+    public init() {}
+  }
+
+  /// What `poll` answers.
+  public enum Output: Sendable {
+    /// The next frame; poll again.
+    case frame(AssembledFrame)
+    /// Nothing now. Poll after the next packet, and at `until` (ns) when that is given.
+    case wait(until: Int64?)
+  }
+
+  /// Counters since the beginning.
+  public struct Statistics: Sendable, Hashable {
+    /// Frames handed out.
+    public var frames = 0
+    /// Keyframes among them.
+    public var keyframes = 0
+    /// Frames that came, wholly or in part, and were left out.
+    public var droppedFrames = 0
+    /// Keyframes left out because they were blank.
+    public var blankFrames = 0
+    /// Packets that never came in time.
+    public var lostPackets = 0
+    /// Packets that were there already.
+    public var duplicates = 0
+    /// Packets that came after they had been given up (or handed out).
+    public var late = 0
+    /// Packets whose payload made no sense.
+    public var malformed = 0
+    /// Padding-only packets.
+    public var padding = 0
+    /// Times that the stream was too far ahead.
+    public var overflows = 0
+  }
+
+  private struct Slot {
+    var sequence = Int64.min
+    /// Arrival, or when the absence was noticed.
+    var time: Int64 = 0
+    /// Nil: the packet is missing.
+    var packet: RTPPacket?
+    /// Nil: padding or malformed.
+    var payload: VideoPayload?
+  }
+
+  private enum Scan {
+    case complete(end: Int64)
+    case missing(Int64)
+    case open
+  }
+
+  /// How long the first packets of a stream may be out of order, in nanoseconds.
+  private static let beginWait: Int64 = 30_000_000
+
+  private let configuration: Configuration
+  private let codec: Codec
+  private let mask: Int64
+  private var slots: [Slot]
+  /// Everything below was handed out, left out or given up.
+  private var next: Int64?
+  private var highest: Int64 = .min
+  private var hasOutput = false
+  /// Something was taken out: the stream's begin is settled.
+  private var hasAdvanced = false
+  private var hasGap = false
+  private var awaitsKeyframe = true
+  private var lostSinceOutput = false
+  private var skippedInRow = 0
+  private var continuity = VideoContinuity()
+  /// How far the frame at `next` has been looked through without finding its end; zero when not at all.
+  private var scanned: (start: Int64, number: Int64, last: Int64) = (.min, 0, 0)
+  private var timestamps = TimestampUnwrapper()
+  private var pool: MediaBufferPool
+  /// Counters since the beginning.
+  public private(set) var statistics = Statistics()
+  /// Decoding can't go on before a keyframe: ask for one (throttled), again and again while this is true.
+  public private(set) var needsKeyframe = false
+
+  /// A buffer for one stream of `codec` (video).
+  public init(codec: Codec = .vp8, configuration: Configuration = Configuration()) {
+    self.codec = codec
+    self.configuration = configuration
+    var size = 64
+    while size < min(configuration.capacity, 32_768) { size *= 2 }
+    mask = Int64(size - 1)
+    slots = Array(repeating: Slot(), count: size)
+    pool = MediaBufferPool(capacity: configuration.frameBufferSize, limit: 64)
+  }
+
+  private func index(_ sequence: Int64) -> Int { Int(sequence & mask) }
+
+  /// The lowest extended sequence number that is still of use: packets below need not be asked for again.
+  public var lowestUseful: Int64? { next }
+
+  /// Takes a packet with its extended sequence number, which arrived at `now` (ns). Its buffer is kept until its
+  /// frame is handed out.
+  public mutating func insert(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+    if let next {
+      if sequence < next, hasAdvanced || highest &- sequence > mask {
+        statistics.late += 1
+        return
+      }
+      if sequence < next {
+        // The stream's first packets overtook each other.
+        for number in sequence..<next { slots[index(number)] = Slot(sequence: number, time: now) }
+        self.next = sequence
+      } else if sequence &- next > mask {
+        restart(at: sequence)
+      }
+    } else {
+      next = sequence
+      highest = sequence &- 1
+    }
+    let slot = index(sequence)
+    if slots[slot].sequence == sequence, slots[slot].packet != nil {
+      statistics.duplicates += 1
+      return
+    }
+    if sequence > highest {
+      var number = highest + 1
+      while number < sequence {
+        slots[index(number)] = Slot(sequence: number, time: now)
+        number += 1
+      }
+      highest = sequence
+    }
+    var payload: VideoPayload?
+    if packet.isPaddingOnly {
+      statistics.padding += 1
+    } else {
+      payload = parse(packet)
+      if payload == nil { statistics.malformed += 1 }
+    }
+    slots[slot] = Slot(sequence: sequence, time: now, packet: packet, payload: payload)
+  }
+
+  private func parse(_ packet: RTPPacket) -> VideoPayload? {
+    switch codec {
+    case .vp8: VP8Depacketizer.parse(packet.payload)
+    case .opus: nil
+    }
+  }
+
+  /// The stream is so far ahead that nothing kept is of use.
+  private mutating func restart(at sequence: Int64) {
+    for slot in slots.indices { slots[slot] = Slot() }
+    statistics.overflows += 1
+    next = sequence
+    highest = sequence &- 1
+    hasGap = true
+    lostSinceOutput = true
+    awaitsKeyframe = true
+    needsKeyframe = true
+  }
+
+  /// The next frame, or how long to wait, at `now` (ns).
+  public mutating func poll(at now: Int64) -> Output {
+    while let sequence = next, sequence <= highest {
+      let slot = slots[index(sequence)]
+      guard slot.packet != nil else {
+        if let start = resumption(after: sequence) {
+          leave(upTo: start)
+          continue
+        }
+        guard now &- slot.time >= configuration.maximumWait else {
+          return .wait(until: slot.time &+ configuration.maximumWait)
+        }
+        giveUp(upTo: sequence + 1)
+        continue
+      }
+      guard let payload = slot.payload else {
+        if slot.packet?.isPaddingOnly == false { noteLoss() }
+        consume(sequence)
+        continue
+      }
+      guard payload.startsFrame else {
+        // Its begin is lost, or the stream began in the middle of a frame, or the first two packets changed places.
+        if !hasAdvanced, now &- slot.time < JitterBuffer.beginWait {
+          return .wait(until: slot.time &+ JitterBuffer.beginWait)
+        }
+        noteLoss()
+        consume(sequence)
+        continue
+      }
+      switch scanNext(from: sequence) {
+      case .open:
+        return .wait(until: nil)
+      case .missing(let number):
+        let since = slots[index(number)].time
+        if awaitsKeyframe, !payload.isKeyframe {
+          leaveOut(payload, upTo: number)
+          continue
+        }
+        guard now &- since >= configuration.maximumWait else {
+          return .wait(until: since &+ configuration.maximumWait)
+        }
+        if payload.isNonReference, !hasGap || continuity.follows(payload) { continuity.leftOut(payload) }
+        statistics.droppedFrames += 1
+        giveUp(upTo: number + 1)
+      case .complete(let end):
+        if let frame = take(payload, from: sequence, to: end) { return .frame(frame) }
+      }
+    }
+    return .wait(until: nil)
+  }
+
+  /// Where a frame begins behind a gap that can be handed out at once: either nothing but padding is missing, or
+  /// only a keyframe helps anyway and here is one. It must be complete.
+  private func resumption(after gap: Int64) -> Int64? {
+    var number = gap + 1
+    while number <= highest {
+      let slot = slots[index(number)]
+      if let payload = slot.payload, payload.startsFrame {
+        let isUseful = awaitsKeyframe ? payload.isKeyframe : hasOutput && continuity.follows(payload)
+        if isUseful, case .complete = scan(from: number) { return number }
+        // While a picture is shown only the frame directly behind the gap matters.
+        if !awaitsKeyframe { return nil }
+      }
+      number += 1
+    }
+    return nil
+  }
+
+  /// As `scan`, for the frame at `next`: goes on where the last look ended.
+  private mutating func scanNext(from start: Int64) -> Scan {
+    if scanned.start != start { scanned = (start, start, start) }
+    return scan(from: start, resume: &scanned)
+  }
+
+  private func scan(from start: Int64) -> Scan {
+    var progress = (start: start, number: start, last: start)
+    return scan(from: start, resume: &progress)
+  }
+
+  /// Looks for the end of the frame that begins at `start`.
+  private func scan(from start: Int64, resume: inout (start: Int64, number: Int64, last: Int64)) -> Scan {
+    let timestamp = slots[index(start)].packet?.timestamp
+    var last = resume.last
+    var number = resume.number
+    defer { resume = (start, number, last) }
+    while number <= highest {
+      let slot = slots[index(number)]
+      guard let packet = slot.packet else { return .missing(number) }
+      if let payload = slot.payload {
+        if number > start, packet.timestamp != timestamp || payload.startsFrame { return .complete(end: last) }
+        last = number
+        if packet.marker { return .complete(end: last) }
+      }
+      number += 1
+    }
+    return .open
+  }
+
+  /// Hands out a complete frame, or leaves it out when it can't be decoded.
+  private mutating func take(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
+    if payload.isKeyframe {
+      if configuration.dropsBlankFrames, payload.width <= 8, payload.height <= 8 {
+        statistics.blankFrames += 1
+        leave(upTo: last + 1)
+        // What follows would be coded on top of it.
+        awaitsKeyframe = true
+        return nil
+      }
+    } else if awaitsKeyframe {
+      leaveOut(payload, upTo: last + 1)
+      return nil
+    } else {
+      switch continuity.judge(payload, hasGap: hasGap) {
+      case .decodable:
+        break
+      case .skippable:
+        statistics.droppedFrames += 1
+        // The gap is judged: what follows is measured from here.
+        continuity.leftOut(payload)
+        hasGap = false
+        skippedInRow += 1
+        if skippedInRow > 30 { needsKeyframe = true }
+        leave(upTo: last + 1)
+        return nil
+      case .broken:
+        awaitsKeyframe = true
+        leaveOut(payload, upTo: last + 1)
+        return nil
+      }
+    }
+    guard let frame = assemble(payload, from: first, to: last) else { return nil }
+    continuity.handedOut(payload)
+    leave(upTo: last + 1)
+    statistics.frames += 1
+    lostSinceOutput = false
+    if payload.isKeyframe {
+      statistics.keyframes += 1
+      awaitsKeyframe = false
+      needsKeyframe = false
+      skippedInRow = 0
+    } else if (payload.temporalLayer ?? 0) > 0 {
+      skippedInRow = 0
+    }
+    hasOutput = true
+    hasGap = false
+    return frame
+  }
+
+  private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
+    var size = 0
+    var firstArrival = Int64.max
+    var completed = Int64.min
+    for number in first...last {
+      let slot = slots[index(number)]
+      guard let packet = slot.packet else { continue }
+      firstArrival = min(firstArrival, slot.time)
+      completed = max(completed, slot.time)
+      if let part = slot.payload { size += packet.payloadCount - part.headerCount }
+    }
+    let buffer = pool.take(minimum: size)
+    for number in first...last {
+      let slot = slots[index(number)]
+      if let packet = slot.packet, let part = slot.payload { buffer.append(packet.payload.rest(part.headerCount)) }
+    }
+    guard let firstPacket = slots[index(first)].packet, let lastPacket = slots[index(last)].packet else { return nil }
+    return AssembledFrame(
+      payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
+      width: payload.width, height: payload.height, followsLoss: payload.isKeyframe && lostSinceOutput,
+      firstSequence: first, lastSequence: last, firstArrival: firstArrival, completed: completed,
+      firstPacket: firstPacket, lastPacket: lastPacket)
+  }
+
+  /// Lets go of everything below `end` without calling it lost.
+  private mutating func leave(upTo end: Int64) {
+    guard var sequence = next else { return }
+    hasAdvanced = true
+    while sequence < end {
+      slots[index(sequence)] = Slot()
+      sequence += 1
+    }
+    next = max(next ?? end, end)
+  }
+
+  private mutating func consume(_ sequence: Int64) { leave(upTo: sequence + 1) }
+
+  /// Leaves out a frame that can't be decoded before the next keyframe.
+  private mutating func leaveOut(_ payload: VideoPayload, upTo end: Int64) {
+    statistics.droppedFrames += 1
+    noteLoss()
+    needsKeyframe = true
+    leave(upTo: end)
+  }
+
+  /// Gives up the packets below `end` that are missing.
+  private mutating func giveUp(upTo end: Int64) {
+    guard let start = next else { return }
+    for number in start..<max(start, end) where slots[index(number)].packet == nil { statistics.lostPackets += 1 }
+    noteLoss()
+    leave(upTo: end)
+  }
+
+  private mutating func noteLoss() {
+    hasGap = true
+    if hasOutput { lostSinceOutput = true }
+    if awaitsKeyframe { needsKeyframe = true }
+  }
+}

@@ -1,0 +1,178 @@
+import MediaCore
+
+/// Decides which missing packets of one stream to ask for again, and when (RFC 4585 section 6.2.1). Give it every
+/// packet, also retransmitted ones, then poll; poll again at `deadline`.
+public struct NackGenerator: Sendable {
+  /// The limits; times in nanoseconds.
+  public struct Configuration: Sendable {
+    /// A gap is reported when it is this old, or when `reorderPackets` later packets have come: until then the
+    /// packet may only have been overtaken.
+    public var reorderDelay: Int64 = 10_000_000
+    /// See `reorderDelay`.
+    public var reorderPackets: Int64 = 3
+    /// The least time between two requests for one packet; the round trip time when that is longer. Each further
+    /// try waits a quarter longer.
+    public var minimumRetryInterval: Int64 = 20_000_000
+    /// Requests for one packet.
+    public var maximumTries = 10
+    /// Packets missing for longer are given up.
+    public var maximumAge: Int64 = 1_000_000_000
+    /// With more packets missing the stream is beyond repair: all are given up for a keyframe.
+    public var maximumMissing = 500
+    /// The default limits.
+    public init() {}
+  }
+
+  /// What to send now.
+  public struct Requests: Sendable {
+    /// Ascending sequence numbers for a NACK; usually empty.
+    public var sequenceNumbers: [UInt16] = []
+    /// Packets were given up since the last poll: pictures need a keyframe to go on.
+    public var needsKeyframe = false
+  }
+
+  /// Counters since the beginning.
+  public struct Statistics: Sendable, Hashable {
+    /// Packets asked for at least once.
+    public var requested = 0
+    /// Requests, repetitions included.
+    public var requests = 0
+    /// Packets that came after they had been asked for.
+    public var recovered = 0
+    /// Packets that came late by themselves.
+    public var reordered = 0
+    /// Packets given up.
+    public var givenUp = 0
+  }
+
+  private struct Missing {
+    var sequence: Int64
+    var since: Int64
+    var lastRequest: Int64
+    var tries: Int
+  }
+
+  private let configuration: Configuration
+  // Ascending by sequence.
+  private var missing: [Missing] = []
+  private var highest: Int64?
+  private var needsKeyframe = false
+  /// Counters since the beginning.
+  public private(set) var statistics = Statistics()
+  /// Round trip time in nanoseconds: as set, and then followed by the time from request to answer.
+  public var roundTripTime: Int64 = 50_000_000
+  /// When to poll again; nil while nothing is missing.
+  public private(set) var deadline: Int64?
+
+  /// A generator with the given limits.
+  public init(configuration: Configuration = Configuration()) { self.configuration = configuration }
+
+  /// Number of packets that are missing now.
+  public var missingCount: Int { missing.count }
+
+  /// Notes a packet, by its extended sequence number, that arrived at `now` (ns).
+  public mutating func received(_ sequence: Int64, at now: Int64) {
+    guard let highest else {
+      self.highest = sequence
+      return
+    }
+    if sequence <= highest {
+      if !missing.isEmpty { found(sequence, at: now) }
+      return
+    }
+    self.highest = sequence
+    let gap = sequence &- highest &- 1
+    guard gap > 0 else { return }
+    guard gap <= Int64(configuration.maximumMissing - missing.count) else {
+      statistics.givenUp += missing.count
+      missing.removeAll(keepingCapacity: true)
+      needsKeyframe = true
+      deadline = now
+      return
+    }
+    for number in (highest + 1)..<sequence {
+      missing.append(Missing(sequence: number, since: now, lastRequest: 0, tries: 0))
+    }
+    deadline = min(deadline ?? .max, now &+ configuration.reorderDelay)
+  }
+
+  private mutating func found(_ sequence: Int64, at now: Int64) {
+    var low = 0
+    var high = missing.count
+    while low < high {
+      let middle = (low + high) / 2
+      if missing[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+    }
+    guard low < missing.count, missing[low].sequence == sequence else { return }
+    let entry = missing.remove(at: low)
+    if entry.tries == 0 {
+      statistics.reordered += 1
+      return
+    }
+    statistics.recovered += 1
+    // Only the answer to a single request can be measured: otherwise it is unknown which one was answered.
+    if entry.tries == 1 {
+      let sample = min(1_000_000_000, max(0, now &- entry.lastRequest))
+      roundTripTime = roundTripTime &+ (sample &- roundTripTime) / 8
+    }
+  }
+
+  /// What to ask for at `now` (ns). Allocates only when something is due.
+  public mutating func poll(at now: Int64) -> Requests {
+    var result = Requests()
+    if needsKeyframe {
+      result.needsKeyframe = true
+      needsKeyframe = false
+    }
+    guard !missing.isEmpty, let highest else {
+      deadline = nil
+      return result
+    }
+    var next = Int64.max
+    var abandoned = 0
+    let base = max(configuration.minimumRetryInterval, roundTripTime)
+    for index in missing.indices {
+      let entry = missing[index]
+      let retry = base &+ base / 4 &* Int64(entry.tries)
+      if now &- entry.since >= configuration.maximumAge
+        || (entry.tries >= configuration.maximumTries && now &- entry.lastRequest >= retry)
+      {
+        missing[index].tries = -1
+        abandoned += 1
+        continue
+      }
+      let due: Int64
+      if entry.tries == 0 {
+        due =
+          highest &- entry.sequence >= configuration.reorderPackets ? now : entry.since &+ configuration.reorderDelay
+      } else {
+        due = entry.lastRequest &+ retry
+      }
+      guard due <= now else {
+        next = min(next, due)
+        continue
+      }
+      if entry.tries == 0 { statistics.requested += 1 }
+      statistics.requests += 1
+      missing[index].tries += 1
+      missing[index].lastRequest = now
+      next = min(next, now &+ base &+ base / 4 &* Int64(entry.tries + 1))
+      result.sequenceNumbers.append(UInt16(truncatingIfNeeded: entry.sequence))
+    }
+    if abandoned > 0 {
+      missing.removeAll { $0.tries < 0 }
+      statistics.givenUp += abandoned
+      result.needsKeyframe = true
+    }
+    deadline = missing.isEmpty ? nil : next
+    return result
+  }
+
+  /// Forgets packets below `sequence`: the receiver has gone on without them.
+  public mutating func forget(below sequence: Int64) {
+    guard let first = missing.first, first.sequence < sequence else { return }
+    let count = missing.prefix { $0.sequence < sequence }.count
+    statistics.givenUp += count
+    missing.removeFirst(count)
+  }
+}

@@ -1,0 +1,55 @@
+import MediaCore
+
+/// The last packets that one stream sent, so that NACKs can be answered. Holds references: the buffers must not be
+/// changed after they were stored.
+public struct RetransmissionHistory: Sendable {
+  private struct Entry {
+    var buffer: MediaBuffer?
+    var sequenceNumber: UInt16 = 0
+    var sentAt: Int64 = 0
+    var resends = 0
+  }
+
+  private var entries: [Entry]
+  private let mask: Int
+  /// The least time in nanoseconds between two sendings of one packet: a second request that was already under way
+  /// must not be answered. Set it to about the round trip time.
+  public var minimumResendInterval: Int64 = 20_000_000
+  /// Packets older than this (ns) are of no use to the receiver.
+  public var maximumAge: Int64 = 2_000_000_000
+  /// How often one packet is sent again at most.
+  public var maximumResends = 10
+
+  /// A history of at least `capacity` packets (a power of two between 16 and 32768).
+  public init(capacity: Int = 1024) {
+    var size = 16
+    while size < min(capacity, 32_768) { size *= 2 }
+    mask = size - 1
+    entries = Array(repeating: Entry(), count: size)
+  }
+
+  /// Keeps a packet that is sent at `now` (ns), in place of the one `capacity` before it.
+  public mutating func store(_ buffer: MediaBuffer, sequenceNumber: UInt16, at now: Int64) {
+    entries[Int(sequenceNumber) & mask] = Entry(buffer: buffer, sequenceNumber: sequenceNumber, sentAt: now)
+  }
+
+  /// The packet to send again for a request that came at `now` (ns); nil when it is not known any more, or was sent
+  /// a moment ago, or too often.
+  public mutating func retransmit(_ sequenceNumber: UInt16, at now: Int64) -> MediaBuffer? {
+    let index = Int(sequenceNumber) & mask
+    let entry = entries[index]
+    guard let buffer = entry.buffer, entry.sequenceNumber == sequenceNumber, entry.resends < maximumResends,
+      now &- entry.sentAt <= maximumAge
+    else { return nil }
+    // The first request is a real loss, however soon it comes.
+    guard entry.resends == 0 || now &- entry.sentAt >= minimumResendInterval else { return nil }
+    entries[index].sentAt = now
+    entries[index].resends += 1
+    return buffer
+  }
+
+  /// Lets all packets go.
+  public mutating func removeAll() {
+    for index in entries.indices { entries[index] = Entry() }
+  }
+}

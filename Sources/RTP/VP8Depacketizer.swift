@@ -1,0 +1,82 @@
+import MediaCore
+
+/// Reads the VP8 payload descriptor (RFC 7741 section 4.2) and the begin of the VP8 frame header (RFC 6386
+/// section 9.1).
+public enum VP8Depacketizer {
+  /// What a packet's payload says; nil when it is cut short, holds no VP8 bytes, or begins a keyframe without the
+  /// start code.
+  public static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPayload? {
+    guard let first = payload.byte(0) else { return nil }
+    var result = VideoPayload(headerCount: 1)
+    result.isNonReference = first & 0x20 != 0
+    result.startsFrame = first & 0x10 != 0 && first & 0x07 == 0
+    if first & 0x80 != 0 {
+      guard let extensions = payload.byte(1) else { return nil }
+      result.headerCount = 2
+      if extensions & 0x80 != 0 {
+        guard let short = payload.byte(result.headerCount) else { return nil }
+        if short & 0x80 != 0 {
+          guard let long = payload.uint16(result.headerCount) else { return nil }
+          result.pictureID = long & 0x7fff
+          result.hasLongPictureID = true
+          result.headerCount += 2
+        } else {
+          result.pictureID = UInt16(short)
+          result.headerCount += 1
+        }
+      }
+      if extensions & 0x40 != 0 {
+        guard let index = payload.byte(result.headerCount) else { return nil }
+        result.baseLayerIndex = index
+        result.headerCount += 1
+      }
+      if extensions & 0x30 != 0 {
+        guard let layers = payload.byte(result.headerCount) else { return nil }
+        if extensions & 0x20 != 0 {
+          result.temporalLayer = layers >> 6
+          result.isLayerSync = layers & 0x20 != 0
+        }
+        if extensions & 0x10 != 0 { result.keyIndex = layers & 0x1f }
+        result.headerCount += 1
+      }
+    }
+    guard result.headerCount < payload.count else { return nil }
+    if result.startsFrame {
+      guard let header = VP8FrameHeader(payload.rest(result.headerCount)) else { return nil }
+      result.isKeyframe = header.isKeyframe
+      result.width = header.width
+      result.height = header.height
+    }
+    return result
+  }
+}
+
+/// The uncompressed begin of a VP8 frame (RFC 6386 section 9.1).
+public struct VP8FrameHeader: Sendable, Hashable {
+  /// Decoding can start here.
+  public let isKeyframe: Bool
+  /// The frame is meant to be displayed.
+  public let isShown: Bool
+  /// Picture size in pixels; zero unless `isKeyframe`.
+  public let width: Int
+  /// See `width`.
+  public let height: Int
+
+  /// Reads the first bytes of a frame; nil when there are none or when a keyframe lacks its start code or size.
+  public init?(_ frame: UnsafeRawBufferPointer) {
+    guard let tag = frame.byte(0) else { return nil }
+    isKeyframe = tag & 1 == 0
+    isShown = tag & 0x10 != 0
+    guard isKeyframe else {
+      width = 0
+      height = 0
+      return
+    }
+    guard frame.uint24(3) == 0x9d012a, let horizontal = frame.uint16(6), let vertical = frame.uint16(8) else {
+      return nil
+    }
+    // Little-endian, the upper two bits are a scaling hint.
+    width = Int(horizontal.byteSwapped & 0x3fff)
+    height = Int(vertical.byteSwapped & 0x3fff)
+  }
+}

@@ -1,0 +1,176 @@
+import Codecs
+import Compositor
+import Layouts
+import MediaCore
+import Session
+import WebM
+
+/// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
+/// thread.
+final class Pipeline {
+  /// What is being made of the outputs so far.
+  private(set) var progress = RecordingProgress()
+  private let settings: RecordingSettings
+  private let control: any RoomControl
+  private var videos = VideoTracks()
+  private var sounds = SoundTracks()
+  private let compositor: Compositor
+  private let videoEncoder: VP8Encoder
+  private let soundEncoder: OpusEncoder
+  private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
+  private let writer: WebMWriter
+  private var paints: [TilePaint] = []
+  private var forcesKeyframe = true
+  private var wasReconnecting = false
+
+  /// Opens the file and the encoders.
+  init(settings: RecordingSettings, control: any RoomControl, date: Int64) throws(RecordingError) {
+    self.settings = settings
+    self.control = control
+    let session = settings.session
+    compositor = Compositor(canvas: session.canvas)
+    do {
+      var encoding = VP8EncoderSettings()
+      encoding.maximumKeyframeInterval = max(
+        1, Int(settings.keyframeInterval.wholeMilliseconds) * session.framesPerSecond / 1000)
+      videoEncoder = try VP8Encoder(
+        width: session.canvas.width, height: session.canvas.height, framesPerSecond: session.framesPerSecond,
+        bitrate: settings.videoBitrate, settings: encoding)
+      var sound = OpusEncoderSettings()
+      sound.bitrate = settings.audioBitrate
+      soundEncoder = try OpusEncoder(settings: sound)
+    } catch {
+      throw RecordingError.encoder(error.description)
+    }
+    do {
+      writer = try WebMWriter(
+        path: settings.output,
+        configuration: WebMConfiguration(
+          video: .init(
+            width: session.canvas.width, height: session.canvas.height, framesPerSecond: session.framesPerSecond),
+          audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: settings.title,
+          date: date))
+    } catch {
+      throw RecordingError.output(error.description)
+    }
+    progress.phase = .recording
+  }
+
+  deinit { packet.deallocate() }
+
+  /// Carries out one output. `isLate`: the machine does not keep up, so the picture of this slot is left out.
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
+    switch output {
+    case .decode(let id, let frame):
+      if videos.decode(id, frame) == .needsKeyframe { control.requestKeyframe(frame.track) }
+      progress.decodeErrors = videos.errors + sounds.errors
+    case .sound(let frame, let time): sounds.insert(frame, at: time)
+    case .compose(let plan): try compose(plan, isLate: isLate)
+    case .requestKeyframe(let track): control.requestKeyframe(track)
+    case .subscribe(let track): control.subscribe(track)
+    case .release(let track):
+      videos.release(track)
+      sounds.release(track)
+    case .ended: break
+    }
+  }
+
+  /// Completes the file.
+  func finish(at end: SessionTime) throws(RecordingError) {
+    // The sound reaches the end of the last picture, never falls short of it.
+    while sounds.position < SoundTracks.samples(at: end) { try mixBlock() }
+    do {
+      let summary = try writer.finish()
+      progress.bytes = UInt64(clamping: summary.size)
+    } catch {
+      throw RecordingError.output(error.description)
+    }
+    progress.time = end
+    progress.phase = .finished
+    sounds.finish()
+  }
+
+  private func compose(_ plan: FramePlan, isLate: Bool) throws(RecordingError) {
+    let slotEnd = plan.time + SessionTime(nanoseconds: 1_000_000_000 / Int64(settings.session.framesPerSecond))
+    noteConnection(plan)
+    if isLate {
+      progress.droppedFrames += 1
+    } else {
+      paints.removeAll(keepingCapacity: true)
+      for tile in plan.tiles { paints.append(paint(tile)) }
+      let frame = compositor.compose(paints)
+      try encode(frame.picture, at: plan)
+      progress.frames += 1
+    }
+    while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: slotEnd) { try mixBlock() }
+    progress.time = slotEnd
+    progress.participants = plan.participants
+    progress.talker = plan.talker
+    progress.layout = plan.layout.rawValue
+    progress.phase = plan.isReconnecting ? .reconnecting : .recording
+    progress.bytes = UInt64(clamping: writer.size)
+  }
+
+  private func noteConnection(_ plan: FramePlan) {
+    guard plan.isReconnecting != wasReconnecting else { return }
+    wasReconnecting = plan.isReconnecting
+    writer.addChapter(start: plan.time, title: plan.isReconnecting ? "Connection lost" : "Connection restored")
+  }
+
+  private func paint(_ tile: PlannedTile) -> TilePaint {
+    var content = TileContent.card(.joining)
+    var pictureID: UInt64 = 0
+    switch tile.content {
+    case .card(let reason): content = .card(reason.card)
+    case .picture(let frame, let track):
+      // Nothing decoded yet (the keyframe was damaged, say): the card stays until there is something true to show.
+      if let newest = videos.picture(frame, of: track) {
+        content = .video(newest.picture)
+        pictureID = newest.id.rawValue
+      }
+    }
+    return TilePaint(
+      layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
+      pictureID: pictureID, isDimmed: tile.isDimmed)
+  }
+
+  private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {
+    do {
+      try videoEncoder.encode(picture, pts: plan.slot, forceKeyframe: forcesKeyframe) { bytes, isKeyframe in
+        try writer.addVideo(at: plan.time, bytes, isKeyframe: isKeyframe)
+      }
+      forcesKeyframe = false
+    } catch let error as WebMError {
+      throw RecordingError.output(error.description)
+    } catch {
+      throw RecordingError.encoder("\(error)")
+    }
+  }
+
+  private func mixBlock() throws(RecordingError) {
+    let time = SessionTime(nanoseconds: sounds.position * 125_000 / 6)
+    let samples = sounds.mix()
+    do {
+      let count = try soundEncoder.encode(samples, into: packet)
+      try writer.addAudio(at: time, UnsafeRawBufferPointer(rebasing: packet[..<count]))
+    } catch let error as WebMError {
+      throw RecordingError.output(error.description)
+    } catch {
+      throw RecordingError.encoder("\(error)")
+    }
+  }
+}
+
+extension PlaceholderReason {
+  /// The compositor's card for it.
+  fileprivate var card: CardReason {
+    switch self {
+    case .cameraOff, .overflow: .cameraOff
+    case .notReceived: .notReceived
+    case .starting: .joining
+    case .noSignal: .noSignal
+    case .lowBandwidth: .notReceived
+    case .reconnecting: .reconnecting
+    }
+  }
+}

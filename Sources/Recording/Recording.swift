@@ -1,0 +1,145 @@
+import Glibc
+import Logging
+import MediaCore
+import Session
+import Synchronization
+
+/// Why a recording could not go on. The text says what and where.
+public enum RecordingError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The file could not be made or written.
+  case output(String)
+  /// An encoder failed.
+  case encoder(String)
+  /// The session never began: nothing was written.
+  case neverStarted
+
+  /// One line.
+  public var description: String {
+    switch self {
+    case .output(let text): text
+    case .encoder(let text): "encoding failed: \(text)"
+    case .neverStarted: "the recording never began"
+    }
+  }
+}
+
+/// What came of a recording.
+public struct RecordingSummary: Sendable, Hashable {
+  /// Why it ended.
+  public var end: SessionEnd
+  /// How it stood at the end.
+  public var progress: RecordingProgress
+  /// The file.
+  public var output: String
+}
+
+/// One recording: takes the events that a room connection puts into its sequencer, and writes the file, live.
+///
+/// It begins with the first event and runs on a thread of its own until the session ends. The file exists from the
+/// beginning on, and is playable at every moment.
+public final class Recording: Sendable {
+  private struct State {
+    var progress = RecordingProgress()
+    var result: Result<RecordingSummary, RecordingError>?
+    var waiter: CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>?
+    var isCancelled = false
+  }
+
+  /// Where the room connection puts what it hears.
+  public let sequencer: Sequencer
+  private let settings: RecordingSettings
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  /// Prepares a recording; nothing is opened yet.
+  public init(settings: RecordingSettings, logger: Logger) {
+    self.settings = settings
+    self.logger = logger
+    sequencer = Sequencer()
+  }
+
+  /// Starts the thread. Keyframes and subscriptions are asked of `control`, which is told to leave when the
+  /// recording ends by itself.
+  public func start(control: any RoomControl) {
+    let thread = RecordingThread(name: "recording") { [self] in
+      let result = record(control: control)
+      let waiter = state.withLock { state -> CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>? in
+        state.result = result
+        if case .success(let summary) = result { state.progress = summary.progress }
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume(returning: result)
+    }
+    thread.start()
+  }
+
+  /// A snapshot; may be called on any thread at any time.
+  public var progress: RecordingProgress { state.withLock { $0.progress } }
+
+  /// Ends a recording that has not begun; one that has begun ends with `.ended` in the stream.
+  public func cancel() { state.withLock { $0.isCancelled = true } }
+
+  /// Waits for the end.
+  public func wait() async throws(RecordingError) -> RecordingSummary {
+    let result = await withCheckedContinuation { continuation in
+      let ready = state.withLock { state -> Result<RecordingSummary, RecordingError>? in
+        if state.result == nil { state.waiter = continuation }
+        return state.result
+      }
+      if let ready { continuation.resume(returning: ready) }
+    }
+    return try result.get()
+  }
+
+  /// The thread's work.
+  private func record(control: any RoomControl) -> Result<RecordingSummary, RecordingError> {
+    var events: [SessionEvent] = []
+    events.reserveCapacity(1024)
+    while sequencer.drain(into: &events) == nil {
+      if state.withLock({ $0.isCancelled }) { return .failure(.neverStarted) }
+      usleep(2_000)
+    }
+    do throws(RecordingError) {
+      var date = timespec()
+      clock_gettime(CLOCK_REALTIME, &date)
+      let nanoseconds = Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec)
+      let pipeline = try Pipeline(settings: settings, control: control, date: nanoseconds)
+      return .success(try run(pipeline, control: control, first: events))
+    } catch {
+      logger.error("the recording stopped", metadata: ["reason": "\(error)"])
+      control.leave()
+      return .failure(error)
+    }
+  }
+
+  private func run(
+    _ pipeline: Pipeline, control: any RoomControl, first: [SessionEvent]
+  ) throws(RecordingError) -> RecordingSummary {
+    var core = SessionCore(settings: settings.session)
+    var events = first
+    var now = SessionTime.zero
+    // Plans that are this far behind lose their picture (not their sound), until the machine has caught up.
+    let tooLate = settings.session.latency + .milliseconds(600)
+    while true {
+      for event in events { core.handle(event) }
+      events.removeAll(keepingCapacity: true)
+      core.advance(to: now)
+      while let output = core.pollOutput() {
+        if case .ended(let end) = output {
+          if end != .stopped { control.leave() }
+          try pipeline.finish(at: pipeline.progress.time)
+          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.output)
+        }
+        var isLate = false
+        if case .compose(let plan) = output {
+          isLate = sequencer.now - plan.time > tooLate
+        }
+        try pipeline.perform(output, isLate: isLate)
+      }
+      state.withLock { $0.progress = pipeline.progress }
+      usleep(4_000)
+      now = sequencer.drain(into: &events) ?? now
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Codecs
+import MediaCore
+import Session
+
+/// The decoders of all video tracks, and the newest picture of each. Confined to the recording's thread.
+struct VideoTracks {
+  /// What `decode` found.
+  enum Outcome {
+    /// A picture, or a frame that makes none.
+    case decoded
+    /// Nothing could be made of the frame; a keyframe is needed.
+    case needsKeyframe
+  }
+
+  private struct Entry {
+    var decoder = VP8Decoder()
+    // The newest picture, the one a plan may still name, and one to decode into.
+    var pool = PicturePool(limit: 4)
+    var newest: (id: FrameID, picture: Picture)?
+  }
+
+  private var entries: [TrackID: Entry] = [:]
+  /// Frames that could not be decoded.
+  private(set) var errors: UInt64 = 0
+
+  /// Decodes the next frame of its track.
+  mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> Outcome {
+    var entry = entries.removeValue(forKey: frame.track) ?? Entry()
+    defer { entries[frame.track] = entry }
+    do {
+      if let picture = try entry.decoder.decode(frame.payload.bytes, into: &entry.pool) {
+        picture.rotation = frame.rotation
+        entry.newest = (id, picture)
+      }
+    } catch {
+      errors += 1
+    }
+    return entry.decoder.needsKeyframe ? .needsKeyframe : .decoded
+  }
+
+  /// The newest picture of a track that is not newer than the frame that a plan names.
+  func picture(_ frame: FrameID, of track: TrackID) -> (id: FrameID, picture: Picture)? {
+    guard let newest = entries[track]?.newest, newest.id.rawValue <= frame.rawValue else { return nil }
+    return newest
+  }
+
+  /// Lets the decoder of a track go.
+  mutating func release(_ track: TrackID) { entries[track] = nil }
+}

@@ -1,0 +1,90 @@
+/// What a subscriber wants of a video track (UpdateTrackSettings).
+struct VideoWish: Hashable, Sendable {
+  /// True while the subscriber wants nothing at all.
+  var isDisabled = false
+  /// The highest layer wanted: 0 low, 1 medium, 2 high.
+  var quality = 2
+  /// The size in pixels at which the subscriber shows it; 0 when unknown. Goes before `quality`.
+  var width = 0
+  /// See `width`.
+  var height = 0
+  /// Frames per second that suffice; 0 for all.
+  var framesPerSecond = 0
+}
+
+/// One simulcast layer of a published track.
+struct LayerState: Hashable, Sendable {
+  /// Picture size that the publisher announced, in pixels; 0 when unknown.
+  var width = 0
+  /// See `width`.
+  var height = 0
+  /// When its last packet came, in nanoseconds; nil before the first.
+  var lastPacket: Int64?
+  /// Highest temporal layer seen.
+  var highestTemporalLayer: UInt8 = 0
+  /// Frames per second, measured over about a second; 0 before that.
+  var framesPerSecond = 0
+
+  private var windowStart: Int64 = 0
+  private var windowFrames = 0
+
+  /// A layer without packets yet.
+  init(width: Int = 0, height: Int = 0) {
+    self.width = width
+    self.height = height
+  }
+
+  /// Counts a packet.
+  mutating func note(startsFrame: Bool, temporalLayer: UInt8, now: Int64) {
+    lastPacket = now
+    highestTemporalLayer = max(highestTemporalLayer, min(temporalLayer, 3))
+    guard startsFrame else { return }
+    windowFrames += 1
+    let elapsed = now &- windowStart
+    guard elapsed >= 1_000_000_000 else { return }
+    if elapsed < 3_000_000_000 { framesPerSecond = Int(Int64(windowFrames) * 1_000_000_000 / elapsed) }
+    windowStart = now
+    windowFrames = 0
+  }
+}
+
+/// Chooses the layer for a subscriber. Pure.
+enum LayerChoice {
+  /// A layer without packets for this long, in nanoseconds, is taken for switched off: publishers stop the large
+  /// layers when bandwidth or computing power is short. Must be longer than the slowest frame rate's period.
+  static let silence: Int64 = 1_500_000_000
+
+  /// The layer to send: the largest one that flows up to what is wanted, else the smallest that flows. Nil when
+  /// nothing is wanted. Before anything has flowed it is what is wanted.
+  static func layer(of layers: [LayerState], wish: VideoWish, now: Int64) -> Int? {
+    guard !wish.isDisabled, !layers.isEmpty else { return nil }
+    let wanted = wantedLayer(layers, wish)
+    let flowing = layers.indices.filter { index in
+      layers[index].lastPacket.map { now &- $0 < silence } ?? false
+    }
+    guard let smallest = flowing.first else { return wanted }
+    return flowing.last { $0 <= wanted } ?? smallest
+  }
+
+  /// The highest temporal layer that gives the frame rate wanted of a layer; each one doubles the rate (RFC 7741
+  /// section 4.2 leaves that open; all known publishers do it).
+  static func temporalLayer(of layer: LayerState, wish: VideoWish) -> UInt8 {
+    guard wish.framesPerSecond > 0, layer.framesPerSecond > 0 else { return .max }
+    var result = layer.highestTemporalLayer
+    var rate = layer.framesPerSecond
+    // A rate a tenth short of the wish is good enough: measured rates are never exact.
+    while result > 0, rate / 2 * 10 >= wish.framesPerSecond * 9 {
+      rate /= 2
+      result -= 1
+    }
+    return result == layer.highestTemporalLayer ? .max : result
+  }
+
+  private static func wantedLayer(_ layers: [LayerState], _ wish: VideoWish) -> Int {
+    let last = layers.count - 1
+    guard wish.width > 0, wish.height > 0, layers.allSatisfy({ $0.width > 0 }) else {
+      return min(max(0, wish.quality), last)
+    }
+    return layers.firstIndex { $0.width >= wish.width && $0.height >= wish.height } ?? last
+  }
+}

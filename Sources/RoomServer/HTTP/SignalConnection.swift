@@ -1,0 +1,36 @@
+import NIOCore
+import NIOWebSocket
+import Signaling
+import SwiftProtobuf
+
+/// The room's end of one client's WebSocket. Sends from any thread; what comes in is posted to the room's loop.
+final class SignalConnection: Sendable {
+  private let channel: any Channel
+
+  /// Wraps an upgraded channel.
+  init(channel: any Channel) { self.channel = channel }
+
+  /// Sends a message. Messages of one thread arrive in order.
+  func send(_ response: Livekit_SignalResponse) { channel.writeAndFlush(SignalOutput.message(response), promise: nil) }
+
+  /// Closes after everything sent so far.
+  func close() { channel.writeAndFlush(SignalOutput.close(.normalClosure), promise: nil) }
+}
+
+/// What the room gives to the channel's last handler.
+enum SignalOutput: Sendable {
+  /// A message, in the form (binary or JSON) in which the client speaks.
+  case message(Livekit_SignalResponse)
+  /// A close frame, then the end of the connection.
+  case close(WebSocketErrorCode)
+}
+
+/// What the network side tells the room. Called on a network thread.
+protocol SignalSink: AnyObject, Sendable {
+  /// A client was admitted and its WebSocket is open.
+  func opened(_ connection: SignalConnection, _ request: JoinRequest)
+  /// A well-formed message came.
+  func received(_ connection: SignalConnection, _ request: Livekit_SignalRequest)
+  /// The connection is gone; nothing follows.
+  func closed(_ connection: SignalConnection)
+}

@@ -1,0 +1,176 @@
+import NIOCore
+import NIOWebSocket
+import Signaling
+import SwiftProtobuf
+
+/// The last handler of a client's channel after the upgrade: WebSocket frames (RFC 6455) to signalling messages and
+/// back, pings, and the limits of both directions. Confined to the channel's event loop.
+final class SignalHandler: ChannelDuplexHandler {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundIn = SignalOutput
+  typealias OutboundOut = WebSocketFrame
+
+  private let sink: any SignalSink
+  private let request: JoinRequest
+  private let limits: RoomServer.Limits
+  private var connection: SignalConnection?
+  private var speaksJSON = false
+  private var isClosing = false
+  private var pendingBytes = 0
+  private var heard = NIODeadline.now()
+  private var pinging: RepeatedTask?
+  private var budget: MessageBudget
+
+  init(sink: any SignalSink, request: JoinRequest, limits: RoomServer.Limits) {
+    self.sink = sink
+    self.request = request
+    self.limits = limits
+    budget = MessageBudget(perSecond: limits.messagesPerSecond, now: .now())
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let connection = SignalConnection(channel: context.channel)
+    self.connection = connection
+    heard = .now()
+    let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    pinging = context.eventLoop.scheduleRepeatedTask(
+      initialDelay: .seconds(10), delay: .seconds(10)
+    ) { _ in
+      let (handler, context) = loopBound.value
+      handler.ping(context)
+    }
+    sink.opened(connection, request)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { finish() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    finish()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // Frames too large, fragments too many, bad masks: the connection can't be read any further.
+    close(context, .protocolError)
+  }
+
+  private func finish() {
+    pinging?.cancel()
+    pinging = nil
+    guard let connection else { return }
+    self.connection = nil
+    sink.closed(connection)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isClosing else { return }
+    let frame = unwrapInboundIn(data)
+    // Clients mask every frame (RFC 6455 section 5.1).
+    guard frame.maskKey != nil else { return close(context, .protocolError) }
+    heard = .now()
+    switch frame.opcode {
+    case .binary, .text:
+      guard budget.take(now: heard) else { return close(context, .policyViolation) }
+      speaksJSON = frame.opcode == .text
+      receive(context, frame.unmaskedData)
+    case .ping:
+      let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
+      context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
+    case .connectionClose: close(context, .normalClosure)
+    default: break
+    }
+  }
+
+  private func receive(_ context: ChannelHandlerContext, _ bytes: ByteBuffer) {
+    var message: Livekit_SignalRequest?
+    if speaksJSON {
+      var options = JSONDecodingOptions()
+      options.ignoreUnknownFields = true
+      message = try? Livekit_SignalRequest(jsonUTF8Bytes: Array(bytes.readableBytesView), options: options)
+    } else {
+      message = try? Livekit_SignalRequest(serializedBytes: Array(bytes.readableBytesView))
+    }
+    guard let message, let connection else { return close(context, .dataInconsistentWithMessage) }
+    sink.received(connection, message)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    switch unwrapOutboundIn(data) {
+    case .message(let response): send(context, response, promise)
+    case .close(let code):
+      promise?.succeed(())
+      close(context, code)
+    }
+  }
+
+  private func send(
+    _ context: ChannelHandlerContext, _ response: Livekit_SignalResponse, _ promise: EventLoopPromise<Void>?
+  ) {
+    let bytes: [UInt8]? =
+      speaksJSON ? try? response.jsonUTF8Bytes() : try? response.serializedBytes()
+    guard let bytes, !isClosing else {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+      return
+    }
+    // A client that doesn't read must not fill the memory of the server.
+    guard pendingBytes + bytes.count <= limits.pendingOutput else {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+      context.close(promise: nil)
+      return
+    }
+    pendingBytes += bytes.count
+    let frame = WebSocketFrame(
+      fin: true, opcode: speaksJSON ? .text : .binary, data: context.channel.allocator.buffer(bytes: bytes))
+    let written = promise ?? context.eventLoop.makePromise()
+    let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    written.futureResult.whenComplete { _ in loopBound.value.pendingBytes -= bytes.count }
+    context.write(wrapOutboundOut(frame), promise: written)
+  }
+
+  private func ping(_ context: ChannelHandlerContext) {
+    guard !isClosing else { return }
+    // Pongs count too, so a client is silent only when its machine or its network is gone.
+    if NIODeadline.now() - heard > limits.signalTimeout {
+      context.close(promise: nil)
+      return
+    }
+    let frame = WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer())
+    context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+  }
+
+  private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
+    guard !isClosing else { return }
+    isClosing = true
+    var payload = context.channel.allocator.buffer(capacity: 2)
+    payload.write(webSocketErrorCode: code)
+    let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: payload)
+    let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    context.writeAndFlush(wrapOutboundOut(frame)).whenComplete { _ in
+      // The peer's close frame is not waited for longer than a moment.
+      loopBound.eventLoop.scheduleTask(in: .milliseconds(250)) { loopBound.value.close(promise: nil) }
+    }
+  }
+}
+
+/// Allows so many messages per second, and twice as many in a burst.
+struct MessageBudget {
+  private let perSecond: Double
+  private var tokens: Double
+  private var last: NIODeadline
+
+  init(perSecond: Int, now: NIODeadline) {
+    self.perSecond = Double(max(1, perSecond))
+    tokens = self.perSecond * 2
+    last = now
+  }
+
+  /// Takes one message off the budget; false when it is used up.
+  mutating func take(now: NIODeadline) -> Bool {
+    let elapsed = Double((now - last).nanoseconds) / 1e9
+    last = now
+    tokens = min(perSecond * 2, tokens + elapsed * perSecond)
+    guard tokens >= 1 else { return false }
+    tokens -= 1
+    return true
+  }
+}

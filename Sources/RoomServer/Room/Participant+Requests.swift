@@ -1,0 +1,175 @@
+import Logging
+import Signaling
+
+extension Participant {
+  /// Acts on a message of the client. Messages that this server doesn't know are ignored.
+  func handle(_ request: Livekit_SignalRequest) {
+    guard isMember, let message = request.message else { return }
+    switch message {
+    case .offer(let offer): handle(offer: offer)
+    case .answer(let answer): subscriber?.handle(answer)
+    case .trickle(let trickle): handle(trickle)
+    case .addTrack(let request): handle(request)
+    case .mute(let request): setMuted(request.sid, request.muted)
+    case .subscription(let update): handle(update)
+    case .trackSetting(let settings): handle(settings)
+    case .leave(let leave): self.leave(leave.reason == .unknownReason ? .clientInitiated : leave.reason, isByClient: true)
+    case .ping: pong()
+    case .pingReq(let ping): pong(ping)
+    case .updateMetadata(let update): handle(update)
+    case .updateAudioTrack(let update): changeTrack(update.trackSid) { $0.audioFeatures = update.features }
+    case .updateVideoTrack(let update):
+      changeTrack(update.trackSid) {
+        $0.width = update.width
+        $0.height = update.height
+      }
+    case .subscriptionPermission(let permission): handle(permission)
+    case .simulate(let scenario): handle(scenario)
+    case .updateLayers, .syncState: break
+    }
+  }
+
+  // MARK: Connections
+
+  private func handle(offer: Livekit_SessionDescription) {
+    guard grant.allowsPublish || grant.allowsData else {
+      logger.warning("an offer came from a client that may neither publish nor send data")
+      return
+    }
+    do throws(Room.JoinError) {
+      try makePublisher().handle(offer)
+    } catch {
+      logger.error("cannot make a connection for publishing", metadata: ["reason": "\(error)"])
+      leave(.mediaFailure, action: .reconnect)
+    }
+  }
+
+  private func handle(_ trickle: Livekit_TrickleRequest) {
+    guard let candidate = TrickleCandidate(json: trickle.candidateInit) else {
+      connection?.send(.outcome(.unclassifiedError, "candidate is not valid JSON", request: .trickle(trickle)))
+      return
+    }
+    guard !candidate.candidate.isEmpty else { return }
+    switch trickle.target {
+    case .publisher: (try? makePublisher())?.addCandidate(candidate.candidate)
+    case .subscriber: subscriber?.addCandidate(candidate.candidate)
+    case .UNRECOGNIZED: break
+    }
+  }
+
+  // MARK: Publishing
+
+  private func handle(_ request: Livekit_AddTrackRequest) {
+    guard grant.allowsPublish, let publisher = try? makePublisher() else {
+      connection?.send(.outcome(.notAllowed, "the token does not allow to publish", request: .addTrack(request)))
+      return
+    }
+    publisher.announce(request)
+  }
+
+  private func setMuted(_ sid: String, _ muted: Bool) {
+    if let publication = publications.first(where: { $0.sid == sid }) {
+      if publication.setMuted(muted) { changed() }
+    } else {
+      _ = publisher?.mutePending(sid, muted)
+    }
+  }
+
+  private func changeTrack(_ sid: String, _ change: (inout Livekit_TrackInfo) -> Void) {
+    guard let publication = publications.first(where: { $0.sid == sid }) else { return }
+    publication.update(change)
+    changed()
+  }
+
+  // MARK: Subscribing
+
+  private func handle(_ update: Livekit_UpdateSubscription) {
+    for sid in update.trackSids + update.participantTracks.flatMap(\.trackSids) {
+      subscriber?.setSubscribed(sid, update.subscribe)
+    }
+  }
+
+  private func handle(_ settings: Livekit_UpdateTrackSettings) {
+    var wish = VideoWish()
+    wish.isDisabled = settings.disabled || settings.quality == .off
+    switch settings.quality {
+    case .low: wish.quality = 0
+    case .medium: wish.quality = 1
+    default: wish.quality = 2
+    }
+    wish.width = Int(min(settings.width, 1 << 16))
+    wish.height = Int(min(settings.height, 1 << 16))
+    wish.framesPerSecond = Int(min(settings.fps, 1000))
+    for sid in settings.trackSids { subscriber?.setVideo(sid, wish) }
+  }
+
+  /// Whether somebody may receive a track of this participant.
+  func allows(_ other: Participant, _ sid: String) -> Bool {
+    guard let permission, !permission.allParticipants else { return true }
+    return permission.trackPermissions.contains { entry in
+      (entry.participantIdentity == other.identity || entry.participantSid == other.sid)
+        && (entry.allTracks || entry.trackSids.contains(sid))
+    }
+  }
+
+  private func handle(_ new: Livekit_SubscriptionPermission) {
+    let others = room.participants.filter { $0 !== self && $0.subscriber != nil }
+    let tracks = publications
+    let before = others.map { other in tracks.map { allows(other, $0.sid) } }
+    permission = new
+    for (other, allowed) in zip(others, before) {
+      for (track, wasAllowed) in zip(tracks, allowed) where allows(other, track.sid) != wasAllowed {
+        var update = Livekit_SubscriptionPermissionUpdate()
+        update.participantSid = sid
+        update.trackSid = track.sid
+        update.allowed = !wasAllowed
+        other.connection?.send(Livekit_SignalResponse(.subscriptionPermissionUpdate(update)))
+        other.subscriber?.consider(track)
+      }
+    }
+  }
+
+  // MARK: The rest
+
+  private func pong() { connection?.send(Livekit_SignalResponse(.pong(WallClock.milliseconds()))) }
+
+  private func pong(_ ping: Livekit_Ping) {
+    var pong = Livekit_Pong()
+    pong.lastPingTimestamp = ping.timestamp
+    pong.timestamp = WallClock.milliseconds()
+    connection?.send(Livekit_SignalResponse(.pongResp(pong)))
+  }
+
+  /// The longest name, metadata and attributes together, in bytes.
+  private static let metadataLimit = 64 << 10
+
+  private func handle(_ update: Livekit_UpdateParticipantMetadata) {
+    func reply(_ reason: Livekit_RequestResponse.Reason, _ text: String = "") {
+      connection?.send(.outcome(of: update.requestID, reason, text, request: .updateMetadata(update)))
+    }
+    guard grant.canUpdateOwnMetadata == true else {
+      return reply(.notAllowed, "the token does not allow to change name, metadata and attributes")
+    }
+    var size = update.name.utf8.count + update.metadata.utf8.count
+    for (key, value) in attributes.merging(update.attributes, uniquingKeysWith: { $1 }) {
+      size += key.utf8.count + value.utf8.count
+    }
+    guard size <= Self.metadataLimit else {
+      return reply(.limitExceeded, "name, metadata and attributes exceed \(Self.metadataLimit) bytes")
+    }
+    if !update.name.isEmpty { name = update.name }
+    if !update.metadata.isEmpty { metadata = update.metadata }
+    for (key, value) in update.attributes { attributes[key] = value.isEmpty ? nil : value }
+    identityChanged()
+    reply(.ok)
+  }
+
+  /// Faults that SDKs ask for in their own tests; only those about leaving.
+  private func handle(_ simulate: Livekit_SimulateScenario) {
+    switch simulate.scenario {
+    case .serverLeave: leave(.serverShutdown)
+    case .leaveRequestFullReconnect: leave(.unknownReason, action: .reconnect)
+    default: break
+    }
+  }
+}

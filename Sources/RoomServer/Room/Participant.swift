@@ -1,0 +1,281 @@
+import Logging
+import Signaling
+import Transport
+
+/// One client in a room, from its join to its end. Confined to the room's loop.
+final class Participant {
+  /// `PA_…`; new for each join.
+  let sid: String
+  /// As in the token.
+  let identity: String
+  /// What the token allows.
+  let grant: VideoGrant
+  /// Signalling version that the client speaks.
+  let protocolVersion: Int
+  /// Whether tracks come without being asked for.
+  let autoSubscribe: Bool
+  /// Whether video begins with its smallest layer.
+  let adaptiveStream: Bool
+  unowned let room: Room
+  /// The WebSocket; nil while it is lost.
+  private(set) var connection: SignalConnection?
+  /// The connection on which it publishes; made with its first offer.
+  private(set) var publisher: Publisher?
+  /// The connection on which it receives; nil without the grant.
+  private(set) var subscriber: Subscriber?
+  /// What it has published.
+  private(set) var publications: [Publication] = []
+  /// False before the join and after the end.
+  private(set) var isMember = true
+  /// Who may receive its tracks, when it has limited that.
+  var permission: Livekit_SubscriptionPermission?
+
+  var name: String
+  var metadata: String
+  var attributes: [String: String]
+
+  private let token: AccessToken
+  private let joined = WallClock.milliseconds()
+  private let joinedAt = MediaLoop.now()
+  private var state = Livekit_ParticipantInfo.State.joined
+  private var version: UInt32 = 1
+  private var reason: Livekit_DisconnectReason?
+  private var signalLostAt: Int64?
+  private var refreshed: Int64 = 0
+  private var speakerLevel: Float = 0
+
+  /// How often the token is renewed, in nanoseconds.
+  private static let refreshInterval: Int64 = 300_000_000_000
+  /// Renewed tokens hold at least so many seconds.
+  private static let refreshedLifetime: Int64 = 600
+
+  init(sid: String, request: JoinRequest, connection: SignalConnection, room: Room) throws(Room.JoinError) {
+    self.sid = sid
+    self.room = room
+    self.connection = connection
+    token = request.token
+    identity = request.token.identity
+    grant = request.grant
+    protocolVersion = request.query.protocolVersion
+    autoSubscribe = request.query.autoSubscribe
+    adaptiveStream = request.query.adaptiveStream
+    name = request.token.name ?? ""
+    metadata = request.token.metadata ?? ""
+    attributes = request.attributes
+    let isPublishOnly = request.query.publish?.isEmpty == false
+    if grant.allowsSubscribe, !isPublishOnly { subscriber = try Subscriber(participant: self) }
+  }
+
+  var logger: Logger {
+    var logger = room.logger
+    logger[metadataKey: "identity"] = "\(identity)"
+    return logger
+  }
+
+  /// Shown to the others.
+  var isVisible: Bool { grant.hidden != true }
+
+  /// Doesn't keep the room.
+  var isDependent: Bool {
+    grant.hidden == true || grant.recorder == true || token.kind == "egress" || token.kind == "agent"
+  }
+
+  // MARK: Life
+
+  /// Welcomes the client and begins to offer what the others publish.
+  func start(others: [Participant]) {
+    var join = Livekit_JoinResponse()
+    join.room = room.info
+    join.participant = info
+    join.otherParticipants = others.map(\.info)
+    join.serverVersion = ServerIdentity.version
+    join.serverInfo = ServerIdentity.info
+    join.iceServers = room.configuration.iceServers.map { server in
+      var message = Livekit_ICEServer()
+      message.urls = server.urls
+      message.username = server.username
+      message.credential = server.credential
+      return message
+    }
+    join.subscriberPrimary = subscriber != nil
+    join.pingInterval = 5
+    join.pingTimeout = 15
+    join.enabledPublishCodecs = Room.codecs
+    join.fastPublish = grant.allowsPublish
+    connection?.send(Livekit_SignalResponse(.join(join)))
+    refreshToken(now: joinedAt)
+    for other in others {
+      for publication in other.publications { subscriber?.consider(publication) }
+    }
+    subscriber?.start()
+    var speakers = Livekit_SpeakersChanged()
+    speakers.speakers = others.filter { $0.speakerLevel > 0 }.map(\.speakerInfo)
+    if !speakers.speakers.isEmpty { connection?.send(Livekit_SignalResponse(.speakersChanged(speakers))) }
+  }
+
+  /// Ends the session. The client hears why, unless it left by itself.
+  func leave(
+    _ reason: Livekit_DisconnectReason, action: Livekit_LeaveRequest.Action = .disconnect, isByClient: Bool = false
+  ) {
+    guard isMember else { return }
+    isMember = false
+    self.reason = reason
+    state = .disconnected
+    version &+= 1
+    if !isByClient { connection?.send(.leave(reason, action)) }
+    connection?.close()
+    subscriber?.close()
+    publisher?.close()
+    let gone = publications
+    publications = []
+    room.remove(self, reason)
+    for publication in gone { room.unpublished(publication) }
+    connection = nil
+  }
+
+  /// The WebSocket is gone. The session goes on for a while when media still flows.
+  func signalLost(_ lost: SignalConnection) {
+    guard isMember, connection === lost else { return }
+    connection = nil
+    guard state == .active, isMediaConnected else { return leave(.signalClose) }
+    signalLostAt = MediaLoop.now()
+  }
+
+  private var isMediaConnected: Bool {
+    (subscriber?.isConnected ?? true) && (publisher?.isConnected ?? true)
+      && (subscriber != nil || publisher != nil)
+  }
+
+  /// The state of one of the two media connections changed.
+  func mediaStateChanged(_ state: TransportState, isPrimary: Bool) {
+    guard isMember else { return }
+    switch state {
+    case .connected:
+      if isPrimary, self.state == .joined {
+        self.state = .active
+        changed()
+      }
+    case .failed:
+      // The client is told to come anew; if it is dead, nobody hears that.
+      leave(.connectionTimeout, action: .reconnect)
+    default: break
+    }
+  }
+
+  /// Looks at what is due.
+  func beat(now: Int64) {
+    guard isMember else { return }
+    if let signalLostAt {
+      let waited = now &- signalLostAt
+      if !isMediaConnected || waited > Int64(room.configuration.resumeTimeout) * 1_000_000_000 {
+        return leave(.signalClose)
+      }
+    }
+    if state == .joined, now &- joinedAt > Int64(room.configuration.connectTimeout) * 1_000_000_000 {
+      return leave(.joinFailure)
+    }
+    if now &- refreshed > Self.refreshInterval { refreshToken(now: now) }
+  }
+
+  private func refreshToken(now: Int64) {
+    refreshed = now
+    guard let secret = room.configuration.apiKeys[token.apiKey] else { return }
+    var fresh = token
+    let seconds = WallClock.seconds()
+    fresh.notBefore = seconds
+    fresh.expires = max(token.expires, seconds &+ Self.refreshedLifetime)
+    fresh.name = name
+    fresh.metadata = metadata
+    fresh.attributes = attributes
+    guard let text = try? fresh.signed(secret: secret) else { return }
+    connection?.send(Livekit_SignalResponse(.refreshToken(text)))
+  }
+
+  // MARK: News
+
+  /// The participant as clients see it.
+  var info: Livekit_ParticipantInfo {
+    var info = Livekit_ParticipantInfo()
+    info.sid = sid
+    info.identity = identity
+    info.name = name
+    info.metadata = metadata
+    info.attributes = attributes
+    info.state = state
+    info.version = version
+    info.joinedAt = joined / 1000
+    info.joinedAtMs = joined
+    info.tracks = publications.map(\.info)
+    info.isPublisher = grant.allowsPublish
+    info.kind = ServerIdentity.kind(token.kind)
+    info.permission = ServerIdentity.permission(grant)
+    if let reason { info.disconnectReason = reason }
+    return info
+  }
+
+  /// Something of `info` changed: the others hear of it.
+  func changed() {
+    guard isMember else { return }
+    version &+= 1
+    room.announce(self)
+  }
+
+  /// Changes of name, metadata or attributes renew the token, which carries them.
+  func identityChanged() {
+    changed()
+    refreshToken(now: MediaLoop.now())
+  }
+
+  // MARK: Publishing
+
+  /// The connection for publishing; made when it is first needed.
+  func makePublisher() throws(Room.JoinError) -> Publisher {
+    if let publisher { return publisher }
+    let made = try Publisher(participant: self)
+    publisher = made
+    return made
+  }
+
+  func add(_ publication: Publication) {
+    publications.append(publication)
+    version &+= 1
+    room.published(publication)
+  }
+
+  func remove(_ publication: Publication) {
+    guard let index = publications.firstIndex(where: { $0 === publication }) else { return }
+    publications.remove(at: index)
+    version &+= 1
+    room.unpublished(publication)
+  }
+
+  /// Sends a data packet on the connection that the client listens to.
+  func sendData(_ bytes: [UInt8], isReliable: Bool) {
+    if let subscriber {
+      subscriber.sendData(bytes, isReliable: isReliable)
+    } else {
+      publisher?.sendData(bytes, isReliable: isReliable)
+    }
+  }
+
+  // MARK: Speaking
+
+  /// Ends an interval of the speaker detection; true when something changed.
+  func endSpeakerInterval(_ interval: Int64) -> Bool {
+    var level: Float = 0
+    for publication in publications {
+      publication.endSpeakerInterval(interval)
+      level = max(level, publication.speakerLevel)
+    }
+    defer { speakerLevel = level }
+    return level != speakerLevel
+  }
+
+  var speakerInfo: Livekit_SpeakerInfo {
+    var info = Livekit_SpeakerInfo()
+    info.sid = sid
+    info.level = speakerLevel
+    info.active = speakerLevel > 0
+    return info
+  }
+}

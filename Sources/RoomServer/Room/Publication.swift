@@ -1,0 +1,236 @@
+import MediaCore
+import PeerConnection
+import RTP
+import Signaling
+import Transport
+
+/// One published track: its stream or simulcast layers as they come in, and everybody who receives it. Confined to
+/// the room's loop.
+final class Publication {
+  /// `TR_…`
+  var sid: String { info.sid }
+  /// Sound or pictures.
+  let kind: MediaKind
+  unowned let owner: Participant
+  /// The section of the publisher's connection that carries it.
+  let receiver: RTPReceiver
+  /// The track as clients see it.
+  private(set) var info: Livekit_TrackInfo
+  /// The layers, the smallest first; one for sound and plain video.
+  private(set) var layers: [LayerState]
+
+  private let rids: [RID]
+  private let extensions: HeaderExtensionMap
+  private var subscriptions: [Subscription] = []
+  private var sources: [Source] = []
+  private var requests: [KeyframeRequest]
+  private var speaker = SpeakerDetector()
+  private var hasBeenSubscribed = false
+  private let descriptor = VP8DescriptorScratch()
+
+  /// Which layer a stream carries.
+  private struct Source {
+    var ssrc: UInt32
+    var layer: Int
+  }
+
+  /// A layer's wish for a keyframe, and the publisher's clock against the layer's.
+  private struct KeyframeRequest {
+    var isWanted = false
+    var lastSent: Int64 = .min
+    var report: SenderReport?
+  }
+
+  struct SenderReport {
+    var ssrc: UInt32
+    var ntp: NTPTime
+    var rtpTimestamp: UInt32
+    var at: Int64
+  }
+
+  /// Keyframes are expensive for the publisher and for the network: not more than one request in this time, in
+  /// nanoseconds, however many subscribers ask.
+  static let keyframeInterval: Int64 = 500_000_000
+  /// Streams that are told apart in one track; more are somebody's mischief.
+  private static let sourceLimit = 16
+
+  init(info: Livekit_TrackInfo, owner: Participant, receiver: RTPReceiver, extensions: HeaderExtensionMap) {
+    self.info = info
+    self.owner = owner
+    self.receiver = receiver
+    self.extensions = extensions
+    kind = receiver.kind
+    rids = kind == .video ? Self.sorted(receiver.rids) : []
+    let count = max(1, min(rids.count, LayerForwarder.layerLimit))
+    let sizes = info.layers.map { LayerState(width: Int($0.width), height: Int($0.height)) }
+      .sorted { $0.width * $0.height < $1.width * $1.height }
+    layers =
+      sizes.count == count
+      ? sizes : Array(repeating: LayerState(width: Int(info.width), height: Int(info.height)), count: count)
+    if sizes.count != count, count > 1 { layers = Array(repeating: LayerState(), count: count) }
+    requests = Array(repeating: KeyframeRequest(), count: count)
+  }
+
+  /// LiveKit's SDKs name the layers q, h, f from the smallest up, and offer them in either order.
+  private static func sorted(_ rids: [RID]) -> [RID] {
+    let known = ["q", "h", "f"]
+    func rank(_ rid: RID) -> Int { known.firstIndex(of: rid.rawValue) ?? known.count }
+    return rids.sorted { rank($0) < rank($1) }
+  }
+
+  // MARK: Subscriptions
+
+  func add(_ subscription: Subscription) {
+    for (layer, request) in requests.enumerated() {
+      guard let report = request.report else { continue }
+      subscription.note(report, layer: layer)
+    }
+    subscriptions.append(subscription)
+    choose(for: subscription, now: MediaLoop.now())
+    guard !hasBeenSubscribed else { return }
+    hasBeenSubscribed = true
+    var message = Livekit_TrackSubscribed()
+    message.trackSid = sid
+    owner.connection?.send(Livekit_SignalResponse(.trackSubscribed(message)))
+  }
+
+  func remove(_ subscription: Subscription) { subscriptions.removeAll { $0 === subscription } }
+
+  // MARK: Changes by the publisher
+
+  /// True while the publisher has muted the track: nothing is passed on.
+  var isMuted: Bool { info.muted }
+
+  /// Mutes or unmutes; false when that changes nothing.
+  func setMuted(_ muted: Bool) -> Bool {
+    guard muted != info.muted else { return false }
+    info.muted = muted
+    if muted { _ = speaker.reset() }
+    let now = MediaLoop.now()
+    for subscription in subscriptions { choose(for: subscription, now: now) }
+    return true
+  }
+
+  /// Changes what clients are told of the track.
+  func update(_ change: (inout Livekit_TrackInfo) -> Void) { change(&info) }
+
+  // MARK: Packets
+
+  /// Takes a packet of the publisher and passes it on. `now` is `MediaLoop.now()`.
+  func receive(_ packet: RTPPacket, rid: RID?, now: Int64) {
+    let ssrc = packet.ssrc.rawValue
+    guard let layer = layer(of: ssrc, rid) else { return }
+    switch kind {
+    case .audio: receiveAudio(packet, now: now)
+    case .video: receiveVideo(packet, ssrc: ssrc, layer: layer, now: now)
+    }
+  }
+
+  private func receiveAudio(_ packet: RTPPacket, now: Int64) {
+    layers[0].note(startsFrame: true, temporalLayer: 0, now: now)
+    guard !isMuted else { return }
+    if let level = packet.audioLevel(extensions) { speaker.note(level: level.level, timestamp: packet.timestamp) }
+    let described = ForwardedPacket(
+      ssrc: packet.ssrc.rawValue, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
+      isPadding: packet.isPaddingOnly)
+    for subscription in subscriptions { subscription.forwardAudio(packet, described, now: now) }
+  }
+
+  private func receiveVideo(_ packet: RTPPacket, ssrc: UInt32, layer: Int, now: Int64) {
+    let payload = packet.payload
+    let parsed = packet.isPaddingOnly ? nil : VP8Depacketizer.parse(payload)
+    // Neither padding nor VP8: a packet that nobody could use.
+    guard packet.isPaddingOnly || parsed != nil else { return }
+    var described = ForwardedPacket(
+      layer: layer, ssrc: ssrc, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
+      isPadding: parsed == nil)
+    if let parsed {
+      described.startsFrame = parsed.startsFrame
+      described.startsKeyframe = parsed.startsFrame && parsed.isKeyframe
+      described.picture = PictureNumbers(
+        pictureID: parsed.pictureID, tl0PictureIndex: parsed.baseLayerIndex, keyIndex: parsed.keyIndex)
+      described.temporalLayer = parsed.temporalLayer ?? 0
+      described.allowsTemporalSwitch = parsed.isLayerSync
+      layers[layer].note(startsFrame: parsed.startsFrame, temporalLayer: described.temporalLayer, now: now)
+      if described.startsKeyframe { requests[layer].isWanted = false }
+    } else {
+      described.startsFrame = false
+      described.startsKeyframe = false
+    }
+    guard !isMuted else { return }
+    for subscription in subscriptions {
+      guard let numbers = subscription.numbers(for: described, now: now) else { continue }
+      if subscription.hasSwitched, let report = requests[layer].report, report.ssrc == ssrc {
+        subscription.report(report, layer: layer)
+      }
+      guard let parsed, let first = payload.first, !numbers.isFiller else {
+        subscription.fill(packet, numbers)
+        continue
+      }
+      let prefix = descriptor.write(first: first, parsed: parsed, numbers: numbers.picture)
+      subscription.forwardVideo(packet, numbers, descriptor: prefix, payloadOffset: parsed.headerCount)
+    }
+  }
+
+  /// Takes a sender report of the publisher.
+  func receiveReport(rid: RID?, ntp: NTPTime, rtpTimestamp: UInt32, at now: Int64) {
+    let layer = rid.flatMap { rids.firstIndex(of: $0) } ?? 0
+    guard requests.indices.contains(layer), let source = sources.last(where: { $0.layer == layer }) else { return }
+    let report = SenderReport(ssrc: source.ssrc, ntp: ntp, rtpTimestamp: rtpTimestamp, at: now)
+    requests[layer].report = report
+    for subscription in subscriptions {
+      subscription.note(report, layer: layer)
+      subscription.report(report, layer: layer)
+    }
+  }
+
+  private func layer(of ssrc: UInt32, _ rid: RID?) -> Int? {
+    for source in sources where source.ssrc == ssrc { return source.layer }
+    let layer: Int
+    if rids.isEmpty {
+      layer = 0
+    } else {
+      // Without its rid a stream can't be told from the others; the first packets carry it.
+      guard let rid, let index = rids.firstIndex(of: rid), index < layers.count else { return nil }
+      layer = index
+    }
+    if sources.count >= Self.sourceLimit { sources.removeFirst() }
+    sources.append(Source(ssrc: ssrc, layer: layer))
+    return layer
+  }
+
+  // MARK: Layers and keyframes
+
+  /// Looks again at what every subscriber gets, and asks for the keyframes that are needed.
+  func beat(now: Int64) {
+    for subscription in subscriptions { choose(for: subscription, now: now) }
+    for layer in requests.indices where requests[layer].isWanted { requestKeyframe(layer: layer, now: now) }
+  }
+
+  /// Sets the layer that a subscriber shall get.
+  func choose(for subscription: Subscription, now: Int64) {
+    guard !isMuted else { return subscription.pause() }
+    if let layer = subscription.choose(of: layers, now: now) { requestKeyframe(layer: layer, now: now) }
+  }
+
+  /// Asks the publisher for a keyframe of a layer, now or as soon as it may be asked again.
+  func requestKeyframe(layer: Int, now: Int64) {
+    guard kind == .video, requests.indices.contains(layer), !isMuted else { return }
+    requests[layer].isWanted = true
+    let last = requests[layer].lastSent
+    guard last == .min || now &- last >= Self.keyframeInterval else { return }
+    requests[layer].lastSent = now
+    requests[layer].isWanted = false
+    receiver.requestKeyframe(rid: rids.isEmpty ? nil : rids[layer])
+  }
+
+  // MARK: Speaking
+
+  /// Loudness of speech, 0...1; 0 while there is none.
+  var speakerLevel: Float { speaker.level }
+
+  func endSpeakerInterval(_ interval: Int64) {
+    guard kind == .audio, !isMuted else { return }
+    _ = speaker.endInterval(interval)
+  }
+}

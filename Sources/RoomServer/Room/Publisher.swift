@@ -1,0 +1,270 @@
+import Logging
+import MediaCore
+import PeerConnection
+import RTP
+import SDP
+import Signaling
+import Transport
+
+/// A client's publishing connection: the client offers, the server answers. Confined to the room's loop.
+final class Publisher: PeerConnectionDelegate {
+  private unowned let participant: Participant
+  private let connection: PeerConnection
+  private var pending: [PendingTrack] = []
+  private var receivers: [ObjectIdentifier: Publication] = [:]
+  private var started: [RTPReceiver] = []
+  private var earlyCandidates: [Livekit_SignalResponse]? = []
+
+  /// Tracks that were announced, but haven't come in an offer yet.
+  private struct PendingTrack {
+    var cid: String
+    var info: Livekit_TrackInfo
+  }
+
+  /// The most tracks that may be announced without being offered.
+  private static let pendingLimit = 20
+  /// The most tracks of one participant.
+  private static let trackLimit = 64
+
+  init(participant: Participant) throws(Room.JoinError) {
+    self.participant = participant
+    var configuration = PeerConnection.Configuration()
+    configuration.localAddresses = participant.room.configuration.mediaAddresses
+    configuration.portRange = participant.room.configuration.mediaPorts
+    // Without either, libwebrtc stays at its start bitrate.
+    configuration.bandwidthFeedback = [.transportWide, .maximumBitrate]
+    do {
+      connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
+    } catch {
+      throw .media(error.description)
+    }
+    connection.delegate = self
+  }
+
+  /// True while media can flow.
+  var isConnected: Bool { connection.state == .connected }
+
+  /// Ends the connection.
+  func close() {
+    connection.delegate = nil
+    connection.close()
+    receivers.removeAll()
+  }
+
+  // MARK: Announcing tracks
+
+  /// Answers the announcement of a track.
+  func announce(_ request: Livekit_AddTrackRequest) {
+    guard request.sid.isEmpty, request.type == .audio || request.type == .video else {
+      return refuse(request, .unsupportedType, "only audio and video tracks are supported")
+    }
+    guard participant.grant.allowsPublishing(request.source) else {
+      return refuse(request, .notAllowed, "the token does not allow to publish this source")
+    }
+    guard pending.count < Self.pendingLimit, receivers.count < Self.trackLimit else {
+      return refuse(request, .limitExceeded, "too many tracks")
+    }
+    let track: PendingTrack
+    if let known = pending.first(where: { $0.cid == request.cid }) {
+      track = known
+    } else {
+      track = PendingTrack(cid: request.cid, info: trackInfo(request))
+      pending.append(track)
+    }
+    var response = Livekit_TrackPublishedResponse()
+    response.cid = request.cid
+    response.track = track.info
+    participant.connection?.send(Livekit_SignalResponse(.trackPublished(response)))
+  }
+
+  private func refuse(
+    _ request: Livekit_AddTrackRequest, _ reason: Livekit_RequestResponse.Reason, _ text: String
+  ) {
+    participant.connection?.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
+  }
+
+  private func trackInfo(_ request: Livekit_AddTrackRequest) -> Livekit_TrackInfo {
+    var info = Livekit_TrackInfo()
+    info.sid = participant.room.makeTrackSID()
+    info.type = request.type
+    info.source = request.source
+    info.name = request.name
+    info.muted = request.muted
+    info.width = request.width
+    info.height = request.height
+    info.layers = request.layers
+    info.disableDtx = request.disableDtx
+    // Sound is passed on as it comes, without redundancy of the server's own.
+    info.disableRed = true
+    info.stereo = request.stereo
+    info.encryption = request.encryption
+    info.audioFeatures = request.audioFeatures
+    info.mimeType = request.type == .audio ? "audio/opus" : "video/VP8"
+    info.stream = request.stream
+    if info.stream.isEmpty {
+      switch request.source {
+      case .camera, .microphone: info.stream = "camera"
+      case .screenShare, .screenShareAudio: info.stream = "screen"
+      default: info.stream = "unknown"
+      }
+    }
+    info.version.unixMicro = WallClock.microseconds()
+    return info
+  }
+
+  // MARK: Offers
+
+  /// Takes the client's offer and answers it.
+  func handle(_ offer: Livekit_SessionDescription) {
+    started.removeAll()
+    let answer: String
+    do throws(PeerConnectionError) {
+      try connection.setRemoteOffer(offer.sdp)
+      answer = try connection.createAnswer()
+    } catch {
+      participant.logger.warning("offer refused", metadata: ["reason": "\(error)"])
+      return participant.leave(.stateMismatch, action: .reconnect)
+    }
+    let extensions = Self.extensions(answer)
+    var fresh: [Publication] = []
+    for receiver in started where receiver.isActive {
+      if let publication = bind(receiver, extensions[receiver.mid] ?? HeaderExtensionMap()) {
+        fresh.append(publication)
+      }
+    }
+    started.removeAll()
+    var tracks: [String: String] = [:]
+    for publication in receivers.values { tracks[publication.receiver.mid.rawValue] = publication.sid }
+    participant.connection?.send(.description(.answer, answer, id: offer.id, tracks: tracks))
+    for candidate in earlyCandidates ?? [] { participant.connection?.send(candidate) }
+    earlyCandidates = nil
+    for publication in fresh { participant.add(publication) }
+  }
+
+  /// A candidate of the client.
+  func addCandidate(_ candidate: String) { connection.addRemoteCandidate(candidate) }
+
+  /// Joins a section with what was announced for it: by the track's name in the offer, else by kind and order.
+  private func bind(_ receiver: RTPReceiver, _ extensions: HeaderExtensionMap) -> Publication? {
+    guard receivers[ObjectIdentifier(receiver)] == nil else { return nil }
+    let type: Livekit_TrackType = receiver.kind == .audio ? .audio : .video
+    let index =
+      pending.firstIndex { $0.info.type == type && $0.cid == receiver.trackID }
+      ?? pending.firstIndex { $0.info.type == type }
+    guard let index else {
+      participant.logger.warning("a track was offered that had not been announced", metadata: ["kind": "\(type)"])
+      return nil
+    }
+    var track = pending.remove(at: index)
+    track.info.mid = receiver.mid.rawValue
+    track.info.simulcast = receiver.rids.count > 1
+    if type == .video {
+      var codec = Livekit_SimulcastCodecInfo()
+      codec.mimeType = track.info.mimeType
+      codec.mid = track.info.mid
+      codec.cid = track.cid
+      codec.layers = track.info.layers
+      track.info.codecs = [codec]
+    }
+    let publication = Publication(
+      info: track.info, owner: participant, receiver: receiver, extensions: extensions)
+    receivers[ObjectIdentifier(receiver)] = publication
+    receiver.wantsPackets = true
+    return publication
+  }
+
+  private func unbind(_ receiver: RTPReceiver) {
+    guard let publication = receivers.removeValue(forKey: ObjectIdentifier(receiver)) else { return }
+    receiver.wantsPackets = false
+    participant.remove(publication)
+  }
+
+  /// The header extensions of each section, from the answer, which holds what both sides agreed on.
+  private static func extensions(_ answer: String) -> [MID: HeaderExtensionMap] {
+    guard let description = try? SessionDescription(parsing: answer) else { return [:] }
+    var result: [MID: HeaderExtensionMap] = [:]
+    for section in description.media {
+      guard let mid = section.mid else { continue }
+      var map = HeaderExtensionMap()
+      for mapping in description.extensions(of: section) {
+        guard let name = HeaderExtension(uri: mapping.uri), let id = UInt8(exactly: mapping.id) else { continue }
+        map.set(name, id: id)
+      }
+      result[mid] = map
+    }
+    return result
+  }
+
+  // MARK: Changes by the client
+
+  /// Mutes a track that was announced, but isn't there yet; false when there is none.
+  func mutePending(_ sid: String, _ muted: Bool) -> Bool {
+    guard let index = pending.firstIndex(where: { $0.info.sid == sid }) else { return false }
+    pending[index].info.muted = muted
+    return true
+  }
+
+  /// Sends data to a client that doesn't subscribe, on the channels that it opened itself.
+  func sendData(_ bytes: [UInt8], isReliable: Bool) {
+    bytes.withUnsafeBytes { _ = connection.sendData(label: DataLabel(isReliable: isReliable).rawValue, $0) }
+  }
+
+  // MARK: PeerConnectionDelegate
+
+  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+    let message = Livekit_SignalResponse.trickle(
+      TrickleCandidate(candidate: candidate, sdpMid: mid.rawValue, sdpMLineIndex: mLineIndex), .publisher)
+    if earlyCandidates != nil {
+      earlyCandidates?.append(message)
+    } else {
+      participant.connection?.send(message)
+    }
+  }
+
+  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+    participant.mediaStateChanged(state, isPrimary: participant.subscriber == nil)
+  }
+
+  func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) { started.append(receiver) }
+
+  func peerConnection(_ pc: PeerConnection, receiverChanged receiver: RTPReceiver) {
+    unbind(receiver)
+    started.append(receiver)
+  }
+
+  func peerConnection(_ pc: PeerConnection, receiverRemoved receiver: RTPReceiver) { unbind(receiver) }
+
+  func peerConnection(
+    _ pc: PeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+  ) {
+    receivers[ObjectIdentifier(receiver)]?.receive(packet, rid: rid, now: now)
+  }
+
+  func peerConnection(
+    _ pc: PeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
+    at now: Int64
+  ) {
+    receivers[ObjectIdentifier(receiver)]?.receiveReport(rid: rid, ntp: ntp, rtpTimestamp: rtpTimestamp, at: now)
+  }
+
+  func peerConnection(
+    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+  ) {
+    guard participant.grant.allowsData, let channel = DataLabel(rawValue: label),
+      let packet = try? Livekit_DataPacket(serializedBytes: Array(bytes))
+    else { return }
+    // Speakers are told by the server alone.
+    if case .speaker = packet.value { return }
+    participant.room.forward(packet, from: participant, isReliable: channel == .reliable)
+  }
+}
+
+/// The data channels that LiveKit's clients use.
+enum DataLabel: String {
+  /// Ordered, every message arrives.
+  case reliable = "_reliable"
+  /// Unordered, sent once.
+  case lossy = "_lossy"
+
+  init(isReliable: Bool) { self = isReliable ? .reliable : .lossy }
+}

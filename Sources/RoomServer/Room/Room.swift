@@ -1,0 +1,252 @@
+import Logging
+import MediaCore
+import Signaling
+import Transport
+
+/// One room: who is in it, who is told what, and when it ends. Confined to the directory's loop.
+final class Room {
+  /// Why somebody can't join.
+  enum JoinError: Error {
+    /// The room has as many participants as it may have.
+    case full
+    /// The media connection could not be made; the text is the cause.
+    case media(String)
+  }
+
+  /// Name as in the tokens.
+  let name: String
+  /// `RM_…`
+  let sid: String
+  /// Everybody in the room in the order of joining.
+  private(set) var participants: [Participant] = []
+  let logger: Logger
+  var loop: MediaLoop { directory.loop }
+  var configuration: RoomServer.Configuration { directory.configuration }
+
+  private unowned let directory: RoomDirectory
+  private let created = WallClock.milliseconds()
+  private var random = SystemRandomNumberGenerator()
+  private var isClosed = false
+  private var hasBeenUsed = false
+  private var closing: LoopTimer?
+  private var ticking: LoopTimer?
+  private var tick: Int64 = 0
+  private var announced = Livekit_Room()
+
+  /// The beat of everything that happens by time, in nanoseconds.
+  private static let beat: Int64 = 100_000_000
+  /// Speakers are told every so many beats.
+  static let speakerBeats: Int64 = 4
+
+  init(name: String, sid: String, directory: RoomDirectory) {
+    self.name = name
+    self.sid = sid
+    self.directory = directory
+    var logger = directory.logger
+    logger[metadataKey: "room"] = "\(name)"
+    self.logger = logger
+    announced = info
+    scheduleClosing()
+  }
+
+  // MARK: Joining and leaving
+
+  /// Takes a client in. An older participant with the same identity must go.
+  func join(_ request: JoinRequest, _ connection: SignalConnection) throws(JoinError) -> Participant {
+    if let older = participants.first(where: { $0.identity == request.token.identity }) {
+      older.leave(.duplicateIdentity)
+    }
+    guard participants.count < configuration.maximumParticipants else { throw .full }
+    let participant = try Participant(
+      sid: SID.participant(using: &random), request: request, connection: connection, room: self)
+    participants.append(participant)
+    if !participant.isDependent { hasBeenUsed = true }
+    scheduleClosing()
+    if ticking == nil {
+      ticking = loop.timer(after: Self.beat, repeats: true) { [weak self] in self?.beat() }
+    }
+    participant.start(others: participants.filter { $0 !== participant && $0.isVisible })
+    announce(participant)
+    announceRoom()
+    logger.info(
+      "participant joined", metadata: ["identity": "\(participant.identity)", "sid": "\(participant.sid)"])
+    return participant
+  }
+
+  /// Takes a participant out that has closed its connections; the others hear of it.
+  func remove(_ participant: Participant, _ reason: Livekit_DisconnectReason) {
+    guard let index = participants.firstIndex(where: { $0 === participant }) else { return }
+    participants.remove(at: index)
+    if let connection = participant.connection { directory.detached(connection) }
+    if participant.isVisible { send(.update([participant.info])) }
+    logger.info("participant left", metadata: ["identity": "\(participant.identity)", "reason": "\(reason)"])
+    scheduleClosing()
+    announceRoom()
+    if participants.isEmpty {
+      ticking?.cancel()
+      ticking = nil
+    }
+  }
+
+  /// Sends everybody away and ends the room.
+  func close(_ reason: Livekit_DisconnectReason) {
+    guard !isClosed else { return }
+    isClosed = true
+    for participant in participants { participant.leave(reason) }
+    closing?.cancel()
+    ticking?.cancel()
+    directory.removed(self)
+  }
+
+  /// Recorders and the like don't keep a room: it ends some time after the last one who does has gone.
+  private func scheduleClosing() {
+    guard !isClosed else { return }
+    if participants.contains(where: { !$0.isDependent }) {
+      closing?.cancel()
+      closing = nil
+    } else if closing == nil {
+      let seconds = hasBeenUsed ? configuration.departureTimeout : configuration.emptyTimeout
+      closing = loop.timer(after: Int64(max(0, seconds)) * 1_000_000_000) { [weak self] in self?.close(.roomClosed) }
+    }
+  }
+
+  // MARK: News
+
+  /// The room as clients see it.
+  var info: Livekit_Room {
+    var info = Livekit_Room()
+    info.sid = sid
+    info.name = name
+    info.emptyTimeout = UInt32(clamping: configuration.emptyTimeout)
+    info.departureTimeout = UInt32(clamping: configuration.departureTimeout)
+    info.maxParticipants = UInt32(clamping: configuration.maximumParticipants)
+    info.creationTime = created / 1000
+    info.creationTimeMs = created
+    info.enabledCodecs = Room.codecs
+    let counted = participants.filter { !$0.isDependent }
+    info.numParticipants = UInt32(clamping: counted.count)
+    info.numPublishers = UInt32(clamping: counted.count { !$0.publications.isEmpty })
+    info.activeRecording = participants.contains { $0.grant.recorder == true }
+    return info
+  }
+
+  /// What can be published, the preferred first.
+  static let codecs: [Livekit_Codec] = ["video/VP8", "audio/opus"].map {
+    var codec = Livekit_Codec()
+    codec.mime = $0
+    return codec
+  }
+
+  /// Tells everybody who may know of a participant how it is now.
+  func announce(_ participant: Participant) {
+    guard participant.isVisible else {
+      participant.connection?.send(.update([participant.info]))
+      return
+    }
+    send(.update([participant.info]))
+  }
+
+  private func announceRoom() {
+    let info = info
+    guard !isClosed, info != announced else { return }
+    announced = info
+    var update = Livekit_RoomUpdate()
+    update.room = info
+    send(Livekit_SignalResponse(.roomUpdate(update)))
+  }
+
+  private func send(_ message: Livekit_SignalResponse) {
+    for participant in participants { participant.connection?.send(message) }
+  }
+
+  // MARK: Tracks
+
+  /// A track was published: everybody hears of it, then gets it.
+  func published(_ publication: Publication) {
+    announce(publication.owner)
+    for participant in participants where participant !== publication.owner {
+      participant.subscriber?.consider(publication)
+    }
+    announceRoom()
+    logger.info(
+      "track published",
+      metadata: [
+        "identity": "\(publication.owner.identity)", "track": "\(publication.sid)", "kind": "\(publication.kind)",
+        "source": "\(publication.info.source)", "layers": "\(publication.layers.count)",
+      ])
+  }
+
+  /// A track is gone.
+  func unpublished(_ publication: Publication) {
+    for participant in participants { participant.subscriber?.drop(publication) }
+    if publication.owner.isMember { announce(publication.owner) }
+    announceRoom()
+    logger.info(
+      "track unpublished",
+      metadata: ["identity": "\(publication.owner.identity)", "track": "\(publication.sid)"])
+  }
+
+  /// A published track by its name.
+  func publication(_ sid: String) -> Publication? {
+    for participant in participants {
+      if let found = participant.publications.first(where: { $0.sid == sid }) { return found }
+    }
+    return nil
+  }
+
+  /// A fresh track name.
+  func makeTrackSID() -> String { SID.track(using: &random) }
+
+  // MARK: Data
+
+  /// Passes a data packet on to those whom it is for. The sender's names are written by the server.
+  func forward(_ packet: Livekit_DataPacket, from sender: Participant, isReliable: Bool) {
+    var packet = packet
+    packet.participantSid = sender.sid
+    packet.participantIdentity = sender.identity
+    var identities = packet.destinationIdentities
+    var sids: [String] = []
+    if case .user(var user) = packet.value {
+      user.participantSid = sender.sid
+      user.participantIdentity = sender.identity
+      identities += user.destinationIdentities
+      sids = user.destinationSids
+      packet.value = .user(user)
+    }
+    guard let bytes: [UInt8] = try? packet.serializedBytes() else { return }
+    let isForAll = identities.isEmpty && sids.isEmpty
+    for participant in participants where participant !== sender {
+      guard isForAll || identities.contains(participant.identity) || sids.contains(participant.sid) else { continue }
+      participant.sendData(bytes, isReliable: isReliable)
+    }
+  }
+
+  // MARK: Time
+
+  private func beat() {
+    tick &+= 1
+    let now = MediaLoop.now()
+    // A copy: somebody may be sent away.
+    for participant in participants {
+      for publication in participant.publications { publication.beat(now: now) }
+      participant.beat(now: now)
+    }
+    if tick % Self.speakerBeats == 0 { tellSpeakers() }
+  }
+
+  private func tellSpeakers() {
+    var changes: [(participant: Participant, info: Livekit_SpeakerInfo)] = []
+    for participant in participants where participant.endSpeakerInterval(Self.speakerBeats &* Self.beat) {
+      changes.append((participant, participant.speakerInfo))
+    }
+    guard !changes.isEmpty else { return }
+    for participant in participants {
+      var message = Livekit_SpeakersChanged()
+      message.speakers = changes.compactMap { change in
+        change.participant.isVisible || change.participant === participant ? change.info : nil
+      }
+      guard !message.speakers.isEmpty else { continue }
+      participant.connection?.send(Livekit_SignalResponse(.speakersChanged(message)))
+    }
+  }
+}

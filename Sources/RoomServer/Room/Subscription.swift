@@ -1,0 +1,90 @@
+import MediaCore
+import PeerConnection
+import RTP
+
+/// One subscriber of one track: the outgoing stream and what is sent on it. Confined to the room's loop.
+final class Subscription {
+  unowned let publication: Publication
+  /// The outgoing stream.
+  let sender: RTPSender
+  /// What the subscriber wants of the video.
+  var wish: VideoWish
+
+  private var forwarder: LayerForwarder
+  private var reportedLayer: Int?
+
+  init(publication: Publication, sender: RTPSender, wish: VideoWish) {
+    self.publication = publication
+    self.sender = sender
+    self.wish = wish
+    forwarder = LayerForwarder(clockRate: publication.kind == .audio ? .opus : .video)
+    if publication.kind == .audio { forwarder.setTarget(0) }
+  }
+
+  /// The layer that the subscriber should get a keyframe of when it asks for one.
+  var keyframeLayer: Int { forwarder.currentLayer ?? forwarder.targetLayer ?? 0 }
+
+  /// True between the first packet of another layer and the report of its clock.
+  var hasSwitched: Bool { forwarder.currentLayer != reportedLayer }
+
+  /// Chooses among the layers. Returns the one of which a keyframe is needed, if any.
+  func choose(of layers: [LayerState], now: Int64) -> Int? {
+    guard publication.kind == .video else {
+      forwarder.setTarget(wish.isDisabled ? nil : 0)
+      return nil
+    }
+    let target = LayerChoice.layer(of: layers, wish: wish, now: now)
+    if target != forwarder.targetLayer { forwarder.setTarget(target) }
+    guard let target, layers.indices.contains(target), sender.isSending else { return nil }
+    forwarder.maximumTemporalLayer = LayerChoice.temporalLayer(of: layers[target], wish: wish)
+    return forwarder.layerAwaitingKeyframe
+  }
+
+  /// Passes nothing on until `choose` is called again.
+  func pause() { forwarder.setTarget(nil) }
+
+  func forwardAudio(_ packet: RTPPacket, _ described: ForwardedPacket, now: Int64) {
+    guard let numbers = numbers(for: described, now: now) else { return }
+    guard !numbers.isFiller else { return fill(packet, numbers) }
+    sender.forward(
+      packet, from: publication.receiver, sequenceNumber: numbers.sequenceNumber, timestamp: numbers.timestamp,
+      marker: packet.marker)
+  }
+
+  /// The numbers under which a packet is passed on; nil when it isn't.
+  func numbers(for packet: ForwardedPacket, now: Int64) -> OutgoingNumbers? {
+    // A stream that can't flow yet begins at the next keyframe, not in the middle.
+    guard sender.isSending else { return nil }
+    return forwarder.forward(packet, now: now)
+  }
+
+  func forwardVideo(
+    _ packet: RTPPacket, _ numbers: OutgoingNumbers, descriptor: UnsafeRawBufferPointer, payloadOffset: Int
+  ) {
+    sender.forward(
+      packet, from: publication.receiver, sequenceNumber: numbers.sequenceNumber, timestamp: numbers.timestamp,
+      marker: packet.marker, payloadPrefix: descriptor, payloadOffset: payloadOffset)
+  }
+
+  /// Fills a sequence number that had been kept free with an empty packet.
+  func fill(_ packet: RTPPacket, _ numbers: OutgoingNumbers) {
+    sender.forward(
+      packet, from: nil, sequenceNumber: numbers.sequenceNumber, timestamp: numbers.timestamp, marker: false,
+      payloadOffset: packet.payloadCount)
+  }
+
+  // MARK: Clocks
+
+  /// Notes the publisher's clock for later switches.
+  func note(_ report: Publication.SenderReport, layer: Int) {
+    forwarder.noteSenderReport(
+      layer: layer, ssrc: report.ssrc, ntp: report.ntp, rtpTimestamp: report.rtpTimestamp)
+  }
+
+  /// Passes the publisher's clock on to the subscriber, when this layer feeds it.
+  func report(_ report: Publication.SenderReport, layer: Int) {
+    guard let timestamp = forwarder.mapTimestamp(report.rtpTimestamp, layer: layer, ssrc: report.ssrc) else { return }
+    reportedLayer = layer
+    sender.updateSource(ntp: report.ntp, rtpTimestamp: timestamp, at: report.at)
+  }
+}

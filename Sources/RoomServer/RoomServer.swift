@@ -1,0 +1,137 @@
+import Logging
+import NIOCore
+import PeerConnection
+import Synchronization
+import Transport
+
+/// A small room server: LiveKit-compatible signalling in its classic form (two peer connections per client), and
+/// selective forwarding of the media. For demos, tests and small private rooms.
+///
+/// Tokens are JWTs (HS256) under the configured keys; rooms come into being with their first participant. All state
+/// of rooms and media is confined to one `MediaLoop`; one network thread carries HTTP and WebSocket bytes.
+public final class RoomServer: Sendable {
+  /// How the server behaves.
+  public struct Configuration: Sendable {
+    /// Address to listen on for HTTP and WebSocket.
+    public var bind = "127.0.0.1"
+    /// TCP port to listen on; 0 takes any free one.
+    public var port = 7880
+    /// Secrets by API key. At least one is needed.
+    public var apiKeys: [String: String]
+    /// Seconds after which a room that nobody ever joined for good is closed.
+    public var emptyTimeout = 300
+    /// Seconds after which a room is closed that its last participant has left. Recorders, agents and hidden
+    /// participants don't keep a room.
+    public var departureTimeout = 20
+    /// Seconds for which a participant is kept whose signalling connection broke while its media still flows.
+    public var resumeTimeout = 10
+    /// Seconds after which a client that joined must have a media connection.
+    public var connectTimeout = 60
+    /// Local IP addresses on which media is sent and received.
+    public var mediaAddresses = ["127.0.0.1"]
+    /// UDP ports for media; nil for any.
+    public var mediaPorts: ClosedRange<UInt16>?
+    /// STUN and TURN servers that clients are told to use.
+    public var iceServers: [ICEServer] = []
+    /// The most participants in one room.
+    public var maximumParticipants = 100
+    /// Limits of the HTTP and WebSocket side.
+    public var limits = Limits()
+
+    /// The defaults, for these API keys.
+    public init(apiKeys: [String: String]) { self.apiKeys = apiKeys }
+  }
+
+  /// What one client may cost.
+  public struct Limits: Sendable {
+    /// Largest signalling message and WebSocket frame, in bytes.
+    public var messageSize = 2 << 20
+    /// Largest HTTP header field (tokens travel in one), in bytes.
+    public var headerSize = 32 << 10
+    /// Signalling messages per second; a burst may be twice as many.
+    public var messagesPerSecond = 200
+    /// Bytes that may wait for a client that doesn't read.
+    public var pendingOutput = 8 << 20
+    /// Connections at the same time.
+    public var connections = 1024
+    /// Time for a whole HTTP request and the upgrade.
+    var handshakeTimeout = TimeAmount.seconds(10)
+    /// Time without any message, ping or pong after which a connection is taken for dead.
+    var signalTimeout = TimeAmount.seconds(25)
+
+    /// The defaults.
+    public init() {}
+    /// Seconds for a whole HTTP request and the upgrade.
+    public var handshakeSeconds: Int64 {
+      get { handshakeTimeout.nanoseconds / 1_000_000_000 }
+      set { handshakeTimeout = .seconds(newValue) }
+    }
+    /// Seconds without any message, ping or pong after which a connection is taken for dead.
+    public var signalSeconds: Int64 {
+      get { signalTimeout.nanoseconds / 1_000_000_000 }
+      set { signalTimeout = .seconds(newValue) }
+    }
+  }
+
+  private enum State {
+    case new
+    case starting
+    case running(SignalListener, RoomDirectory)
+    case stopped
+  }
+
+  private let configuration: Configuration
+  private let logger: Logger
+  private let state = Mutex(State.new)
+
+  /// Makes a server; it does nothing before `start`.
+  public init(configuration: Configuration, logger: Logger) {
+    self.configuration = configuration
+    self.logger = logger
+  }
+
+  /// Starts to listen and returns the TCP port. Returns when clients can connect; the work goes on in threads of the
+  /// server's own. Not to be called on an event loop.
+  public func start() throws(RoomServerError) -> Int {
+    guard configuration.apiKeys.contains(where: { !$0.key.isEmpty && !$0.value.isEmpty }) else { throw .noAPIKeys }
+    let isNew = state.withLock { state in
+      guard case .new = state else { return false }
+      state = .starting
+      return true
+    }
+    guard isNew else { throw .alreadyStarted }
+    let directory = RoomDirectory(configuration: configuration, logger: logger)
+    let listener = SignalListener(
+      gate: JoinGate(apiKeys: configuration.apiKeys), limits: configuration.limits, logger: logger, sink: directory)
+    do throws(RoomServerError) {
+      let port = try listener.listen(host: configuration.bind, port: configuration.port)
+      let wasStopped = state.withLock { state in
+        if case .stopped = state { return true }
+        state = .running(listener, directory)
+        return false
+      }
+      if wasStopped { throw RoomServerError.alreadyStarted }
+      logger.info("room server listens", metadata: ["bind": "\(configuration.bind)", "port": "\(port)"])
+      return port
+    } catch {
+      listener.shutDown()
+      directory.shutDown()
+      state.withLock { $0 = .stopped }
+      throw error
+    }
+  }
+
+  /// Tells every client that the server ends, closes all connections and waits for the server's threads. Harmless
+  /// when called again. Not to be called on an event loop.
+  public func stop() {
+    let last = state.withLock { state in
+      defer { state = .stopped }
+      return state
+    }
+    guard case .running(let listener, let directory) = last else { return }
+    listener.stopListening()
+    directory.shutDown()
+    listener.shutDown()
+    logger.info("room server stopped")
+  }
+}

@@ -1,0 +1,276 @@
+import Glibc
+import Logging
+import MediaCore
+import PeerConnection
+import Session
+import Signaling
+import Transport
+
+// Sendable: the two references that change hands are constants; everything mutable is touched on `loop` only.
+/// A recording's connection to one LiveKit room: joins as a subscriber, receives every track, and puts room events
+/// and encoded frames into a sink. It comes back by itself when the connection is lost.
+///
+/// The decisions are `LiveKitSession`'s; this class carries them out with a WebSocket and a peer connection.
+/// Public methods may be called on any thread.
+public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
+  private let options: RoomOptions
+  private let loop: MediaLoop
+  private let sink: any SessionSink
+  let logger: Logger
+  private let onEnd: @Sendable (SessionEnd, RoomError?) -> Void
+
+  // On the loop from here on.
+  private var session: LiveKitSession
+  private var url: SignalURL?
+  private var socket: SignalSocket?
+  private var isHandling = false
+  private var waitingInputs: [LiveKitSession.Input] = []
+  private var timer: LoopTimer?
+  private var timerAt: Int64?
+  private var onConnect: (@Sendable (RoomError?) -> Void)?
+  private(set) var media: PeerConnection?
+  private(set) var generation = 0
+  private var routes: [MID: Route] = [:]
+  private var malformedMessages = 0
+
+  /// Where the frames of an m-line belong.
+  struct Route {
+    var track: TrackID
+    var filter = BlankFrameFilter()
+  }
+
+  /// Makes a client that does nothing yet. Events and frames go to `sink` on the loop's thread; `onEnd` is called
+  /// there exactly once when the session is over, with the reason and, when it is a fault, the error.
+  public init(
+    options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) {
+    self.options = options
+    self.loop = loop
+    self.sink = sink
+    self.logger = logger
+    self.onEnd = onEnd
+    var policy = ReconnectPolicy(seed: options.seed)
+    policy.limit = options.reconnectLimit
+    let settings = LiveKitSession.Settings(
+      tokens: options.tokens, connectTimeout: options.connectTimeout,
+      mediaTimeout: options.mediaTimeout,
+      relayOnly: options.iceTransportPolicy == .relay, iceServers: options.iceServers,
+      wallClockOffset: Self.wallClock() &- MediaLoop.now())
+    session = LiveKitSession(settings: settings, policy: policy)
+  }
+
+  /// Begins to join. `completion` is called once on the loop's thread: with nil after `.joined` was put into the sink,
+  /// with the error when the room could not be joined (nothing but `.ended` was put then). A second call, and one
+  /// after `leave`, completes with an error.
+  public func connect(_ completion: @escaping @Sendable (RoomError?) -> Void = { _ in }) {
+    loop.post { [self] in
+      guard onConnect == nil, session.phase == .idle else {
+        completion(RoomError(.connectionLost, "the bot has left, or joins already"))
+        return
+      }
+      onConnect = completion
+      do {
+        url = try SignalURL(options.url)
+      } catch {
+        let fault = RoomError(.invalidURL, "\(error)")
+        sink.put(.room(.ended(.connectionLost(fault.description))))
+        completion(fault)
+        onEnd(.connectionLost(fault.description), fault)
+        return
+      }
+      handle(.connect)
+    }
+  }
+
+  /// Joins; returns when the bot is in the room. Cancelling the task leaves the room.
+  public func join() async throws(RoomError) {
+    let error = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        connect { continuation.resume(returning: $0) }
+      }
+    } onCancel: {
+      leave()
+    }
+    if let error { throw error }
+  }
+
+  /// Asks the publisher of a video track for a keyframe.
+  public func requestKeyframe(_ track: TrackID) {
+    loop.post { [self] in
+      guard let media else { return }
+      for receiver in media.receivers
+      where receiver.isActive && routes[receiver.mid]?.track == track {
+        receiver.requestKeyframe()
+      }
+    }
+  }
+
+  /// Asks the server again to send a track.
+  public func subscribe(_ track: TrackID) {
+    loop.post { [self] in handle(.subscribe(track)) }
+  }
+
+  /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
+  public func leave() {
+    loop.post { [self] in handle(.leave) }
+  }
+
+  // MARK: On the loop
+
+  /// Gives an input to the session and does what it says. Inputs that come up while doing so wait their turn.
+  func handle(_ input: LiveKitSession.Input) {
+    waitingInputs.append(input)
+    guard !isHandling else { return }
+    isHandling = true
+    while !waitingInputs.isEmpty {
+      let next = waitingInputs.removeFirst()
+      for action in session.handle(next, at: MediaLoop.now()) { perform(action) }
+    }
+    isHandling = false
+    setTimer()
+  }
+
+  private func perform(_ action: LiveKitSession.Action) {
+    switch action {
+    case .openSocket(let attempt, let query, let token): openSocket(attempt, query, token)
+    case .send(let request): socket?.send(request)
+    case .closeSocket:
+      socket?.close()
+      socket = nil
+    case .openMedia(let number, let servers, let relayOnly): openMedia(number, servers, relayOnly)
+    case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
+    case .addCandidate(let candidate): media?.addRemoteCandidate(candidate)
+    case .closeMedia:
+      media?.delegate = nil
+      media?.close()
+      media = nil
+      routes = [:]
+    case .bind(let tracks): bind(tracks)
+    case .emit(let event): sink.put(.room(event))
+    case .joined: complete(nil)
+    case .finished(let end, let error):
+      complete(error ?? RoomError(.connectionLost, "stopped before the join was complete"))
+      onEnd(end, error)
+    case .log(let level, let text): logger.log(level: level, "\(text)")
+    }
+  }
+
+  private func complete(_ error: RoomError?) {
+    let completion = onConnect
+    onConnect = nil
+    completion?(error)
+  }
+
+  private func openSocket(_ attempt: Int, _ query: SignalQuery, _ token: String) {
+    guard let url else { return }
+    let request = SignalSocket.Request(
+      url: url, query: query, token: token, tlsCAFile: options.tlsCAFile,
+      connectTimeout: options.connectTimeout)
+    socket = SignalSocket(request) { [self] event in
+      loop.post { [self] in heard(event, attempt) }
+    }
+  }
+
+  private func heard(_ event: SignalSocket.Event, _ attempt: Int) {
+    switch event {
+    case .opened: logger.debug("the signal connection is open")
+    case .message(let message): handle(.message(attempt: attempt, message))
+    case .malformed(let text):
+      malformedMessages += 1
+      logger.notice(
+        "malformed message of the server dropped: \(text)",
+        metadata: ["count": "\(malformedMessages)"])
+    case .readComplete: socket?.readMore()
+    case .failed(let error): handle(.socketFailed(attempt: attempt, error))
+    case .closed(let text): handle(.socketClosed(attempt: attempt, RoomError.oneLine(text)))
+    }
+  }
+
+  private func openMedia(_ number: Int, _ servers: [ICEServer], _ relayOnly: Bool) {
+    generation = number
+    var configuration = PeerConnection.Configuration()
+    configuration.iceServers = servers
+    configuration.transportPolicy = relayOnly ? .relay : .all
+    configuration.localAddresses = options.localAddresses
+    configuration.portRange = options.portRange
+    configuration.acceptsRED = options.acceptsRED
+    do {
+      let connection = try PeerConnection(loop: loop, configuration: configuration)
+      connection.delegate = self
+      media = connection
+    } catch {
+      handle(.offerFailed(generation: number, error.description))
+    }
+  }
+
+  private func apply(_ number: Int, _ id: UInt32, _ sdp: String) {
+    guard number == generation, let media else { return }
+    do {
+      try media.setRemoteOffer(sdp)
+      let answer = try media.createAnswer()
+      let sections = media.receivers.map {
+        MediaSection(
+          mid: $0.mid, kind: $0.kind, streamID: $0.streamID, trackID: $0.trackID,
+          isActive: $0.isActive)
+      }
+      handle(.answered(generation: number, offer: id, sdp: answer, sections: sections))
+    } catch {
+      handle(.offerFailed(generation: number, error.description))
+    }
+  }
+
+  /// From now on frames belong to these tracks. A picture that came before its track was known was not passed on: asks
+  /// for a keyframe, so that the track doesn't begin in the middle.
+  private func bind(_ tracks: [MID: TrackID]) {
+    let old = routes
+    routes = tracks.reduce(into: [:]) { routes, pair in
+      let known = old[pair.key]
+      routes[pair.key] = known?.track == pair.value ? known : Route(track: pair.value)
+    }
+    for receiver in media?.receivers ?? [] where receiver.kind == .video && receiver.isActive {
+      if let route = routes[receiver.mid], old[receiver.mid]?.track != route.track {
+        receiver.requestKeyframe()
+      }
+    }
+  }
+
+  private func setTimer() {
+    let wanted = session.nextDeadline
+    guard wanted != timerAt else { return }
+    timer?.cancel()
+    (timer, timerAt) = (nil, wanted)
+    guard let wanted else { return }
+    timer = loop.timer(after: max(1_000_000, wanted &- MediaLoop.now()), repeats: false) {
+      [weak self] in
+      guard let self else { return }
+      timerAt = nil
+      handle(.timer)
+    }
+  }
+
+  /// Passes one frame on, if it belongs to a track of the recording.
+  func received(_ frame: ReceivedFrame, in mid: MID) {
+    guard let route = routes[mid] else { return }
+    if frame.codec.kind == .video {
+      let passes =
+        routes[mid]?.filter.accepts(
+          isKeyframe: frame.isKeyframe, width: frame.width, height: frame.height) ?? false
+      guard passes else { return }
+    }
+    sink.put(
+      .frame(
+        EncodedFrame(
+          track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
+          captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
+          height: frame.height,
+          rotation: frame.rotation, followsLoss: frame.followsLoss)))
+  }
+
+  /// Nanoseconds since 1970.
+  private static func wallClock() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,218 @@
+import MediaCore
+import Session
+import Signaling
+import Transport
+
+/// What the server says after the join, and what the transport does.
+extension LiveKitSession {
+  mutating func receive(_ message: Livekit_SignalResponse, at now: Int64) {
+    if case .connecting(let kind) = phase {
+      receiveFirst(message, kind, at: now)
+      return
+    }
+    guard phase == .open else { return }
+    // Any message proves that the server is there; not only answers to pings.
+    silenceDeadline = now &+ pingTimeout
+    switch message.message {
+    case .offer(let offer): receiveOffer(offer)
+    case .trickle(let trickle): receiveTrickle(trickle)
+    case .update(let update):
+      for info in update.participants { roster.apply(info) }
+      forgetEndedTracks()
+      tell()
+    case .speakersChanged(let change): receiveSpeakers(change.speakers)
+    case .streamStateUpdate(let update): receiveStreamStates(update.streamStates)
+    case .subscriptionPermissionUpdate(let update):
+      // The offer that follows takes the track away or brings it back; the server does this by itself.
+      log(.info, "\(update.trackSid) may \(update.allowed ? "" : "not ")be received")
+    case .subscriptionResponse(let response): receiveSubscriptionError(response)
+    case .refreshToken(let token):
+      if !token.isEmpty { refreshedToken = token }
+    case .pongResp(let pong):
+      let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
+      roundTripMilliseconds = min(60_000, max(0, milliseconds &- pong.lastPingTimestamp))
+    case .leave(let leave): receiveLeave(leave, at: now)
+    case .roomMoved(let moved): receiveMove(moved)
+    case .requestResponse(let response):
+      if response.reason != .ok {
+        log(.info, "the server refused a request: \(RoomError.oneLine(response.message))")
+      }
+    case .join, .reconnect:
+      log(.notice, "a second join response is ignored")
+    case .answer, .trackPublished, .mute, .roomUpdate, .connectionQuality, .subscribedQualityUpdate,
+      .trackUnpublished, .pong, .trackSubscribed, .mediaSectionsRequirement,
+      .subscribedAudioCodecUpdate, nil:
+      // About publishing, about the other mode, or of no interest to a recording.
+      break
+    }
+  }
+
+  // MARK: Negotiation
+
+  private mutating func receiveOffer(_ offer: Livekit_SessionDescription) {
+    lastOffer = offer
+    add(.applyOffer(generation: generation, id: offer.id, sdp: offer.sdp))
+  }
+
+  /// The offer was applied and answered: sends the answer at once (the server waits 15 s at most) and binds anew.
+  mutating func answered(_ id: UInt32, _ sdp: String, _ sections: [MediaSection]) {
+    let answer = Livekit_SessionDescription.with {
+      $0.type = "answer"
+      $0.sdp = sdp
+      $0.id = id
+    }
+    lastAnswer = answer
+    if phase == .open { send { $0.answer = answer } }
+    bindings = TrackBindings(sections, trackOfMID: lastOffer?.midToTrackID ?? [:])
+    refused.subtract(bindings.tracks.values)
+    tell()
+  }
+
+  private mutating func receiveTrickle(_ trickle: Livekit_TrickleRequest) {
+    guard trickle.target == .subscriber else { return }
+    guard let candidate = TrickleCandidate(json: trickle.candidateInit) else {
+      log(.notice, "a candidate of the server is malformed and ignored")
+      return
+    }
+    if !candidate.candidate.isEmpty { add(.addCandidate(candidate.candidate)) }
+  }
+
+  mutating func sendCandidate(_ candidate: TrickleCandidate) {
+    guard phase == .open else {
+      if waitingCandidates.count < 64 { waitingCandidates.append(candidate) }
+      return
+    }
+    send {
+      $0.trickle = .with {
+        $0.candidateInit = candidate.json
+        $0.target = .subscriber
+      }
+    }
+  }
+
+  // MARK: Media
+
+  mutating func transportChanged(_ state: TransportState, at now: Int64) {
+    switch state {
+    case .connected:
+      (hasMedia, everHadMedia, mediaFailures) = (true, true, 0)
+      (disconnectedDeadline, mediaDeadline) = (nil, nil)
+      if phase == .open {
+        if isLost {
+          restored()
+        } else {
+          tellLossAt = nil
+        }
+      }
+    case .disconnected:
+      hasMedia = false
+      lossText = "media is cut off"
+      if phase == .open {
+        disconnectedDeadline = now &+ Self.disconnectedTime
+        tellLossAt = tellLossAt ?? now &+ Self.quietTime
+      } else {
+        tellLoss()
+      }
+    case .failed:
+      hasMedia = false
+      disconnectedDeadline = nil
+      if phase == .open && mediaDeadline == nil {
+        lost("media failed", resumable: true, reason: .rrSubscriberFailed, at: now)
+      } else if phase == .open {
+        mediaFailed("no media connection", at: now)
+      } else {
+        lossText = "media failed"
+        tellLoss()
+      }
+    case .new, .connecting, .closed: break
+    }
+  }
+
+  /// Media did not come about after a join or a resume. Joining anew may help; when it never worked, not for ever.
+  mutating func mediaFailed(_ text: String, at now: Int64) {
+    mediaDeadline = nil
+    mediaFailures += 1
+    if !everHadMedia && mediaFailures >= Self.mediaAttempts {
+      let error = RoomError(.mediaFailed, text)
+      finish(.connectionLost(error.description), error)
+    } else {
+      lost(text, resumable: false, reason: .rrSubscriberFailed, at: now)
+    }
+  }
+
+  // MARK: Tracks and people
+
+  mutating func subscribe(_ track: TrackID, at now: Int64) {
+    guard phase == .open, let known = roster.track(track) else { return }
+    if let last = lastSubscribe[track], now &- last < Self.subscribeInterval { return }
+    lastSubscribe[track] = now
+    let session = roster.session(of: known.participant) ?? ""
+    send {
+      $0.subscription = .with {
+        $0.trackSids = [track.rawValue]
+        $0.subscribe = true
+        $0.participantTracks = [
+          .with {
+            $0.participantSid = session
+            $0.trackSids = [track.rawValue]
+          }
+        ]
+      }
+    }
+  }
+
+  private mutating func receiveSpeakers(_ speakers: [Livekit_SpeakerInfo]) {
+    guard !isLossTold else { return }
+    let known = speakers.compactMap { info -> Speaker? in
+      guard let identity = roster.identity(ofSession: info.sid) else { return nil }
+      // Not a number compares false with everything: then the level is 0.
+      let level = info.level > 0 ? Int(min(info.level, 1) * 1000) : 0
+      return Speaker(participant: identity, level: level, isActive: info.active)
+    }
+    if !known.isEmpty { add(.emit(.speakers(known))) }
+  }
+
+  private mutating func receiveStreamStates(_ states: [Livekit_StreamStateInfo]) {
+    for info in states {
+      let track = TrackID(info.trackSid)
+      if info.state == .paused, roster.track(track) != nil {
+        paused.insert(track)
+      } else {
+        paused.remove(track)
+      }
+    }
+    tell()
+  }
+
+  private mutating func receiveSubscriptionError(_ response: Livekit_SubscriptionResponse) {
+    let why =
+      switch response.err {
+      case .seCodecUnsupported: "its codec is not supported"
+      case .seTrackNotfound: "the server does not find it"
+      case .seUnknown, .UNRECOGNIZED: "no reason given"
+      }
+    log(.notice, "\(RoomError.oneLine(response.trackSid)) cannot be received: \(why)")
+    let track = TrackID(response.trackSid)
+    if roster.track(track) != nil { refused.insert(track) }
+    tell()
+  }
+
+  /// The server moved the bot to another room: the same session goes on there.
+  private mutating func receiveMove(_ moved: Livekit_RoomMovedResponse) {
+    log(.notice, "moved to room \(RoomError.oneLine(moved.room.name))")
+    if !moved.token.isEmpty { refreshedToken = moved.token }
+    guard moved.hasParticipant, !moved.participant.sid.isEmpty else { return }
+    participantSID = moved.participant.sid
+    roster.reset(own: moved.participant, others: moved.otherParticipants)
+    forgetEndedTracks()
+    tell()
+  }
+
+  /// Keeps the small sets about tracks from growing for ever.
+  private mutating func forgetEndedTracks() {
+    let tracks = roster.state.tracks
+    paused = paused.filter { tracks[$0] != nil }
+    refused = refused.filter { tracks[$0] != nil }
+    lastSubscribe = lastSubscribe.filter { tracks[$0.key] != nil }
+  }
+}

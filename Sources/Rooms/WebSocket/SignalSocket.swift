@@ -1,0 +1,224 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+import Signaling
+import Synchronization
+
+/// One WebSocket to a LiveKit server, from name look-up to close. Made, used and heard on any thread; all of its work
+/// is done on one NIO event loop.
+final class SignalSocket: Sendable {
+  /// What happens. `opened` comes first or `failed` comes only; `closed` is the last after `opened`.
+  enum Event: Sendable {
+    /// Upgraded (RFC 6455 section 4).
+    case opened
+    /// A message that could be read.
+    case message(Livekit_SignalResponse)
+    /// A message that could not be read; it is dropped.
+    case malformed(String)
+    /// Everything read so far was reported; `readMore` lets it go on.
+    case readComplete
+    /// No connection came about.
+    case failed(RoomError)
+    /// The connection is over; the text says why.
+    case closed(String)
+  }
+
+  /// Where and how to connect.
+  struct Request: Sendable {
+    var url: SignalURL
+    var query: SignalQuery
+    var token: String
+    var tlsCAFile: String?
+    /// Nanoseconds for TCP; the session has its own deadline for all of it.
+    var connectTimeout: Int64
+  }
+
+  /// Longest message that is taken, both ways (the server's limit).
+  static let maximumMessageSize = 2 << 20
+
+  private let eventLoop: any EventLoop
+  private let request: Request
+  private let report: @Sendable (Event) -> Void
+  private let state = Mutex(State())
+
+  private struct State {
+    var channel: (any Channel)?
+    var isOpen = false
+    var isOver = false
+  }
+
+  /// Begins to connect. `report` is called on the event loop's thread, in order; it must be quick.
+  init(_ request: Request, report: @escaping @Sendable (Event) -> Void) {
+    eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    self.request = request
+    self.report = report
+    eventLoop.execute { self.connect() }
+  }
+
+  /// Sends one message; without effect when the socket is not open.
+  func send(_ message: Livekit_SignalRequest) {
+    guard let bytes: [UInt8] = try? message.serializedBytes() else { return }
+    eventLoop.execute {
+      guard let channel = self.state.withLock({ $0.isOpen ? $0.channel : nil }) else { return }
+      let frame = WebSocketFrame(
+        fin: true, opcode: .binary, maskKey: .random(), data: channel.allocator.buffer(bytes: bytes)
+      )
+      channel.writeAndFlush(frame, promise: nil)
+    }
+  }
+
+  /// Closes after everything sent before; no event comes afterwards.
+  func close() {
+    eventLoop.execute {
+      let (channel, wasOpen) = self.state.withLock { state in
+        defer { (state.isOver, state.isOpen) = (true, false) }
+        return (state.channel, state.isOpen)
+      }
+      guard let channel else { return }
+      if wasOpen {
+        self.writeClose(.normalClosure, on: channel).whenComplete { _ in channel.close(promise: nil)
+        }
+      } else {
+        channel.close(promise: nil)
+      }
+    }
+  }
+
+  /// Lets the socket read on; until then nothing more is read. The one that hears calls it when it has worked off
+  /// what it heard, so that a fast server cannot fill the memory.
+  func readMore() {
+    eventLoop.execute { self.state.withLock { $0.channel }?.read() }
+  }
+
+  // MARK: On the event loop
+
+  private func connect() {
+    let tls: NIOSSLContext?
+    do {
+      tls = request.url.isSecure ? try TLSSetup.context(caFile: request.tlsCAFile) : nil
+    } catch {
+      finish(.failed(error))
+      return
+    }
+    let http = UpgradeHandler(
+      request: request,
+      refused: { status, text in self.refused(status, text, tls) },
+      failed: { self.finish(.failed($0)) })
+    let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumMessageSize) { channel, _ in
+      self.upgraded(channel)
+    }
+    bootstrap(tls) { channel in
+      try channel.pipeline.syncOperations.addHTTPClientHandlers(
+        leftOverBytesStrategy: .forwardBytes,
+        withClientUpgrade: (
+          upgraders: [upgrader],
+          completionHandler: { context in
+            context.pipeline.syncOperations.removeHandler(http, promise: nil)
+          }
+        ))
+      try channel.pipeline.syncOperations.addHandler(http)
+    }
+    .whenComplete { result in
+      switch result {
+      case .failure(let error):
+        self.finish(.failed(RoomError(connecting: error, to: self.request.url)))
+      case .success(let channel):
+        // Closed meanwhile: nobody wants it any more.
+        if self.state.withLock({ $0.isOver }) { channel.close(promise: nil) }
+      }
+    }
+  }
+
+  private func bootstrap(
+    _ tls: NIOSSLContext?, _ addHandlers: @escaping @Sendable (any Channel) throws -> Void
+  ) -> EventLoopFuture<any Channel> {
+    let url = request.url
+    return ClientBootstrap(group: eventLoop)
+      .connectTimeout(.nanoseconds(request.connectTimeout))
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          self.state.withLock { $0.channel = channel }
+          if let tls {
+            try channel.pipeline.syncOperations.addHandler(TLSSetup.handler(tls, host: url.host))
+          }
+          try addHandlers(channel)
+        }
+      }
+      .connect(host: url.host, port: url.port)
+  }
+
+  private func upgraded(_ channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let isWanted = state.withLock { state in
+        if !state.isOver { state.isOpen = true }
+        return state.isOpen
+      }
+      guard isWanted else {
+        channel.close(promise: nil)
+        return
+      }
+      report(.opened)
+      try channel.pipeline.syncOperations.addHandlers([
+        NIOWebSocketFrameAggregator(
+          minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024,
+          maxAccumulatedFrameSize: Self.maximumMessageSize),
+        MessageHandler(
+          report: { self.report($0) }, pong: { self.writePong($0, on: channel) },
+          over: { self.finish(.closed($0)) }),
+      ])
+    }
+    .flatMap { channel.setOption(.autoRead, value: false) }
+    .map { channel.read() }
+  }
+
+  /// The server refused the upgrade. Its text is in the body; some proxies swallow it, then the check without
+  /// upgrade gets it.
+  private func refused(_ status: Int, _ text: String, _ tls: NIOSSLContext?) {
+    guard text.isEmpty, (400..<600).contains(status), !state.withLock({ $0.isOver }) else {
+      finish(.failed(.refusedUpgrade(status: status, text: text)))
+      return
+    }
+    let check = UpgradeHandler(
+      request: request, isCheck: true,
+      refused: { checked, text in
+        // The check may pass where the upgrade did not; then the first status is all there is.
+        self.finish(
+          .failed(
+            .refusedUpgrade(
+              status: checked == 200 ? status : checked, text: checked == 200 ? "" : text)))
+      },
+      failed: { _ in self.finish(.failed(.refusedUpgrade(status: status, text: ""))) })
+    bootstrap(tls) { channel in
+      try channel.pipeline.syncOperations.addHTTPClientHandlers()
+      try channel.pipeline.syncOperations.addHandler(check)
+    }
+    .whenFailure { _ in self.finish(.failed(.refusedUpgrade(status: status, text: ""))) }
+  }
+
+  private func finish(_ event: Event) {
+    let (isNews, channel) = state.withLock { state in
+      defer { (state.isOver, state.isOpen) = (true, false) }
+      return (!state.isOver, state.channel)
+    }
+    if isNews { report(event) }
+    channel?.close(promise: nil)
+  }
+
+  private func writePong(_ data: ByteBuffer, on channel: any Channel) {
+    channel.writeAndFlush(
+      WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: data), promise: nil)
+  }
+
+  private func writeClose(_ code: WebSocketErrorCode, on channel: any Channel) -> EventLoopFuture<
+    Void
+  > {
+    var data = channel.allocator.buffer(capacity: 2)
+    data.write(webSocketErrorCode: code)
+    return channel.writeAndFlush(
+      WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: data))
+  }
+}

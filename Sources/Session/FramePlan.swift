@@ -1,0 +1,92 @@
+import Layouts
+import MediaCore
+
+/// Names one frame of the stream: the sequence number of the event that brought it.
+public struct FrameID: Hashable, Sendable, CustomStringConvertible {
+  /// `SessionEvent.sequence`.
+  public var rawValue: UInt64
+  /// Wraps a sequence number.
+  public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  /// Decimal with a `#`.
+  public var description: String { "#\(rawValue)" }
+}
+
+/// Why a tile shows a card instead of video: the rows of the track-status truth table.
+public enum PlaceholderReason: String, Sendable, Hashable {
+  /// No camera is published, or it is disabled.
+  case cameraOff
+  /// Published, but not subscribed.
+  case notReceived
+  /// Subscribed and enabled, the first picture is on its way.
+  case starting
+  /// Subscribed and enabled, but nothing comes.
+  case noSignal
+  /// The service holds the track back because the connection is too narrow.
+  case lowBandwidth
+  /// The connection to the room is lost.
+  case reconnecting
+  /// More people than fit: a card with their number.
+  case overflow
+}
+
+/// What a tile shows.
+public enum PlannedContent: Hashable, Sendable {
+  /// The picture decoded from this frame of this track.
+  case picture(FrameID, TrackID)
+  /// A card that says why there is no picture.
+  case card(PlaceholderReason)
+}
+
+/// One tile of a plan.
+public struct PlannedTile: Hashable, Sendable {
+  /// Where it is and how it is drawn.
+  public var layer: VideoLayer
+  /// Whose it is.
+  public var identity: ParticipantIdentity
+  /// The name to write on it.
+  public var name: String
+  /// What it shows.
+  public var content: PlannedContent
+  /// True when no sound of this person can be heard (truth table, audio).
+  public var isMuted: Bool
+  /// True while the person talks.
+  public var isTalking: Bool
+  /// True for the last picture from before the connection was lost.
+  public var isDimmed: Bool
+}
+
+/// What is shown at one output instant. Names frames, not pixels, so that it can be computed without decoding and
+/// compared as text.
+public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
+  /// Number of the output slot, from 0.
+  public var slot: Int64
+  /// Presentation time of the slot.
+  public var time: SessionTime
+  /// The tiles, in the order in which they are painted. Empty when nobody is there.
+  public var tiles: [PlannedTile]
+  /// How many people are in the room, the bot not counted.
+  public var participants: Int
+  /// The name of the active talker, for progress lines; nil when nobody has talked.
+  public var talker: String?
+  /// The layout in force.
+  public var layout: LayoutName
+  /// True while the connection to the room is lost.
+  public var isReconnecting: Bool
+
+  /// A line a tile, for goldens.
+  public var description: String {
+    var text = "\(slot) @\(time)\(isReconnecting ? " reconnecting" : "")"
+    for tile in tiles {
+      let what =
+        switch tile.content {
+        case .picture(let frame, let track): "\(track) \(frame)"
+        case .card(let reason): "card \(reason.rawValue)"
+        }
+      text += "\n  \(tile.layer) \(tile.name): \(what)"
+      if tile.isMuted { text += " muted" }
+      if tile.isTalking { text += " talking" }
+      if tile.isDimmed { text += " dimmed" }
+    }
+    return text
+  }
+}

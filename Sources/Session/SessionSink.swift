@@ -1,0 +1,18 @@
+import MediaCore
+
+/// Where a room connection puts what it hears. Implementations are quick and may be called on any thread; they stamp
+/// order and time of arrival.
+public protocol SessionSink: AnyObject, Sendable {
+  /// Takes one payload.
+  func put(_ payload: SessionEvent.Payload)
+}
+
+/// What the recording asks of the room connection. May be called on any thread; the work is done on the connection's.
+public protocol RoomControl: AnyObject, Sendable {
+  /// Asks the publisher of a video track for a keyframe (RFC 4585 section 6.3.1); throttled by the connection.
+  func requestKeyframe(_ track: TrackID)
+  /// Asks again for a track that should have been subscribed.
+  func subscribe(_ track: TrackID)
+  /// Leaves the room and closes; `.ended(.stopped)` follows.
+  func leave()
+}

@@ -1,0 +1,101 @@
+import MediaCore
+
+/// What is known of one publication, and its frames that are waiting for their instant.
+struct TrackState: Sendable {
+  /// One frame with its place on the output's time line.
+  struct Waiting: Sendable {
+    var id: FrameID
+    var presentation: SessionTime
+    var frame: EncodedFrame
+  }
+
+  var track: Track
+  var isSubscribed = false
+  var isPaused = false
+  /// When the current state of "subscribed and enabled" began: frames from before are never shown.
+  var enabledSince: SessionTime
+  /// The picture on show: the last frame that was given to the decoder, and when it was due.
+  var shown: Waiting?
+  /// When the last frame was due, whether or not it is still shown.
+  var lastFrameAt: SessionTime?
+  /// Size of the pictures as they are displayed (after rotation), from the last keyframe; 0 when unknown.
+  private(set) var displayWidth = 0
+  /// See `displayWidth`.
+  private(set) var displayHeight = 0
+  /// Pictures that reference missing ones are not decoded.
+  var needsKeyframe = true
+  var lastKeyframeRequest: SessionTime?
+  var lastSubscribeRequest: SessionTime?
+  private(set) var queue: [Waiting] = []
+  private var head = 0
+  private var offset = OffsetEstimator()
+  private var lastPresentation: SessionTime?
+
+  /// More frames than this are never kept: ten seconds at 60 a second.
+  private static let limit = 600
+
+  init(track: Track, now: SessionTime) {
+    self.track = track
+    enabledSince = now
+  }
+
+  /// True when the truth table lets media through.
+  var isEnabled: Bool { isSubscribed && !track.isMuted }
+
+  /// The time of the frame on the session's clock, by the sender reports of its publisher when there are any and by
+  /// its own arrival otherwise.
+  mutating func presentation(
+    of frame: EncodedFrame, arrived: SessionTime, publisher: inout OffsetEstimator
+  ) -> SessionTime {
+    let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
+    offset.observe(sent: media, arrival: arrived.nanoseconds)
+    var time = media &+ (offset.offset ?? 0)
+    if let capture = frame.captureTime {
+      publisher.observe(sent: capture.nanoseconds, arrival: arrived.nanoseconds)
+      time = capture.nanoseconds &+ (publisher.offset ?? 0)
+    }
+    // Pictures are decoded in order, so a clock correction must never turn the order around.
+    if let last = lastPresentation, track.kind == .video { time = max(time, last.nanoseconds) }
+    let result = SessionTime(nanoseconds: time)
+    lastPresentation = result
+    return result
+  }
+
+  /// Queues a frame. When far too many wait, the oldest go: the decoder then needs a keyframe.
+  mutating func enqueue(_ waiting: Waiting) {
+    queue.append(waiting)
+    if queue.count - head > Self.limit {
+      head += 1
+      needsKeyframe = true
+    }
+    if head > 64, head * 2 > queue.count {
+      queue.removeFirst(head)
+      head = 0
+    }
+  }
+
+  /// Takes the next frame whose time has come.
+  mutating func dequeue(until time: SessionTime) -> Waiting? {
+    guard head < queue.count, queue[head].presentation <= time else { return nil }
+    let first = queue[head]
+    head += 1
+    return first
+  }
+
+  /// Puts a frame on show.
+  mutating func show(_ waiting: Waiting, at time: SessionTime) {
+    shown = waiting
+    lastFrameAt = time
+    guard waiting.frame.isKeyframe else { return }
+    let isTurned = waiting.frame.rotation == 90 || waiting.frame.rotation == 270
+    displayWidth = isTurned ? waiting.frame.height : waiting.frame.width
+    displayHeight = isTurned ? waiting.frame.width : waiting.frame.height
+  }
+
+  /// Forgets the picture on show: the track was disabled, or no longer comes.
+  mutating func forgetPicture(now: SessionTime) {
+    shown = nil
+    lastFrameAt = nil
+    enabledSince = now
+  }
+}

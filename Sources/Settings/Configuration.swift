@@ -1,0 +1,156 @@
+import Glibc
+import Yams
+
+/// A configuration file that cannot be used: one clear line with file and line number.
+public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The line.
+  public let description: String
+}
+
+/// Every setting, by its place in `recbot.yaml`. `Config/recbot.yaml` documents them with their defaults.
+public enum Setting: String, CaseIterable, Sendable {
+  // One case a setting; the raw value is section and key in the file.
+  case url = "livekit.url"
+  case apiKey = "livekit.api-key"
+  case apiSecret = "livekit.api-secret"
+  case token = "livekit.token"
+  case tlsCA = "livekit.tls-ca"
+  case identity = "recording.identity"
+  case layout = "recording.layout"
+  case size = "recording.size"
+  case framesPerSecond = "recording.fps"
+  case videoBitrate = "recording.video-bitrate"
+  case audioBitrate = "recording.audio-bitrate"
+  case maxDuration = "recording.max-duration"
+  case stopWhenEmpty = "recording.stop-when-empty"
+  case progress = "recording.progress"
+  case bind = "room-server.bind"
+  case port = "room-server.port"
+  case logLevel = "log.level"
+
+  /// The environment variables that set it, the strongest first: `RECBOT_` and the key, and for the room service
+  /// also LiveKit's own names.
+  public var environmentNames: [String] {
+    let key = rawValue.split(separator: ".").last.map(String.init) ?? rawValue
+    let section = rawValue.split(separator: ".").first.map(String.init) ?? ""
+    let name = key.uppercased().replacing("-", with: "_")
+    switch self {
+    case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
+    case .bind, .port: return ["RECBOT_ROOM_SERVER_\(name)"]
+    case .logLevel: return ["RECBOT_LOG_LEVEL"]
+    default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
+    }
+  }
+
+  /// True for what must never be shown.
+  public var isSecret: Bool { self == .apiSecret || self == .token }
+}
+
+/// The settings in force below the flags: environment first, then the configuration file.
+public struct Configuration: Sendable {
+  private var values: [Setting: (text: String, origin: String)] = [:]
+
+  /// Nothing set.
+  public init() {}
+
+  /// Reads the file and the environment.
+  ///
+  /// The file is `path`, or `RECBOT_CONFIG`, or the first that exists of `Config/recbot.yaml` and
+  /// `/etc/recbot/recbot.yaml`. A file that was named must exist; unknown keys are refused.
+  public static func load(
+    path: String?, environment: [String: String]
+  ) throws(ConfigurationError) -> Configuration {
+    var result = Configuration()
+    if let named = path ?? environment["RECBOT_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 }) {
+      guard let text = readFile(named) else {
+        throw ConfigurationError(description: "configuration file \(named) cannot be read: \(systemMessage())")
+      }
+      try result.merge(yaml: text, file: named)
+    } else {
+      for candidate in ["Config/recbot.yaml", "/etc/recbot/recbot.yaml"] {
+        if let text = readFile(candidate) {
+          try result.merge(yaml: text, file: candidate)
+          break
+        }
+      }
+    }
+    for setting in Setting.allCases {
+      for name in setting.environmentNames.reversed() {
+        if let value = environment[name], !value.isEmpty { result.values[setting] = (value, name) }
+      }
+    }
+    return result
+  }
+
+  /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
+  public subscript(setting: Setting) -> (text: String, origin: String)? { values[setting] }
+
+  private mutating func merge(yaml text: String, file: String) throws(ConfigurationError) {
+    let root: Node?
+    do {
+      root = try Yams.compose(yaml: text)
+    } catch {
+      throw ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))
+    }
+    guard let root, root != Node("") else { return }
+    guard let sections = root.mapping else {
+      throw ConfigurationError(description: "\(file): a mapping of sections is expected, for example 'recording:'")
+    }
+    for (sectionNode, body) in sections {
+      let section = sectionNode.string ?? "?"
+      let known = Set(Setting.allCases.compactMap { $0.rawValue.split(separator: ".").first.map(String.init) })
+      guard known.contains(section) else {
+        throw unknown(section, "section", at: sectionNode, file: file, among: known.sorted())
+      }
+      if body.null != nil { continue }
+      guard let entries = body.mapping else {
+        throw ConfigurationError(description: "\(place(sectionNode, file)): '\(section)' must hold settings, indented")
+      }
+      for (keyNode, valueNode) in entries {
+        let key = keyNode.string ?? "?"
+        guard let setting = Setting(rawValue: "\(section).\(key)") else {
+          let names = Setting.allCases.map(\.rawValue).filter { $0.hasPrefix("\(section).") }
+            .map { String($0.dropFirst(section.count + 1)) }
+          throw unknown(key, "setting", at: keyNode, file: file, among: names)
+        }
+        if valueNode.null != nil { continue }
+        guard let value = valueNode.scalar?.string else {
+          throw ConfigurationError(description: "\(place(valueNode, file)): '\(key)' must be a single value")
+        }
+        values[setting] = (value, place(valueNode, file))
+      }
+    }
+  }
+
+  private func unknown(
+    _ word: String, _ what: String, at node: Node, file: String, among known: [String]
+  ) -> ConfigurationError {
+    let hint = Values.suggestion(for: word, among: known).map { "; did you mean '\($0)'?" }
+    return ConfigurationError(
+      description: "\(place(node, file)): there is no \(what) '\(word)'"
+        + (hint ?? "; known: \(known.joined(separator: ", "))"))
+  }
+
+  private func place(_ node: Node, _ file: String) -> String {
+    node.mark.map { "\(file):\($0.line)" } ?? file
+  }
+
+  private static func readFile(_ path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    // A configuration is small: what is larger than 1 MiB is none.
+    while bytes.count <= 1 << 20 {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count <= 0 { return count == 0 ? String(validating: bytes, as: UTF8.self) : nil }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+    return nil
+  }
+
+  private static func systemMessage() -> String {
+    errno == 0 ? "not a text file" : String(cString: strerror(errno))
+  }
+}

@@ -1,0 +1,121 @@
+import Layouts
+import MediaCore
+
+/// A value that could not be read: one clear line that says what is wrong and what would be right.
+public struct ValueError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The line.
+  public let description: String
+  /// Makes an error from its line.
+  public init(_ description: String) { self.description = description }
+}
+
+/// Readers of the values that flags, the environment and the configuration file share.
+public enum Values {
+  /// A span of time: `90s`, `2h`, `1h30m`, `500ms`, or a bare number of seconds. Never negative, at most 30 days.
+  public static func duration(_ text: String) throws(ValueError) -> SessionTime {
+    let wrong = ValueError("'\(text)' is not a duration; write for example 30s, 10m, 2h or 1h30m")
+    var rest = Substring(text)
+    guard !rest.isEmpty else { throw wrong }
+    var total: Int64 = 0
+    while !rest.isEmpty {
+      let digits = rest.prefix { $0.isASCII && $0.isNumber }
+      guard !digits.isEmpty, digits.count <= 9, let number = Int64(digits) else { throw wrong }
+      rest = rest.dropFirst(digits.count)
+      let letters = rest.prefix { $0.isLetter }
+      rest = rest.dropFirst(letters.count)
+      let unit: Int64? =
+        switch letters {
+        case "ms": 1
+        case "s", "": 1_000
+        case "m": 60_000
+        case "h": 3_600_000
+        case "d": 86_400_000
+        default: nil
+        }
+      guard let unit, !(letters.isEmpty && !rest.isEmpty) else { throw wrong }
+      total += number * unit
+      guard total <= 30 * 86_400_000 else { throw ValueError("'\(text)' is longer than 30 days") }
+    }
+    return .milliseconds(total)
+  }
+
+  /// A picture size: `1280x720`. Sides are even, 64 to 4096 pixels, at most 3840x2160 in all.
+  public static func size(_ text: String) throws(ValueError) -> CanvasSize {
+    let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+    guard parts.count == 2, let width = Int(parts[0]), let height = Int(parts[1]) else {
+      throw ValueError("'\(text)' is not a picture size; write for example 1280x720")
+    }
+    guard width % 2 == 0, height % 2 == 0 else {
+      throw ValueError("picture size \(text): width and height must be even numbers; for example 1280x720")
+    }
+    guard (64...4096).contains(width), (64...4096).contains(height), width * height <= 3840 * 2160 else {
+      throw ValueError("picture size \(text): sides must be 64 to 4096 pixels, at most 3840x2160 in all")
+    }
+    return CanvasSize(width: width, height: height)
+  }
+
+  /// A bit rate: `2500k`, `2.5M`, or bits a second. Between 50 kbit/s and 50 Mbit/s.
+  public static func bitrate(_ text: String) throws(ValueError) -> Int {
+    let wrong = ValueError("'\(text)' is not a bit rate; write for example 2500k or 2.5M (50k to 50M)")
+    var number = Substring(text)
+    var factor = 1.0
+    if let last = number.last {
+      if last == "k" || last == "K" { factor = 1_000 }
+      if last == "M" || last == "m" { factor = 1_000_000 }
+      if factor > 1 { number = number.dropLast() }
+    }
+    guard let value = Double(number), value.isFinite, value > 0 else { throw wrong }
+    let bits = value * factor
+    guard (50_000...50_000_000).contains(bits) else { throw wrong }
+    return Int(bits)
+  }
+
+  /// Pictures a second: 1 to 60.
+  public static func framesPerSecond(_ text: String) throws(ValueError) -> Int {
+    guard let value = Int(text), (1...60).contains(value) else {
+      throw ValueError("'\(text)' is not a frame rate; write a whole number from 1 to 60")
+    }
+    return value
+  }
+
+  /// The name of a layout.
+  public static func layout(_ text: String) throws(ValueError) -> LayoutName {
+    guard let name = LayoutName(rawValue: text) else {
+      let known = LayoutName.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValueError("there is no layout '\(text)'; known layouts: \(known)")
+    }
+    return name
+  }
+
+  /// A TCP port; 0 lets the system choose.
+  public static func port(_ text: String) throws(ValueError) -> Int {
+    guard let value = Int(text), (0...65_535).contains(value) else {
+      throw ValueError("'\(text)' is not a port; write a number from 0 to 65535")
+    }
+    return value
+  }
+
+  /// The known word nearest to a mistyped one, if any is near.
+  public static func suggestion(for word: String, among known: [String]) -> String? {
+    let best = known.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }
+    guard let (name, distance) = best, distance <= max(1, word.count / 3) else { return nil }
+    return name
+  }
+
+  /// Levenshtein distance.
+  private static func distance(_ a: String, _ b: String) -> Int {
+    let a = Array(a.prefix(64))
+    let b = Array(b.prefix(64))
+    var row = Array(0...b.count)
+    for (i, x) in a.enumerated() {
+      var previous = row[0]
+      row[0] = i + 1
+      for (j, y) in b.enumerated() {
+        let cost = min(previous + (x == y ? 0 : 1), row[j] + 1, row[j + 1] + 1)
+        previous = row[j + 1]
+        row[j + 1] = cost
+      }
+    }
+    return row[b.count]
+  }
+}

@@ -1,0 +1,287 @@
+import CNice
+
+/// Owner of one `NiceAgent`: one generation of ICE credentials and candidates, one stream, one component. Confined to
+/// its loop. A restart is a new agent: libnice's own restart keeps sockets of addresses that may be gone, and forgets
+/// the peer's credentials.
+final class ICEAgent {
+  enum Event {
+    case candidate(ICECandidate)
+    case gatheringDone
+    /// A pair is selected: packets can be sent.
+    case connected
+    /// All checks failed, or the selected pair is dead.
+    case failed
+  }
+
+  /// What the agent gathers with.
+  struct Gathering {
+    var addresses: [String]
+    var stun: (address: String, port: UInt16)?
+    var portRange: ClosedRange<UInt16>?
+  }
+
+  let ufrag: String
+  let password: String
+  private(set) var isConnected = false
+  private(set) var hasRemoteCredentials = false
+  private(set) var remoteUfrag = ""
+  private(set) var remotePassword = ""
+  /// True when the selected pair's datagrams travel inside TCP, so that the sockets' stamps say nothing.
+  private var usesTCPRelay = false
+
+  private let loop: MediaLoop
+  private var relayOnly: Bool
+  private var agent: OpaquePointer?
+  private let stream: guint
+  private let onEvent: (ICEAgent, Event) -> Void
+  private let onPacket: (ICEAgent, UnsafeRawBufferPointer) -> Void
+  private var remoteCandidates: [ICECandidate] = []
+  private var relays = 0
+  private var lastStamp: Int64 = 0
+
+  // RFC 8445 section 14.2 sets 5 ms as the least pacing.
+  private static let pacingMilliseconds: UInt32 = 5
+  // libnice doubles this per retransmission: 200, 400, 800, 1600, 3200 ms.
+  private static let checkTimeoutMilliseconds: UInt32 = 200
+  private static let checkRetransmissions: UInt32 = 5
+  private static let maximumRemoteCandidates = 40
+  private static let maximumRelays = 7
+
+  init(
+    loop: MediaLoop, isControlling: Bool, relayOnly: Bool,
+    onEvent: @escaping (ICEAgent, Event) -> Void,
+    onPacket: @escaping (ICEAgent, UnsafeRawBufferPointer) -> Void
+  ) throws(TransportError) {
+    GLibLog.silence()
+    self.loop = loop
+    self.relayOnly = relayOnly
+    self.onEvent = onEvent
+    self.onPacket = onPacket
+    let options = NiceAgentOption(
+      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_REGULAR_NOMINATION.rawValue)
+    guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
+      throw .ice("no agent")
+    }
+    cnice_set_bool(agent, "ice-tcp", 0)
+    cnice_set_bool(agent, "upnp", 0)
+    cnice_set_bool(agent, "controlling-mode", isControlling ? 1 : 0)
+    cnice_set_bool(agent, "force-relay", relayOnly ? 1 : 0)
+    // Keepalives are requests that want an answer, each 4 to 6 s. libnice gives a pair up when none has come for 50 s
+    // (its consent-freshness mode would do so after 10 s, that is after two lost packets).
+    cnice_set_bool(agent, "keepalive-conncheck", 1)
+    cnice_set_uint(agent, "stun-pacing-timer", ICEAgent.pacingMilliseconds)
+    cnice_set_uint(agent, "stun-initial-timeout", ICEAgent.checkTimeoutMilliseconds)
+    cnice_set_uint(agent, "stun-max-retransmissions", ICEAgent.checkRetransmissions)
+    let stream = nice_agent_add_stream(agent, 1)
+    var localUfrag: UnsafeMutablePointer<CChar>?
+    var localPassword: UnsafeMutablePointer<CChar>?
+    let known = nice_agent_get_local_credentials(agent, stream, &localUfrag, &localPassword)
+    defer {
+      g_free(localUfrag)
+      g_free(localPassword)
+    }
+    guard stream > 0, known != 0, let localUfrag, let localPassword else {
+      cnice_unref(agent)
+      throw .ice("no stream")
+    }
+    self.agent = agent
+    self.stream = stream
+    ufrag = String(cString: localUfrag)
+    password = String(cString: localPassword)
+    connectCallbacks(agent)
+  }
+
+  deinit { close() }
+
+  /// Begins to gather. False when there is no address on which a socket could be opened.
+  func gather(_ gathering: Gathering) -> Bool {
+    guard let agent else { return false }
+    for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
+    if let stun = gathering.stun {
+      cnice_set_string(agent, "stun-server", stun.address)
+      cnice_set_uint(agent, "stun-server-port", UInt32(stun.port))
+    }
+    if let range = gathering.portRange {
+      nice_agent_set_port_range(agent, stream, 1, guint(range.lowerBound), guint(range.upperBound))
+    }
+    return nice_agent_gather_candidates(agent, stream) != 0
+  }
+
+  /// Adds a TURN server, before or after `gather`. `address` is numeric.
+  func addRelay(address: String, port: UInt16, username: String, credential: String, overTCP: Bool) {
+    guard let agent, relays < ICEAgent.maximumRelays else { return }
+    relays += 1
+    if overTCP { usesTCPRelay = true }
+    _ = nice_agent_set_relay_info(
+      agent, stream, 1, address, guint(port), username, credential,
+      overTCP ? NICE_RELAY_TYPE_TURN_TCP : NICE_RELAY_TYPE_TURN_UDP)
+  }
+
+  /// The peer's credentials; checks begin with its first candidate.
+  func setRemote(ufrag: String, password: String) {
+    guard let agent else { return }
+    hasRemoteCredentials = true
+    remoteUfrag = ufrag
+    remotePassword = password
+    _ = nice_agent_set_remote_credentials(agent, stream, ufrag, password)
+    let early = remoteCandidates
+    remoteCandidates = []
+    for candidate in early { add(candidate) }
+  }
+
+  /// Changes the policy before gathering.
+  func setRelayOnly(_ on: Bool) {
+    guard let agent else { return }
+    relayOnly = on
+    cnice_set_bool(agent, "force-relay", on ? 1 : 0)
+  }
+
+  /// Makes this side the controlling one.
+  func takeControl() {
+    guard let agent else { return }
+    cnice_set_bool(agent, "controlling-mode", 1)
+  }
+
+  /// One candidate of the peer; those that come before its credentials wait for them.
+  func add(_ candidate: ICECandidate) {
+    guard let agent, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
+    guard !remoteCandidates.contains(candidate) else { return }
+    remoteCandidates.append(candidate)
+    guard hasRemoteCredentials else { return }
+    if let ufrag = candidate.ufrag, ufrag != remoteUfrag { return }
+    let type =
+      switch candidate.kind {
+      case .host: NICE_CANDIDATE_TYPE_HOST
+      case .srflx: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
+      case .prflx: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
+      case .relay: NICE_CANDIDATE_TYPE_RELAYED
+      }
+    _ = cnice_add_remote(
+      agent, stream, type, candidate.foundation, candidate.priority, candidate.address, guint(candidate.port))
+  }
+
+  /// Sends one datagram over the selected pair; false when there is none or the socket is full.
+  func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let agent, let base = bytes.baseAddress, bytes.count <= 65_507 else { return false }
+    let sent = nice_agent_send(
+      agent, stream, 1, guint(bytes.count), base.assumingMemoryBound(to: CChar.self))
+    return Int(sent) == bytes.count
+  }
+
+  /// True when a datagram has come in since the last call; nil when that cannot be known.
+  func hasHeardSomething() -> Bool? {
+    guard let agent, !usesTCPRelay else { return nil }
+    let stamp = cnice_last_datagram(agent, stream, 1)
+    defer { lastStamp = stamp }
+    return stamp == 0 ? nil : stamp != lastStamp
+  }
+
+  /// Ends the agent. Relays are freed in the background; the loop waits for that a little when it stops.
+  func close() {
+    guard let agent else { return }
+    self.agent = nil
+    isConnected = false
+    cnice_disconnect_all(agent, Unmanaged.passUnretained(self).toOpaque())
+    nice_agent_attach_recv(agent, stream, 1, loop.context, nil, nil)
+    loop.closingBegan()
+    nice_agent_close_async(
+      agent,
+      { source, _, data in
+        if let source { cnice_unref_source(source) }
+        if let data { Unmanaged<MediaLoop>.fromOpaque(data).takeRetainedValue().closingEnded() }
+      }, Unmanaged.passRetained(loop).toOpaque())
+  }
+
+  // Every callback comes on the loop's thread, and none after `close()`; so the unretained pointer is good.
+  private func connectCallbacks(_ agent: OpaquePointer) {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    _ = cnice_connect_gathering_done(
+      agent,
+      { _, _, data in
+        guard let data else { return }
+        let agent = Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
+        agent.onEvent(agent, .gatheringDone)
+      }, me)
+    _ = cnice_connect_new_candidate(
+      agent,
+      { _, candidate, data in
+        guard let data, let candidate else { return }
+        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().found(candidate)
+      }, me)
+    _ = cnice_connect_component_state(
+      agent,
+      { _, _, _, state, data in
+        guard let data else { return }
+        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().changed(state: state)
+      }, me)
+    _ = cnice_connect_selected_pair(
+      agent,
+      { _, _, _, local, _, data in
+        guard let data, let local else { return }
+        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().selected(local)
+      }, me)
+    nice_agent_attach_recv(
+      agent, stream, 1, loop.context,
+      { _, _, _, length, bytes, data in
+        guard let data, let bytes, length > 0 else { return }
+        let agent = Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
+        agent.onPacket(agent, UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+      }, me)
+  }
+
+  private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+    guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return }
+    let kind: ICECandidate.Kind
+    switch candidate.pointee.type {
+    case NICE_CANDIDATE_TYPE_HOST: kind = .host
+    case NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE: kind = .srflx
+    case NICE_CANDIDATE_TYPE_RELAYED: kind = .relay
+    default: return
+    }
+    if relayOnly, kind != .relay { return }
+    guard let foundation = cnice_foundation(candidate) else { return }
+    // With relays only, the base would give away what relaying is to hide (RFC 8828 section 5.2).
+    let hidesBase = relayOnly
+    onEvent(
+      self,
+      .candidate(
+        ICECandidate(
+          foundation: String(cString: foundation), priority: candidate.pointee.priority,
+          address: ICEAgent.text(&candidate.pointee.addr), port: ICEAgent.port(&candidate.pointee.addr), kind: kind,
+          relatedAddress: hidesBase ? "0.0.0.0" : ICEAgent.text(&candidate.pointee.base_addr),
+          relatedPort: hidesBase ? 0 : ICEAgent.port(&candidate.pointee.base_addr))))
+  }
+
+  private func changed(state: guint) {
+    switch state {
+    case NICE_COMPONENT_STATE_READY.rawValue: becomeConnected()
+    case NICE_COMPONENT_STATE_FAILED.rawValue:
+      isConnected = false
+      onEvent(self, .failed)
+    default: break
+    }
+  }
+
+  private func selected(_ local: UnsafeMutablePointer<NiceCandidate>) {
+    if local.pointee.type != NICE_CANDIDATE_TYPE_RELAYED { usesTCPRelay = false }
+    becomeConnected()
+  }
+
+  private func becomeConnected() {
+    guard !isConnected else { return }
+    isConnected = true
+    onEvent(self, .connected)
+  }
+
+  private static func text(_ address: inout NiceAddress) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+      guard let base = buffer.baseAddress else { return "" }
+      nice_address_to_string(&address, base)
+      return String(cString: base)
+    }
+  }
+
+  private static func port(_ address: inout NiceAddress) -> UInt16 {
+    UInt16(truncatingIfNeeded: nice_address_get_port(&address))
+  }
+}

@@ -1,0 +1,149 @@
+import CNice
+import Glibc
+import Synchronization
+
+// Sendable: what several threads touch is in `queue` (a lock); the rest is set before the thread starts or only
+// touched on the loop's thread.
+/// A thread of its own with a private GLib main context. All state of ICE, DTLS, SRTP, RTP and RTCP is confined to one.
+public final class MediaLoop: @unchecked Sendable {
+  private struct Queue {
+    var work: [@Sendable () -> Void] = []
+    var closed = false
+    var joined = false
+  }
+
+  let context: OpaquePointer
+  private let name: String
+  private let queue = Mutex(Queue())
+  private var wakeSource: UnsafeMutablePointer<GSource>
+  private var thread = pthread_t()
+  private var stopping = false
+  private var closings = 0
+  private var stopDeadline: Int64 = 0
+  private var draining: [@Sendable () -> Void] = []
+
+  /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists.
+  public init(name: String) {
+    ignoreBrokenPipes()
+    self.name = name
+    context = g_main_context_new()
+    wakeSource = cnice_ready_source_new({ _ in gboolean(0) }, nil)
+    g_source_set_callback(
+      wakeSource,
+      { data in
+        guard let data else { return gboolean(0) }
+        Unmanaged<MediaLoop>.fromOpaque(data).takeUnretainedValue().drain()
+        return gboolean(1)
+      }, Unmanaged.passUnretained(self).toOpaque(), nil)
+    g_source_set_ready_time(wakeSource, -1)
+    g_source_attach(wakeSource, context)
+    let box = Unmanaged.passRetained(self)
+    let status = pthread_create(
+      &thread, nil,
+      { data in
+        guard let data else { return nil }
+        Unmanaged<MediaLoop>.fromOpaque(data).takeRetainedValue().run()
+        return nil
+      }, box.toOpaque())
+    // Without a thread nothing can work at all; the process has met its limit of threads.
+    precondition(status == 0, "pthread_create failed with \(status)")
+  }
+
+  deinit {
+    g_source_destroy(wakeSource)
+    g_source_unref(wakeSource)
+    g_main_context_unref(context)
+  }
+
+  /// Runs work on the loop, in the order of posting. Any thread. After `stop()` it is dropped.
+  public func post(_ work: @escaping @Sendable () -> Void) { _ = enqueue(work) }
+
+  /// Runs work on the loop and waits for its result. Any thread; on the loop itself it runs at once, and so it does
+  /// after `stop()`, when no loop thread is left.
+  public func sync<T: Sendable, E: Error>(_ work: @escaping @Sendable () throws(E) -> T) throws(E) -> T {
+    if isCurrent { return try work() }
+    let outcome = Outcome<T, E>()
+    let accepted = enqueue {
+      do throws(E) { outcome.finish(.success(try work())) } catch { outcome.finish(.failure(error)) }
+    }
+    guard accepted, let result = outcome.wait() else { return try work() }
+    return try result.get()
+  }
+
+  /// True on the loop's thread.
+  public var isCurrent: Bool { g_main_context_is_owner(context) != 0 }
+
+  /// CLOCK_MONOTONIC in nanoseconds.
+  public static func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
+  /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
+  @discardableResult
+  public func timer(after nanoseconds: Int64, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
+    LoopTimer(context: context, interval: nanoseconds, repeats: repeats, fire: fire)
+  }
+
+  /// Does what was posted before, gives closing transports up to a second to free their relays, ends the thread and
+  /// waits for it (unless called on the loop itself). Harmless when called again.
+  public func stop() {
+    let first = queue.withLock { queue in
+      guard !queue.closed else { return false }
+      queue.work.append { [unowned self] in self.beginStopping() }
+      queue.closed = true
+      return true
+    }
+    if first { g_source_set_ready_time(wakeSource, 0) }
+    guard !isCurrent else { return }
+    let joins = queue.withLock { queue in
+      defer { queue.joined = true }
+      return !queue.joined
+    }
+    if joins { pthread_join(thread, nil) }
+  }
+
+  // Closing of an ICE agent goes on after `close()` has returned; the loop must not end before it.
+  func closingBegan() { closings += 1 }
+  func closingEnded() { closings -= 1 }
+
+  private func enqueue(_ work: @escaping @Sendable () -> Void) -> Bool {
+    let state = queue.withLock { queue -> (accepted: Bool, wake: Bool) in
+      guard !queue.closed else { return (false, false) }
+      queue.work.append(work)
+      return (true, queue.work.count == 1)
+    }
+    // Thread-safe; it also wakes the context from its poll.
+    if state.wake { g_source_set_ready_time(wakeSource, 0) }
+    return state.accepted
+  }
+
+  private func drain() {
+    g_source_set_ready_time(wakeSource, -1)
+    queue.withLock { swap(&$0.work, &draining) }
+    for work in draining { work() }
+    draining.removeAll(keepingCapacity: true)
+  }
+
+  private func beginStopping() {
+    stopping = true
+    stopDeadline = MediaLoop.now() &+ 1_000_000_000
+    timer(after: 1_000_000_000) {}
+  }
+
+  private func run() {
+    cnice_name_thread(name)
+    g_main_context_acquire(context)
+    g_main_context_push_thread_default(context)
+    while !stopping || (closings > 0 && MediaLoop.now() < stopDeadline) {
+      g_main_context_iteration(context, gboolean(1))
+    }
+    g_main_context_pop_thread_default(context)
+    g_main_context_release(context)
+  }
+}
+
+// Writing to a TCP connection that the relay has closed must give an error, not end the process.
+private let brokenPipesIgnored: Void = { signal(SIGPIPE, SIG_IGN) }()
+private func ignoreBrokenPipes() { brokenPipesIgnored }

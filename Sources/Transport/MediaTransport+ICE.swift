@@ -1,0 +1,259 @@
+/// Leads an agent's callbacks to the transport that owns it, without keeping it alive.
+final class ICEEvents {
+  weak var owner: MediaTransport?
+
+  func makeAgent(
+    loop: MediaLoop, configuration: MediaTransport.Configuration, isControlling: Bool
+  ) throws(TransportError) -> ICEAgent {
+    try ICEAgent(
+      loop: loop, isControlling: isControlling, relayOnly: configuration.policy == .relay,
+      onEvent: { [self] agent, event in owner?.handle(event, of: agent) },
+      onPacket: { [self] _, datagram in owner?.received(datagram) })
+  }
+}
+
+extension MediaTransport {
+  // A name server that does not answer must not hold up the candidates that need no name.
+  private static let lookupLimit: Int64 = 1_500_000_000
+  // Time for the first pair to be found after both sides' credentials are known.
+  private static let connectLimit: Int64 = 30_000_000_000
+  // Packets that the peer has sent before it switched may still come over the old pair.
+  private static let retirement: Int64 = 2_000_000_000
+
+  /// ICE credentials of the present generation (RFC 8839 section 5.4), for the SDP.
+  public var localUfrag: String { ice.ufrag }
+  /// See `localUfrag`.
+  public var localPassword: String { ice.password }
+
+  /// Begins gathering; candidates come by the delegate, never during the call. Harmless when called again.
+  public func gather() {
+    guard state != .closed, !hasGathered else { return }
+    hasGathered = true
+    beginGathering()
+    update()
+  }
+
+  /// The peer's ICE credentials. When they differ from those given before and no restart is under way, the peer has
+  /// begun one (RFC 8445 section 2.4): ICE restarts here too, and `localUfrag` and `localPassword` are new.
+  /// `isLite` (`a=ice-lite`) makes this side the controlling one.
+  public func setRemote(ufrag: String, password: String, isLite: Bool) {
+    guard state != .closed, (1...256).contains(ufrag.utf8.count), (1...256).contains(password.utf8.count) else {
+      return
+    }
+    if isLite { isControlling = true }
+    if ice.hasRemoteCredentials {
+      if ice.remoteUfrag == ufrag, ice.remotePassword == password { return }
+      restartICE()
+    }
+    if isControlling { ice.takeControl() }
+    ice.setRemote(ufrag: ufrag, password: password)
+    iceTimer?.cancel()
+    iceTimer = loop.timer(after: MediaTransport.connectLimit) { [weak self] in self?.connectLimitReached() }
+    update()
+  }
+
+  /// One candidate of the peer, `candidate:…` with or without `a=`. What cannot be used (TCP, names, component 2,
+  /// malformed) is ignored. Candidates may come before the credentials.
+  public func addRemoteCandidate(_ candidateLine: String) {
+    guard state != .closed, let candidate = ICECandidate(line: candidateLine) else { return }
+    ice.add(candidate)
+  }
+
+  /// Makes new credentials and gathers anew; media flow on over the old pair until the new one is connected. DTLS,
+  /// SRTP and SCTP stay as they are.
+  @discardableResult
+  public func restartICE() -> (ufrag: String, password: String) {
+    guard state != .closed else { return (ice.ufrag, ice.password) }
+    let events = ICEEvents()
+    events.owner = self
+    // Without memory for an agent there is nothing to restart with; the old generation goes on.
+    guard
+      let agent = try? events.makeAgent(loop: loop, configuration: configuration, isControlling: isControlling)
+    else { return (ice.ufrag, ice.password) }
+    if ice !== carrier { ice.close() }
+    ice = agent
+    if !carrier.isConnected, carrier !== agent, dtls == nil {
+      carrier.close()
+      carrier = agent
+    }
+    iceFailed = false
+    isDead = false
+    iceTimer?.cancel()
+    if hasGathered { beginGathering() }
+    update()
+    return (ice.ufrag, ice.password)
+  }
+
+  /// Changes the policy; counts from the next `gather()` or `restartICE()`.
+  public func setRelayOnly(_ on: Bool) {
+    let policy: ICETransportPolicy = on ? .relay : .all
+    guard state != .closed, policy != configuration.policy else { return }
+    configuration.policy = policy
+    // Nothing has been signalled yet, but the credentials may have been: only the agent's policy is new.
+    if !hasGathered { ice.setRelayOnly(on) }
+  }
+
+  // MARK: - Gathering
+
+  private func beginGathering() {
+    signalledCandidate = false
+    heldLoopback = []
+    lookupTimer?.cancel()
+    let agent = ice
+    var stun: (address: String, port: UInt16)?
+    pendingLookups = 0
+    let resolved = Resolved()
+    for (server, address) in serverAddresses() {
+      if NameResolver.isNumeric(address.host) {
+        if address.kind == .stun {
+          stun = stun ?? (address.host, address.port)
+        } else {
+          addRelay(server, address, at: address.host, to: agent)
+        }
+        continue
+      }
+      pendingLookups += 1
+      NameResolver.resolve(address.host, on: loop) { [weak self] found in
+        self?.lookedUp(server, address, found: found, resolved: resolved, agent: agent)
+      }
+    }
+    resolved.stun = stun
+    if pendingLookups == 0 {
+      start(agent, resolved: resolved)
+    } else {
+      lookupTimer = loop.timer(after: MediaTransport.lookupLimit) { [weak self] in
+        self?.start(agent, resolved: resolved)
+      }
+    }
+  }
+
+  private func serverAddresses() -> [(ICEServer, ICEServerAddress)] {
+    configuration.iceServers.flatMap { server in
+      server.urls.compactMap { url in ICEServerAddress(url: url).map { (server, $0) } }
+    }
+  }
+
+  private func lookedUp(
+    _ server: ICEServer, _ address: ICEServerAddress, found: [String], resolved: Resolved, agent: ICEAgent
+  ) {
+    guard agent === ice, state != .closed else { return }
+    pendingLookups -= 1
+    if let first = found.first {
+      if address.kind == .stun {
+        resolved.stun = resolved.stun ?? (first, address.port)
+      } else {
+        addRelay(server, address, at: first, to: agent)
+      }
+    }
+    if pendingLookups == 0 { start(agent, resolved: resolved) }
+  }
+
+  private func addRelay(_ server: ICEServer, _ address: ICEServerAddress, at numeric: String, to agent: ICEAgent) {
+    agent.addRelay(
+      address: numeric, port: address.port, username: server.username, credential: server.credential,
+      overTCP: address.kind == .turnTCP)
+  }
+
+  private func start(_ agent: ICEAgent, resolved: Resolved) {
+    guard agent === ice, !resolved.isStarted, state != .closed else { return }
+    resolved.isStarted = true
+    lookupTimer?.cancel()
+    lookupTimer = nil
+    var addresses = configuration.localAddresses ?? NetworkInterfaces.addresses()
+    if configuration.localAddresses == nil, configuration.includeLoopback { addresses.append("127.0.0.1") }
+    let gathering = ICEAgent.Gathering(
+      addresses: addresses, stun: resolved.stun, portRange: configuration.portRange)
+    // Posted, so that nobody's delegate is called from inside a call of theirs.
+    later { transport in
+      guard agent === transport.ice, !agent.gather(gathering) else { return }
+      transport.failureReason = "no local address to gather on"
+      transport.iceFailed = true
+      transport.update()
+    }
+  }
+
+  private func later(_ work: @escaping (MediaTransport) -> Void) {
+    loop.timer(after: 0) { [weak self] in
+      guard let self, self.state != .closed else { return }
+      work(self)
+    }
+  }
+
+  private final class Resolved {
+    var stun: (address: String, port: UInt16)?
+    var isStarted = false
+  }
+
+  // MARK: - Events
+
+  func handle(_ event: ICEAgent.Event, of agent: ICEAgent) {
+    guard state != .closed else { return }
+    switch event {
+    case .candidate(let candidate):
+      if agent === ice { signal(candidate) }
+    case .gatheringDone:
+      guard agent === ice else { return }
+      if !signalledCandidate { for candidate in heldLoopback { tell(candidate) } }
+      heldLoopback = []
+      delegate?.transportDidFinishGathering(self)
+    case .connected: connected(agent)
+    case .failed: failed(agent)
+    }
+  }
+
+  private func signal(_ candidate: ICECandidate) {
+    if configuration.localAddresses == nil, candidate.isLoopback, candidate.kind == .host {
+      heldLoopback.append(candidate)
+      return
+    }
+    signalledCandidate = true
+    tell(candidate)
+  }
+
+  private func tell(_ candidate: ICECandidate) {
+    delegate?.transport(self, didGather: candidate.line)
+  }
+
+  private func connected(_ agent: ICEAgent) {
+    guard agent === ice else { return }
+    iceTimer?.cancel()
+    iceTimer = nil
+    iceFailed = false
+    isDead = false
+    isSilent = false
+    lastHeard = MediaLoop.now()
+    if carrier !== agent {
+      retire(carrier)
+      carrier = agent
+    }
+    watchLiveness()
+    beginHandshake()
+    update()
+  }
+
+  private func retire(_ agent: ICEAgent) {
+    retiring.append(agent)
+    loop.timer(after: MediaTransport.retirement) { [weak self] in
+      agent.close()
+      self?.retiring.removeAll { $0 === agent }
+    }
+  }
+
+  private func failed(_ agent: ICEAgent) {
+    // Before the first pair, candidates that come later may still succeed: the time limit decides. An old generation
+    // does not matter while a newer one is at work.
+    guard agent === ice, agent === carrier, livenessTimer != nil else { return }
+    failureReason = "the selected candidate pair is dead"
+    iceFailed = true
+    update()
+  }
+
+  private func connectLimitReached() {
+    iceTimer = nil
+    // A restart that leads nowhere harms nobody while the old pair is alive.
+    guard !ice.isConnected, !carrier.isConnected || isSilent else { return }
+    failureReason = "no candidate pair was found"
+    iceFailed = true
+    update()
+  }
+}

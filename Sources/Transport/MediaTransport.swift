@@ -1,0 +1,193 @@
+import MediaCore
+
+/// One BUNDLE'd transport (RFC 9143): ICE component 1 with rtcp-mux, DTLS, SRTP and SCTP. Confined to its loop: made,
+/// used and let go on the loop's thread only. Call `close()` before letting it go.
+public final class MediaTransport {
+  /// Hears of candidates, states, packets and messages.
+  public weak var delegate: (any MediaTransportDelegate)?
+  /// ICE and DTLS taken together.
+  public internal(set) var state: TransportState = .new
+  /// What has been counted so far.
+  public internal(set) var counters = TransportCounters()
+  /// Why the state is `.failed`, for a log.
+  public internal(set) var failureReason: String?
+  /// The SRTP profile that the handshake has chosen; nil before.
+  public internal(set) var srtpProfile: SRTPProfile?
+
+  let loop: MediaLoop
+  let certificate: DTLSCertificate
+  var configuration: Configuration
+
+  // ICE. `ice` is the newest generation; `carrier` is the one that packets leave by, an older one during a restart.
+  var ice: ICEAgent
+  var carrier: ICEAgent
+  var retiring: [ICEAgent] = []
+  var hasGathered = false
+  var signalledCandidate = false
+  var heldLoopback: [ICECandidate] = []
+  var pendingLookups = 0
+  var lookupTimer: LoopTimer?
+  var iceTimer: LoopTimer?
+  var iceFailed = false
+  var isControlling: Bool
+
+  // DTLS and what lives on it.
+  var dtls: DTLSConnection?
+  var dtlsRole: DTLSRole = .auto
+  var expectedFingerprint: Fingerprint?
+  var dtlsTimer: LoopTimer?
+  var earlyRecords: [[UInt8]] = []
+  var dtlsFailed = false
+  var srtp: SRTPSession?
+
+  // Liveness.
+  var livenessTimer: LoopTimer?
+  var lastHeard: Int64 = 0
+  var isSilent = false
+  var isDead = false
+
+  // SCTP.
+  var sctp: SCTPAssociation?
+  var wantsSCTP = false
+  var remoteSCTPPort: UInt16 = 5000
+  var channels: Set<UInt16> = []
+  var nextChannel: UInt16 = 0
+  var queuedOpens: [QueuedOpen] = []
+
+  var pool = MediaBufferPool(capacity: 2048, limit: 4096)
+  private let controlBuffer = MediaBuffer(capacity: 4096)
+
+  struct QueuedOpen {
+    var label: String
+    var ordered: Bool
+    var maxRetransmits: UInt16?
+  }
+
+  /// Makes a transport with fresh ICE credentials; nothing is sent before `gather()`. Loop thread.
+  public init(loop: MediaLoop, certificate: DTLSCertificate, configuration: Configuration) throws(TransportError) {
+    self.loop = loop
+    self.certificate = certificate
+    self.configuration = configuration
+    isControlling = configuration.isControlling
+    let events = ICEEvents()
+    ice = try events.makeAgent(loop: loop, configuration: configuration, isControlling: isControlling)
+    carrier = ice
+    events.owner = self
+  }
+
+  deinit { tearDown() }
+
+  /// Ends everything; the delegate hears `.closed`, then nothing any more. Harmless when called again.
+  public func close() {
+    guard state != .closed else { return }
+    tearDown()
+    state = .closed
+    delegate?.transport(self, stateChanged: .closed)
+    delegate = nil
+  }
+
+  private func tearDown() {
+    for timer in [lookupTimer, iceTimer, dtlsTimer, livenessTimer] { timer?.cancel() }
+    sctp?.close()
+    sctp = nil
+    dtls?.close()
+    dtls = nil
+    srtp = nil
+    for agent in [ice, carrier] + retiring { agent.close() }
+    retiring = []
+    earlyRecords = []
+  }
+
+  // MARK: - Sending
+
+  /// Protects a plain RTP packet and sends it; the buffer is not changed. False when it did not leave (not connected,
+  /// socket full, malformed). The same sequence number may be sent again only with the same bytes.
+  @discardableResult
+  public func sendRTP(_ buffer: MediaBuffer) -> Bool {
+    guard let srtp, let packet = srtp.protectRTP(buffer.bytes) else { return false }
+    return send(packet)
+  }
+
+  /// Protects a plain compound RTCP packet and sends it. False as for `sendRTP`.
+  @discardableResult
+  public func sendRTCP(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let srtp, let packet = srtp.protectRTCP(bytes) else { return false }
+    return send(packet)
+  }
+
+  /// Forgets the SRTP state of a stream in both directions, when the stream is gone for good.
+  public func removeStream(ssrc: SSRC) { srtp?.remove(ssrc: ssrc.rawValue) }
+
+  func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
+    guard carrier.send(datagram) else {
+      counters.sendFailures &+= 1
+      return false
+    }
+    counters.packetsSent &+= 1
+    counters.bytesSent &+= UInt64(datagram.count)
+    return true
+  }
+
+  // MARK: - Receiving
+
+  func received(_ datagram: UnsafeRawBufferPointer) {
+    guard state != .closed else { return }
+    let now = MediaLoop.now()
+    counters.packetsReceived &+= 1
+    counters.bytesReceived &+= UInt64(datagram.count)
+    switch PacketKind(datagram) {
+    case .rtp:
+      guard let srtp else {
+        counters.malformedDropped &+= 1
+        return
+      }
+      let buffer = pool.take(minimum: datagram.count)
+      buffer.append(datagram)
+      guard accept(srtp.unprotectRTP(buffer), at: now) else { return }
+      delegate?.transport(self, receivedRTP: buffer, at: now)
+    case .rtcp:
+      guard let srtp, datagram.count <= controlBuffer.capacity else {
+        counters.malformedDropped &+= 1
+        return
+      }
+      controlBuffer.setCount(0)
+      controlBuffer.append(datagram)
+      guard accept(srtp.unprotectRTCP(controlBuffer), at: now) else { return }
+      delegate?.transport(self, receivedRTCP: controlBuffer.bytes, at: now)
+    case .dtls: receivedRecord(datagram, at: now)
+    case .stun, .zrtp, .turnChannel, .unknown: counters.malformedDropped &+= 1
+    }
+  }
+
+  private func accept(_ verdict: SRTPSession.Verdict, at now: Int64) -> Bool {
+    switch verdict {
+    case .good:
+      lastHeard = now
+      return true
+    case .authenticationFailed: counters.srtpAuthenticationFailures &+= 1
+    case .replayed: counters.srtpReplays &+= 1
+    case .malformed: counters.malformedDropped &+= 1
+    }
+    return false
+  }
+
+  // MARK: - State
+
+  /// Works the state out anew and tells the delegate when it is another one.
+  func update() {
+    guard state != .closed else { return }
+    let new: TransportState
+    if dtlsFailed || iceFailed || isDead {
+      new = .failed
+    } else if dtls?.isConnected == true, carrier.isConnected {
+      new = isSilent ? .disconnected : .connected
+    } else if dtls?.isConnected == true {
+      new = .disconnected
+    } else {
+      new = hasGathered || ice.hasRemoteCredentials ? .connecting : .new
+    }
+    guard new != state else { return }
+    state = new
+    delegate?.transport(self, stateChanged: new)
+  }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import Synchronization
+
+/// Host names to addresses, on a thread made for each look-up, because `getaddrinfo` blocks for as long as it likes.
+enum NameResolver {
+  // A dead name server must not collect threads without end.
+  private static let running = Atomic<Int>(0)
+  private static let maximumRunning = 32
+
+  /// Calls `completion` on the loop with numeric addresses, IPv4 first; with none when the name cannot be resolved.
+  /// Loop thread only.
+  static func resolve(_ host: String, on loop: MediaLoop, completion: @escaping ([String]) -> Void) {
+    let request = Request(host: host, loop: loop, completion: completion)
+    guard running.add(1, ordering: .relaxed).newValue <= maximumRunning else {
+      running.subtract(1, ordering: .relaxed)
+      loop.post { request.completion([]) }
+      return
+    }
+    var thread = pthread_t()
+    let box = Unmanaged.passRetained(request)
+    let status = pthread_create(
+      &thread, nil,
+      { data in
+        guard let data else { return nil }
+        let request = Unmanaged<Request>.fromOpaque(data).takeRetainedValue()
+        let addresses = NameResolver.lookUp(request.host)
+        NameResolver.running.subtract(1, ordering: .relaxed)
+        request.loop.post { request.completion(addresses) }
+        return nil
+      }, box.toOpaque())
+    if status == 0 {
+      pthread_detach(thread)
+    } else {
+      box.release()
+      running.subtract(1, ordering: .relaxed)
+      loop.post { request.completion([]) }
+    }
+  }
+
+  /// True when the text is a numeric address already.
+  static func isNumeric(_ host: String) -> Bool {
+    var storage = in6_addr()
+    return inet_pton(AF_INET, host, &storage) == 1 || inet_pton(AF_INET6, host, &storage) == 1
+  }
+
+  private static func lookUp(_ host: String) -> [String] {
+    var hints = addrinfo()
+    hints.ai_flags = AI_ADDRCONFIG
+    hints.ai_family = AF_UNSPEC
+    hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    var four: [String] = []
+    var six: [String] = []
+    var entry = list
+    while let info = entry?.pointee {
+      if let address = info.ai_addr, let text = NetworkInterfaces.text(of: address) {
+        if info.ai_family == AF_INET { four.append(text) } else { six.append(text) }
+      }
+      entry = info.ai_next
+    }
+    return four + six
+  }
+
+  // Sendable: `completion` is called and let go on the loop's thread; the look-up's thread only carries it.
+  private final class Request: @unchecked Sendable {
+    let host: String
+    let loop: MediaLoop
+    let completion: ([String]) -> Void
+    init(host: String, loop: MediaLoop, completion: @escaping ([String]) -> Void) {
+      self.host = host
+      self.loop = loop
+      self.completion = completion
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import CUsrsctp
+
+// Sendable: all state is confined to `loop`; usrsctp is called from that thread only.
+/// Owner of usrsctp, which is global to the process: one thread of ours does its input, its timers and its closing,
+/// whichever loops the transports live on. It is started with the first data channel and never stopped, for
+/// `usrsctp_finish` crashes when the library runs without threads of its own.
+final class SCTPStack: @unchecked Sendable {
+  static let shared = SCTPStack()
+
+  let loop = MediaLoop(name: "sctp")
+  // Associations by handle. The library gets handles and never pointers, because it calls back after closing.
+  private var associations: [UInt: SCTPAssociation] = [:]
+  private var lastHandle: UInt = 0
+  private var ticker: LoopTimer?
+  private var lastTick: Int64 = 0
+  private var lingerUntil: Int64 = 0
+
+  private static let tick: Int64 = 10_000_000
+  // Closed sockets are freed by timers, so that these go on for a while.
+  private static let linger: Int64 = 20_000_000_000
+
+  private init() {
+    loop.post {
+      cusrsctp_init { handle, bytes, length, _, _ in
+        guard let bytes else { return 0 }
+        let packet = UnsafeRawBufferPointer(start: bytes, count: length)
+        SCTPStack.shared.associations[UInt(bitPattern: handle)]?.send(packet: packet)
+        return 0
+      }
+    }
+  }
+
+  /// Enters an association and gives it its handle. SCTP thread.
+  func add(_ association: SCTPAssociation) -> UInt {
+    lastHandle &+= 1
+    if lastHandle == 0 { lastHandle = 1 }
+    associations[lastHandle] = association
+    if ticker == nil {
+      lastTick = MediaLoop.now()
+      ticker = loop.timer(after: SCTPStack.tick, repeats: true) { [unowned self] in self.ticked() }
+    }
+    return lastHandle
+  }
+
+  /// Forgets an association; what the library still sends for it goes nowhere. SCTP thread.
+  func remove(_ handle: UInt) {
+    associations[handle] = nil
+    lingerUntil = MediaLoop.now() &+ SCTPStack.linger
+  }
+
+  func association(_ handle: UInt) -> SCTPAssociation? { associations[handle] }
+
+  private func ticked() {
+    let now = MediaLoop.now()
+    let elapsed = (now &- lastTick) / 1_000_000
+    lastTick = lastTick &+ elapsed &* 1_000_000
+    usrsctp_handle_timers(UInt32(clamping: elapsed))
+    for association in associations.values { association.flush() }
+    if associations.isEmpty, now > lingerUntil {
+      ticker?.cancel()
+      ticker = nil
+    }
+  }
+}

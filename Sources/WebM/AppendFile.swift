@@ -1,0 +1,120 @@
+/// A file to which batches of EBML elements are appended so that each is there wholly or not at all, also when the
+/// process is killed in the middle of a call or the disk is full.
+///
+/// A plain append would not do: the kernel looks for a fatal signal between any two pages of a `write`, and on a slow
+/// disk it sleeps there, so that a kill leaves half a block, which players report as damage. Instead the file always
+/// ends in one Void element (RFC 8794 section 11.3.2), the reserve:
+///
+/// ```
+/// |head page| batch | batch | Void ............ |
+///                           ^ end               ^ limit (a multiple of the page size)
+/// ```
+///
+/// 1. The reserve is extended page by page, each page a Void element of its own; then the first Void's size is
+///    rewritten to cover them all.
+/// 2. The batch without its first five bytes is written inside the Void, with the head of the next Void behind it.
+/// 3. The batch's first five bytes overwrite the head of the Void: now it is committed.
+///
+/// Steps that take effect are single writes inside one page, which the kernel does not divide. Only step 1 takes new
+/// space, so a full disk is met while nothing is half written, and the reserve is left to end the file properly.
+/// Confined to one thread.
+struct AppendFile {
+  /// The granule in which the kernel copies; larger pages are multiples of it.
+  static let pageSize: Int64 = 4096
+  /// Bytes by which the reserve grows at a time.
+  static let extensionSize: Int64 = 65_536
+  /// ID and a four-byte size: the head of the Void, and what is written last of a batch.
+  static let headLength = 5
+  /// Each batch begins so far from the end of its page that this many bytes lie in one page: the ID and the eight-byte
+  /// size of a Cluster, which is written once more when the Cluster ends.
+  static let alignedLength: Int64 = 12
+
+  /// The file.
+  let file: OutputFile
+  /// Where the next batch begins: everything before is committed.
+  private(set) var end: Int64
+  /// Where the file ends.
+  private var limit: Int64
+  /// How far the Void at `end` reaches; `limit` unless the last change of it failed.
+  private var covered: Int64
+  private let emptyPage: [UInt8]
+
+  /// Continues behind a head that fills whole pages.
+  init(file: OutputFile, headSize: Int64) {
+    self.file = file
+    end = headSize
+    limit = headSize
+    covered = headSize
+    var page = EBMLBuffer(capacity: Int(Self.pageSize))
+    page.putID(ElementID.void)
+    page.putSize(Int(Self.pageSize) - Self.headLength, length: 4)
+    page.putZeros(Int(Self.pageSize) - Self.headLength)
+    emptyPage = page.bytes
+  }
+
+  /// Appends a batch of whole elements, at least five bytes. The buffer is used as scratch; empty it afterwards.
+  mutating func append(_ batch: inout EBMLBuffer) throws(WebMError) {
+    guard batch.count >= Self.headLength else { return }
+    var next = end + Int64(batch.count)
+    let room = Self.pageSize - next % Self.pageSize
+    if room < Self.alignedLength {
+      // The next batch could not be committed by a write inside one page: skip to the next page.
+      let filler = max(2, room)
+      batch.putVoid(total: Int(filler))
+      next += filler
+    }
+    try reserve(upTo: next + Int64(Self.headLength))
+    batch.putID(ElementID.void)
+    batch.putSize(Int(limit - next) - Self.headLength, length: 4)
+    let start = end
+    try file.write(batch.bytes, from: Self.headLength, at: start + Int64(Self.headLength))
+    try file.write(batch.bytes, to: Self.headLength, at: start)
+    end = next
+    covered = limit
+  }
+
+  /// Overwrites committed bytes. They must lie in one page.
+  func patch(_ bytes: EBMLBuffer, at offset: Int64) throws(WebMError) {
+    try file.write(bytes.bytes, at: offset)
+  }
+
+  /// Takes the reserve away: the file then ends with its last batch.
+  mutating func trim() throws(WebMError) {
+    try file.truncate(to: end)
+    limit = end
+    covered = end
+  }
+
+  private mutating func reserve(upTo needed: Int64) throws(WebMError) {
+    guard needed > limit else {
+      if covered < limit { try coverReserve() }
+      return
+    }
+    let missing = (needed - limit + Self.pageSize - 1) / Self.pageSize * Self.pageSize
+    let target = limit + max(missing, Self.extensionSize)
+    do throws(WebMError) {
+      while limit < target {
+        try file.write(emptyPage, at: limit)
+        limit += Self.pageSize
+      }
+    } catch {
+      // A failed write may have left part of a page behind the reserve.
+      try? file.truncate(to: limit)
+      guard limit >= needed else {
+        try? coverReserve()
+        throw error
+      }
+    }
+    try coverReserve()
+  }
+
+  /// Makes the Void at `end` cover everything up to `limit`.
+  private mutating func coverReserve() throws(WebMError) {
+    guard limit - end >= Int64(Self.headLength) else { return }
+    var head = EBMLBuffer(capacity: 16)
+    head.putID(ElementID.void)
+    head.putSize(Int(limit - end) - Self.headLength, length: 4)
+    try patch(head, at: end)
+    covered = limit
+  }
+}

@@ -1,0 +1,71 @@
+/// What a recording's file says about itself before its first frame.
+public struct WebMConfiguration: Sendable, Hashable {
+  /// The pictures: VP8 (WebM container guidelines, codec ID V_VP8).
+  public struct Video: Sendable, Hashable {
+    /// Size of the coded pictures in pixels, 1...16383 each.
+    public var width: Int
+    /// See `width`.
+    public var height: Int
+    /// Nominal length of a frame in nanoseconds (DefaultDuration, RFC 9559 section 5.1.4.1.13); greater than zero.
+    public var frameDuration: Int64
+
+    /// Pictures at a whole number of frames a second (at least 1).
+    public init(width: Int, height: Int, framesPerSecond: Int) {
+      self.width = width
+      self.height = height
+      frameDuration = 1_000_000_000 / Int64(max(1, framesPerSecond))
+    }
+  }
+
+  /// The sound: Opus at 48 kHz (RFC 9559 section 5.1.4.1; codec ID A_OPUS).
+  public struct Audio: Sendable, Hashable {
+    /// Channels: 1 or 2 (channel mapping family 0, RFC 7845 section 5.1.1.1).
+    public var channels: Int
+    /// Samples at 48 kHz by which the encoder delays the sound: OPUS_GET_LOOKAHEAD. Players discard them.
+    public var preSkip: Int
+
+    /// Sound; 312 samples are libopus's delay for `OPUS_APPLICATION_AUDIO` and `_VOIP` at 48 kHz.
+    public init(channels: Int = 2, preSkip: Int = 312) {
+      self.channels = channels
+      self.preSkip = preSkip
+    }
+  }
+
+  /// The pictures; nil for a recording of sound only.
+  public var video: Video?
+  /// The sound; nil for a recording of pictures only.
+  public var audio: Audio?
+  /// Title of the recording; at most 512 bytes of UTF-8 are kept.
+  public var title: String
+  /// When the recording began: nanoseconds since 1970-01-01 UTC; nil leaves it out.
+  public var date: Int64?
+  /// Name of the writing program (MuxingApp and WritingApp); at most 64 bytes are kept.
+  public var application: String
+
+  /// Makes a configuration; see the properties.
+  public init(
+    video: Video?, audio: Audio?, title: String = "", date: Int64? = nil, application: String = "recbot"
+  ) {
+    self.video = video
+    self.audio = audio
+    self.title = title
+    self.date = date
+    self.application = application
+  }
+
+  /// Why this cannot be written, or nil.
+  var fault: String? {
+    if video == nil, audio == nil { return "a recording needs pictures or sound" }
+    if let video {
+      guard (1...16_383).contains(video.width), (1...16_383).contains(video.height) else {
+        return "picture size \(video.width)x\(video.height) is outside 1...16383"
+      }
+      guard video.frameDuration > 0 else { return "the frame duration must be greater than zero" }
+    }
+    if let audio {
+      guard (1...2).contains(audio.channels) else { return "\(audio.channels) channels: only 1 or 2 can be written" }
+      guard (0...65_535).contains(audio.preSkip) else { return "pre-skip \(audio.preSkip) is outside 0...65535" }
+    }
+    return nil
+  }
+}

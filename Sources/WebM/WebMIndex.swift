@@ -1,0 +1,118 @@
+import MediaCore
+
+/// What is collected while recording and written when it ends: Cues, Chapters and Tags.
+struct WebMIndex {
+  private struct Chapter {
+    var start: SessionTime
+    var end: SessionTime?
+    var title: String
+  }
+
+  /// A place to seek to.
+  struct Cue {
+    /// Milliseconds of the frame.
+    var time: Int64
+    /// Its track's number.
+    var track: UInt8
+    /// Where its Cluster begins, in the Segment's data.
+    var position: Int64
+    /// Where its block begins, in the Cluster's data.
+    var relativePosition: Int64
+  }
+
+  private var cues: [Cue] = []
+  private var chapters: [Chapter] = []
+  private var tags: [(name: String, value: String)] = []
+
+  init() { cues.reserveCapacity(4096) }
+
+  /// Number of Cues.
+  var cueCount: Int { cues.count }
+
+  /// Adds a Cue.
+  mutating func addCue(_ cue: Cue) { cues.append(cue) }
+
+  /// Forgets Cues of Clusters that did not reach the file.
+  mutating func removeCues(from position: Int64) {
+    while let last = cues.last, last.position >= position { cues.removeLast() }
+  }
+
+  /// Adds a chapter; see `WebMWriter.addChapter`.
+  mutating func addChapter(start: SessionTime, end: SessionTime?, title: String) {
+    let title = WebMHead.prefix(of: title, bytes: 512)
+    chapters.append(Chapter(start: max(.zero, start), end: end, title: title))
+  }
+
+  /// Sets or takes away a tag; see `WebMWriter.setTag`.
+  mutating func setTag(_ name: String, _ value: String) {
+    let name = WebMHead.prefix(of: name, bytes: 512)
+    let value = WebMHead.prefix(of: value, bytes: 65_536)
+    guard !name.isEmpty else { return }
+    if let index = tags.firstIndex(where: { $0.name == name }) {
+      if value.isEmpty { tags.remove(at: index) } else { tags[index].value = value }
+    } else if !value.isEmpty {
+      tags.append((name, value))
+    }
+  }
+
+  /// The level 1 elements that have content. `duration` ends chapters that nothing else ends, in milliseconds.
+  func parts(duration: Int64) -> [(id: UInt32, bytes: EBMLBuffer)] {
+    var parts: [(id: UInt32, bytes: EBMLBuffer)] = []
+    func add(_ id: UInt32, _ body: (inout EBMLBuffer) -> Void) {
+      var bytes = EBMLBuffer()
+      bytes.putMaster(id, body)
+      parts.append((id, bytes))
+    }
+    if !cues.isEmpty { add(ElementID.cues, putCues) }
+    if !chapters.isEmpty { add(ElementID.chapters) { putChapters(&$0, duration: duration) } }
+    if !tags.isEmpty { add(ElementID.tags, putTags) }
+    return parts
+  }
+
+  /// RFC 9559 section 5.1.5.
+  private func putCues(_ buffer: inout EBMLBuffer) {
+    for cue in cues {
+      buffer.putMaster(ElementID.cuePoint) { point in
+        point.putUnsigned(ElementID.cueTime, UInt64(max(0, cue.time)))
+        point.putMaster(ElementID.cueTrackPositions) { positions in
+          positions.putUnsigned(ElementID.cueTrack, UInt64(cue.track))
+          positions.putUnsigned(ElementID.cueClusterPosition, UInt64(max(0, cue.position)))
+          positions.putUnsigned(ElementID.cueRelativePosition, UInt64(max(0, cue.relativePosition)))
+        }
+      }
+    }
+  }
+
+  /// RFC 9559 section 5.1.7. Chapter times are in nanoseconds.
+  private func putChapters(_ buffer: inout EBMLBuffer, duration: Int64) {
+    let sorted = chapters.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
+    buffer.putMaster(ElementID.editionEntry) { edition in
+      for (position, chapter) in sorted.map(\.element).enumerated() {
+        let next = position + 1 < sorted.count ? sorted[position + 1].element.start : .milliseconds(duration)
+        let end = max(chapter.start, chapter.end ?? next)
+        edition.putMaster(ElementID.chapterAtom) { atom in
+          atom.putUnsigned(ElementID.chapterUID, UInt64(position + 1))
+          atom.putUnsigned(ElementID.chapterTimeStart, UInt64(chapter.start.nanoseconds))
+          atom.putUnsigned(ElementID.chapterTimeEnd, UInt64(end.nanoseconds))
+          atom.putMaster(ElementID.chapterDisplay) { display in
+            display.putString(ElementID.chapString, chapter.title)
+            display.putString(ElementID.chapLanguage, "und")
+          }
+        }
+      }
+    }
+  }
+
+  /// RFC 9559 section 5.1.8: one Tag for the whole Segment (empty Targets).
+  private func putTags(_ buffer: inout EBMLBuffer) {
+    buffer.putMaster(ElementID.tag) { tag in
+      tag.putMaster(ElementID.targets) { _ in }
+      for (name, value) in tags {
+        tag.putMaster(ElementID.simpleTag) { simple in
+          simple.putString(ElementID.tagName, name)
+          simple.putString(ElementID.tagString, value)
+        }
+      }
+    }
+  }
+}

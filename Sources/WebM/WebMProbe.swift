@@ -1,0 +1,214 @@
+import CWebMParser
+import MediaCore
+
+/// Examines WebM and Matroska files with libwebm's parser, never with the writer's own code.
+public enum WebMProbe {
+  /// Examines a file. Reads all of it except the payloads. Throws `.open`, `.read`, or `.notWebM` for a file that has
+  /// no EBML head; damage of any other kind is told in the report. Blocks for the disk.
+  public static func probe(_ path: String) throws(WebMError) -> ProbeReport {
+    let events = ProbeEvents(path: path)
+    let result = try WebMReader.parse(path: path, events: events, wholeFrames: false)
+    return try events.finish(result)
+  }
+
+  /// Examines bytes in memory; `name` stands for the file's name in the report.
+  public static func probe(_ bytes: UnsafeRawBufferPointer, name: String) throws(WebMError) -> ProbeReport {
+    let events = ProbeEvents(path: name)
+    return try events.finish(WebMReader.parse(bytes, events: events, wholeFrames: false))
+  }
+}
+
+/// Gathers a report.
+private final class ProbeEvents: ParserEvents {
+  private static let gapLimit = 1000
+  private static let itemLimit = 10_000
+  private static let audioTolerance: Int64 = 40_000_000
+
+  private struct Progress {
+    var latest: Int64?
+    var latestEnd: Int64 = 0
+    var latestKeyframe: Int64?
+  }
+
+  private var report: ProbeReport
+  private var progress: [Progress] = []
+  private var scale: UInt64 = 1_000_000
+  private var durationTicks: Double?
+  private var hasHeader = false
+  private var segments = 0
+  private var segmentStart: UInt64 = 0
+  private var segmentEnd: UInt64?
+  private var clusterPositions: [UInt64] = []
+  private var cuePositions: [UInt64] = []
+  private var strayFrames = 0
+  private var startsWithoutKeyframe = false
+
+  init(path: String) { report = ProbeReport(path: path) }
+
+  override func header(_ header: cwebm_header) {
+    guard !hasHeader else { return }
+    hasHeader = true
+    report.container = Self.text(header.doc_type)
+    report.containerVersion = header.doc_type_version
+  }
+
+  override func segment(dataPosition: UInt64, size: UInt64) {
+    segments += 1
+    guard segments == 1 else { return }
+    segmentStart = dataPosition
+    segmentEnd = size == UInt64.max ? nil : dataPosition &+ size
+  }
+
+  override func info(_ info: cwebm_info) {
+    scale = info.timestamp_scale
+    durationTicks = info.has_duration != 0 ? info.duration_ticks : nil
+    report.title = Self.text(info.title)
+    report.muxingApp = Self.text(info.muxing_app)
+    report.writingApp = Self.text(info.writing_app)
+    report.date = info.has_date != 0 ? info.date &+ 978_307_200_000_000_000 : nil
+  }
+
+  override func track(_ track: cwebm_track) {
+    guard report.tracks.count < 128 else { return }
+    let kind: MediaKind? = track.type == 1 ? .video : track.type == 2 ? .audio : nil
+    var result = ProbeReport.Track(number: track.number, kind: kind, codec: Self.text(track.codec_id))
+    result.width = Int(clamping: track.width)
+    result.height = Int(clamping: track.height)
+    // NaN and infinity have no Int either.
+    result.sampleRate = Int(exactly: track.sampling_frequency.rounded()) ?? 0
+    result.channels = Int(clamping: track.channels)
+    result.defaultDuration = SessionTime(nanoseconds: Int64(clamping: track.default_duration))
+    result.codecDelay = SessionTime(nanoseconds: Int64(clamping: track.codec_delay))
+    report.tracks.append(result)
+    progress.append(Progress())
+  }
+
+  override func seek(id: UInt32, position: UInt64) { report.seekEntries += 1 }
+
+  override func cluster(position: UInt64, size: UInt64, ticks: UInt64) {
+    report.clusters += 1
+    if clusterPositions.count < 1_000_000 { clusterPositions.append(position) }
+  }
+
+  override func cue(ticks: UInt64, track: UInt64, clusterPosition: UInt64) {
+    report.cues += 1
+    if cuePositions.count < 1_000_000 { cuePositions.append(clusterPosition) }
+  }
+
+  override func chapter(start: UInt64, end: UInt64, title: String) {
+    guard report.chapters.count < Self.itemLimit else { return }
+    report.chapters.append(
+      ProbeReport.Chapter(
+        start: SessionTime(nanoseconds: Int64(clamping: start)), end: SessionTime(nanoseconds: Int64(clamping: end)),
+        title: title))
+  }
+
+  override func tag(name: String, value: String) {
+    guard report.tags.count < Self.itemLimit else { return }
+    report.tags.append(ProbeReport.Tag(name: name, value: value))
+  }
+
+  override func frame(_ frame: cwebm_frame) {
+    guard let index = report.tracks.firstIndex(where: { $0.number == frame.track }) else {
+      strayFrames += 1
+      return
+    }
+    let kind = report.tracks[index].kind
+    let nominal = report.tracks[index].defaultDuration.nanoseconds
+    var length = nominal
+    if report.tracks[index].codec == "A_OPUS" {
+      let head = UnsafeRawBufferPointer(start: frame.bytes, count: frame.available)
+      length = OpusPacket.duration(head) ?? nominal
+    }
+    // Frames behind the first of a lace follow it without a time of their own.
+    let previousEnd = progress[index].latestEnd
+    let time = frame.in_lace != 0 ? previousEnd : Self.time(ticks: frame.ticks, scale: scale).nanoseconds
+    let end = max(time, time &+ length)
+
+    report.tracks[index].frames += 1
+    report.tracks[index].bytes &+= Int64(clamping: frame.size)
+    if let latest = progress[index].latest {
+      if time < latest { report.tracks[index].disordered += 1 }
+      let gap = time > previousEnd ? time &- previousEnd : 0
+      // Timestamps are rounded to the file's ticks, so a frame may seem late by one.
+      let tolerance = kind == .audio ? Self.audioTolerance : max(nominal, 1) &+ Int64(clamping: scale)
+      report.tracks[index].largestGap = max(report.tracks[index].largestGap, SessionTime(nanoseconds: gap))
+      if gap > tolerance, nominal > 0 || kind == .audio, report.gaps.count < Self.gapLimit {
+        report.gaps.append(
+          ProbeReport.Gap(
+            track: frame.track, start: SessionTime(nanoseconds: previousEnd), end: SessionTime(nanoseconds: time)))
+      }
+    } else {
+      report.tracks[index].start = SessionTime(nanoseconds: time)
+      if kind == .video, frame.is_keyframe == 0 { startsWithoutKeyframe = true }
+    }
+    if frame.is_keyframe != 0 {
+      report.tracks[index].keyframes += 1
+      noteKeyframe(index, at: time)
+      progress[index].latestKeyframe = time
+    }
+    progress[index].latest = max(progress[index].latest ?? time, time)
+    progress[index].latestEnd = max(progress[index].latest == nil ? end : previousEnd, end)
+  }
+
+  private func noteKeyframe(_ index: Int, at time: Int64) {
+    guard let latest = progress[index].latestKeyframe, time > latest else { return }
+    let interval = SessionTime(nanoseconds: time &- latest)
+    report.tracks[index].longestKeyframeInterval = max(report.tracks[index].longestKeyframeInterval, interval)
+  }
+
+  /// The report, when parsing has ended.
+  func finish(_ result: cwebm_result) throws(WebMError) -> ProbeReport {
+    guard hasHeader, segments > 0 else {
+      let reason = result.size == 0 ? "it is empty" : hasHeader ? "it has no Segment" : "it has no EBML head"
+      throw WebMError(code: .notWebM, operation: reason, path: report.path)
+    }
+    report.size = Int64(clamping: result.size)
+    for index in report.tracks.indices where report.tracks[index].frames > 0 {
+      let end = progress[index].latestEnd
+      report.tracks[index].end = SessionTime(nanoseconds: end)
+      report.end = max(report.end, report.tracks[index].end)
+      noteKeyframe(index, at: end)
+    }
+    if let durationTicks {
+      let nanoseconds = durationTicks * Double(scale)
+      if nanoseconds >= 0, nanoseconds < 9e18 {
+        report.declaredDuration = SessionTime(nanoseconds: Int64(nanoseconds.rounded()))
+      }
+    }
+    report.hasSegmentSize = segmentEnd == result.size
+    findProblems(result)
+    return report
+  }
+
+  private func findProblems(_ result: cwebm_result) {
+    if result.status == -3 {
+      let cut = result.size > result.element ? result.size - result.element : 0
+      report.problems.append(
+        "ends inside an element: the last \(cut) bytes, from byte \(result.element), are incomplete")
+    } else if result.status != 0 {
+      let rest = result.size > result.position ? result.size - result.position : 0
+      report.problems.append(
+        "damaged at byte \(result.position) (libwebm status \(result.status)); \(rest) bytes after it were not examined"
+      )
+    }
+    if let segmentEnd, segmentEnd != result.size {
+      report.problems.append("the Segment ends at byte \(segmentEnd), the file at byte \(result.size)")
+    }
+    if segments > 1 { report.problems.append("\(segments) Segments") }
+    if report.tracks.isEmpty { report.problems.append("no tracks") }
+    if strayFrames > 0 { report.problems.append("\(strayFrames) frames of tracks that are not declared") }
+    if startsWithoutKeyframe { report.problems.append("pictures begin without a keyframe") }
+    for track in report.tracks where track.disordered > 0 {
+      report.problems.append("track \(track.number): \(track.disordered) frames are not in order of time")
+    }
+    if clusterPositions.count < 1_000_000 {
+      let known = Set(clusterPositions)
+      let lost = cuePositions.count { !known.contains(segmentStart &+ $0) }
+      if lost > 0 { report.problems.append("\(lost) Cues point to places where no Cluster begins") }
+    }
+    if let declared = report.declaredDuration, declared.nanoseconds < report.end.nanoseconds &- 100_000_000 {
+      report.problems.append("Duration is \(declared) s but frames go on until \(report.end) s")
+    }
+  }
+}

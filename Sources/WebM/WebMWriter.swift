@@ -1,0 +1,237 @@
+import MediaCore
+
+/// Writes one recording as WebM (RFC 8794, RFC 9559, WebM container guidelines) so that the file plays at every
+/// moment: killed at any instant it plays up to the last frames written; ended by `finish()` it also has Duration,
+/// Cues, Chapters, Tags and a SeekHead, and seeks.
+///
+/// Blocks go to the file at once, in Clusters of at most half a second; each append takes effect wholly or not at all
+/// (see `AppendFile`). Data is made durable once a second on a thread of its own.
+/// Confined to one thread. Calls block only as long as the kernel's page cache does.
+public final class WebMWriter {
+  /// What `finish()` left behind.
+  public struct Summary: Sendable, Hashable {
+    /// Bytes of the file.
+    public var size: Int64
+    /// Length of the recording, to the end of the last frame.
+    public var duration: SessionTime
+    /// Frames written per kind.
+    public var videoFrames: Int
+    /// See `videoFrames`.
+    public var audioFrames: Int
+    /// Places to seek to. 0 when the disk had no room left for the index: such a file plays, and seeks slowly.
+    public var cues: Int
+  }
+
+  /// A frame waits at most so long, in media time, for earlier ones of the other track.
+  static let reorderLimit: Int64 = 250
+  /// Largest payload of a block: sizes are written in at most four bytes.
+  static let maximumFrameSize = 1 << 27
+
+  /// The file's name, as given.
+  public var path: String { file.path }
+  /// Bytes written so far, without the reserve. Same thread.
+  public var size: Int64 { clusters.output.end }
+  /// End of the latest frame taken so far. Same thread.
+  public var duration: SessionTime { .milliseconds(max(video.end, audio.end)) }
+  /// Pictures dropped because no keyframe came before them. Same thread.
+  public private(set) var framesBeforeKeyframe = 0
+
+  private enum State { case open, failed, closed }
+  private struct Lane {
+    var queue = BlockQueue()
+    var isPresent: Bool
+    /// Milliseconds of the latest frame taken; -1 before the first.
+    var latest: Int64 = -1
+    /// Milliseconds at which the latest frame ends.
+    var end: Int64 = 0
+    var written = 0
+  }
+
+  let file: OutputFile
+  private let configuration: WebMConfiguration
+  private var clusters: ClusterWriter
+  private let syncer: FileSyncer?
+  private var state = State.open
+  private var video: Lane
+  private var audio: Lane
+
+  /// Creates a file, which must not exist, mode 0600, and writes its head. Throws `.exists`, `.open`, `.full`,
+  /// `.write` or `.invalid`; then no file is left behind.
+  public convenience init(path: String, configuration: WebMConfiguration) throws(WebMError) {
+    if let fault = configuration.fault { throw WebMError(code: .invalid, operation: fault, path: path) }
+    let file = try OutputFile(creating: path)
+    do throws(WebMError) {
+      try self.init(file: file, configuration: configuration)
+    } catch {
+      file.remove()
+      throw error
+    }
+  }
+
+  /// Takes over an open descriptor of an empty, writable regular file (closed also when this throws) and writes the
+  /// head. `path` names the file in messages and says which directory to sync.
+  public convenience init(
+    descriptor: Int32, path: String, configuration: WebMConfiguration
+  ) throws(WebMError) {
+    let file = try OutputFile(descriptor: descriptor, path: path)
+    if let fault = configuration.fault { throw WebMError(code: .invalid, operation: fault, path: path) }
+    try self.init(file: file, configuration: configuration)
+  }
+
+  init(file: OutputFile, configuration: WebMConfiguration, syncs: Bool = true) throws(WebMError) {
+    self.file = file
+    self.configuration = configuration
+    video = Lane(isPresent: configuration.video != nil)
+    audio = Lane(isPresent: configuration.audio != nil)
+    let output = AppendFile(file: file, headSize: Int64(WebMHead.size))
+    clusters = ClusterWriter(output: output, hasVideo: configuration.video != nil)
+    try output.patch(WebMHead.page(configuration), at: 0)
+    syncer = syncs ? FileSyncer.start(descriptor: file.descriptor) : nil
+    syncer?.markDirty()
+  }
+
+  deinit { syncer?.stop() }
+
+  /// Takes a VP8 frame (RFC 6386). Its bytes are copied. `time` is when it is shown, since the recording began, rounded
+  /// to milliseconds; a time not later than that of the picture before becomes one millisecond later. Pictures before
+  /// the first keyframe cannot be decoded and are dropped; empty frames (the encoder skipped one) are ignored.
+  /// After an error nothing more is taken: what is in the file stays valid, and `finish()` can still end it properly.
+  public func addVideo(
+    at time: SessionTime, _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool
+  ) throws(WebMError) {
+    try checkOpen(bytes)
+    guard let settings = configuration.video else {
+      throw WebMError(code: .invalid, operation: "this recording has no pictures", path: path)
+    }
+    guard !bytes.isEmpty else { return }
+    guard isKeyframe || video.latest >= 0 else {
+      framesBeforeKeyframe += 1
+      return
+    }
+    let milliseconds = max(Self.milliseconds(time), video.latest + 1)
+    video.latest = milliseconds
+    let end = milliseconds + (settings.frameDuration + 500_000) / 1_000_000
+    video.end = end
+    video.queue.append(time: milliseconds, end: end, isKeyframe: isKeyframe, bytes: bytes)
+    try drain(everything: false)
+  }
+
+  /// Takes an Opus packet (RFC 6716). Its bytes are copied. `time` is that of the first sample that went into the
+  /// encoder for this packet, since the recording began, rounded to milliseconds: the encoder's delay is told to players
+  /// as CodecDelay. A time before that of the packet before becomes equal to it. Errors as for `addVideo`.
+  public func addAudio(at time: SessionTime, _ bytes: UnsafeRawBufferPointer) throws(WebMError) {
+    try checkOpen(bytes)
+    guard audio.isPresent else {
+      throw WebMError(code: .invalid, operation: "this recording has no sound", path: path)
+    }
+    guard !bytes.isEmpty else { return }
+    let milliseconds = max(Self.milliseconds(time), audio.latest)
+    audio.latest = milliseconds
+    let end = milliseconds + ((OpusPacket.duration(bytes) ?? 0) + 500_000) / 1_000_000
+    audio.end = end
+    audio.queue.append(time: milliseconds, end: end, isKeyframe: true, bytes: bytes)
+    try drain(everything: false)
+  }
+
+  /// Adds a chapter, written by `finish()`. `end` nil: up to the next chapter. Titles keep at most 512 bytes.
+  public func addChapter(start: SessionTime, end: SessionTime? = nil, title: String) {
+    clusters.index.addChapter(start: start, end: end, title: title)
+  }
+
+  /// Sets a tag of the whole recording, written by `finish()`; an empty value takes it away. Names are upper case by
+  /// convention (RFC 9559 section 21): "TITLE", "DESCRIPTION".
+  public func setTag(_ name: String, _ value: String) { clusters.index.setTag(name, value) }
+
+  /// Writes all frames that still wait for the other track.
+  public func flush() throws(WebMError) {
+    guard state == .open else { throw WebMError(code: .closed, operation: "write", path: path) }
+    try drain(everything: true)
+  }
+
+  /// Ends the recording: writes what waits, index, chapters and tags, then the final head, makes everything durable and
+  /// closes. Also after an error of `add…`, as far as the disk lets it. Blocks for the disk. When it throws the file is
+  /// closed and plays like one that was never ended; `.closed` when called again.
+  public func finish() throws(WebMError) -> Summary {
+    guard state != .closed else { throw WebMError(code: .closed, operation: "finish", path: path) }
+    defer { close() }
+    if state == .open {
+      // A full disk shows itself here as in `add…`: the file is then ended with what it has.
+      do throws(WebMError) { try drain(everything: true) } catch { guard error.code == .full else { throw error } }
+    }
+    try clusters.closeCluster()
+    let places = try clusters.writeIndex()
+    let end = clusters.output.end
+    let final = WebMHead.Final(duration: clusters.writtenEnd, fileSize: end, places: places)
+    try clusters.output.patch(WebMHead.page(configuration, final: final), at: 0)
+    try file.syncEverything()
+    return Summary(
+      size: end, duration: .milliseconds(clusters.writtenEnd), videoFrames: video.written,
+      audioFrames: audio.written, cues: places.contains { $0.id == ElementID.cues } ? clusters.index.cueCount : 0)
+  }
+
+  /// Closes the file as it is, like a kill would. Waiting frames are lost. Safe to call again; `deinit` does the same.
+  public func abandon() { close() }
+
+  private func close() {
+    state = .closed
+    syncer?.stop()
+    file.close()
+  }
+
+  // MARK: - Order
+
+  private static func milliseconds(_ time: SessionTime) -> Int64 {
+    let limit: Int64 = 1 << 60
+    return (min(max(0, time.nanoseconds), limit) + 500_000) / 1_000_000
+  }
+
+  private func checkOpen(_ bytes: UnsafeRawBufferPointer) throws(WebMError) {
+    guard state == .open else { throw WebMError(code: .closed, operation: "write", path: path) }
+    guard bytes.count <= Self.maximumFrameSize else {
+      throw WebMError(code: .invalid, operation: "a frame of \(bytes.count) bytes is too large", path: path)
+    }
+    let number = syncer?.failureNumber ?? 0
+    guard number == 0 else {
+      state = .failed
+      throw WebMError(code: .sync, failed: "fdatasync", path: path, number: number)
+    }
+  }
+
+  /// Writes the waiting frames whose turn has come: those for which no earlier one of the other track can follow, and
+  /// those that have waited long enough. Sound goes before a picture of the same time (WebM muxer guidelines).
+  private func drain(everything: Bool) throws(WebMError) {
+    do throws(WebMError) {
+      let newest = max(video.latest, audio.latest)
+      while true {
+        let picture = video.queue.first
+        let sound = audio.queue.first
+        if let sound, picture.map({ sound.time <= $0.time }) ?? true {
+          // Wait for the pictures up to the sound's end, so that it is known whether a keyframe falls into it.
+          let isNext = picture != nil || !video.isPresent || video.latest >= sound.end
+          guard isNext || everything || newest - sound.time >= Self.reorderLimit else { break }
+          let keyframe = picture.flatMap { $0.isKeyframe && $0.time < sound.end ? $0.time : nil }
+          try audio.queue.withFirstPayload { (payload) throws(WebMError) in
+            try clusters.put(sound, payload, isVideo: false, upcomingKeyframe: keyframe)
+          }
+          audio.queue.removeFirst()
+          audio.written += 1
+        } else if let picture {
+          let isNext = sound != nil || !audio.isPresent || audio.latest >= picture.time
+          guard isNext || everything || newest - picture.time >= Self.reorderLimit else { break }
+          try video.queue.withFirstPayload { (payload) throws(WebMError) in
+            try clusters.put(picture, payload, isVideo: true, upcomingKeyframe: nil)
+          }
+          video.queue.removeFirst()
+          video.written += 1
+        } else {
+          break
+        }
+      }
+      try clusters.commit()
+      syncer?.markDirty()
+    } catch {
+      state = .failed
+      throw error
+    }
+  }
+}

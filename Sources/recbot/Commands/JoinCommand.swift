@@ -1,0 +1,117 @@
+import ArgumentParser
+import Glibc
+import MediaCore
+import Recording
+import Rooms
+import Session
+import Settings
+import Signaling
+
+/// `recbot join`: records one room.
+struct JoinCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join", abstract: "Joins a room and records it into a WebM file.",
+    discussion: """
+      Ctrl-C or SIGTERM finishes the file; a second one gives up at once. The last line of standard output is the \
+      file's path.
+
+        recbot join my-room --url wss://livekit.example.com --api-key KEY --api-secret SECRET
+        recbot join my-room --url ws://127.0.0.1:7880 --token JWT --layout speaker --output talk.webm
+      """)
+
+  @Argument(help: "The room's name.")
+  var room: String
+
+  @Option(help: ArgumentHelp("The room server: ws://… or wss://… (LIVEKIT_URL).", valueName: "url"))
+  var url: String?
+
+  @Option(help: ArgumentHelp("A token for this room; used as it is (RECBOT_TOKEN).", valueName: "jwt"))
+  var token: String?
+
+  @Option(help: ArgumentHelp("API key, to make a token (LIVEKIT_API_KEY).", valueName: "key"))
+  var apiKey: String?
+
+  @Option(help: ArgumentHelp("API secret (better in LIVEKIT_API_SECRET than here).", valueName: "secret"))
+  var apiSecret: String?
+
+  @Option(help: ArgumentHelp("The bot's identity in the room (default: recbot- and a random text).", valueName: "text"))
+  var identity: String?
+
+  @Option(help: ArgumentHelp("Certificates (PEM) to trust for wss:// instead of the system's.", valueName: "file"))
+  var tlsCa: String?
+
+  @Option(help: ArgumentHelp("The file to write (default: room and time in the current folder).", valueName: "file"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
+  var maxDuration: String?
+
+  @Option(help: ArgumentHelp("End when nobody has been in the room for so long, such as 30s.", valueName: "time"))
+  var stopWhenEmpty: String?
+
+  @OptionGroup var recording: RecordingOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let configuration = try shared.load()
+    let logger = try shared.logger("recbot", configuration)
+    let output = output ?? OutputPath.standard(room: room)
+    let settings = try recording.settings(
+      configuration, output: output, title: room,
+      maximumDuration: try configuration.value(
+        flag: maxDuration, "--max-duration", .maxDuration, parse: Values.duration),
+      stopWhenEmpty: try configuration.value(
+        flag: stopWhenEmpty, "--stop-when-empty", .stopWhenEmpty, parse: Values.duration))
+    let options = try roomOptions(configuration)
+    let progress = try recording.progressMode(configuration)
+    try OutputPath.check(output)
+    let job = Job(room: room, options: options, settings: settings, progress: progress, logger: logger)
+    let summary = try await job.run()
+    Console.print(summary.output)
+    // The file is whole in all cases; the exit code says when the room did not want the bot any more.
+    switch summary.end {
+    case .stopped, .roomEnded, .maxDuration, .empty: break
+    case .evicted: throw Failure(RoomError(.evicted))
+    case .removed: throw Failure(RoomError(.removed))
+    case .connectionLost(let why): throw Failure(RoomError(.connectionLost, why))
+    }
+  }
+
+  private func roomOptions(_ configuration: Configuration) throws -> RoomOptions {
+    guard !room.isEmpty, room.utf8.count <= 256 else {
+      throw Failure(.usage, "the room's name must have 1 to 256 bytes")
+    }
+    guard let url = configuration.text(flag: url, .url) else {
+      throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
+    }
+    var options = RoomOptions(url: url, tokens: try tokens(configuration), seed: UInt64.random(in: .min ... .max))
+    options.tlsCAFile = configuration.text(flag: tlsCa, .tlsCA)
+    return options
+  }
+
+  private func tokens(_ configuration: Configuration) throws -> TokenSource {
+    let key = configuration.text(flag: apiKey, .apiKey)
+    let secret = configuration.text(flag: apiSecret, .apiSecret)
+    // A flag goes before what stands in the environment or the file.
+    let given = token ?? (apiKey == nil ? configuration[.token]?.text : nil)
+    if let given {
+      if let claims = try? AccessToken(reading: given), let named = claims.video?.room, !named.isEmpty, named != room {
+        throw Failure(.usage, "the token is for the room '\(RoomText.oneLine(named, limit: 80))', not for '\(room)'")
+      }
+      return .given(given)
+    }
+    guard let key, let secret, !key.isEmpty, !secret.isEmpty else {
+      throw Failure(
+        .usage, "no way in: give --token, or --api-key and --api-secret (LIVEKIT_API_KEY, LIVEKIT_API_SECRET)")
+    }
+    let identity = configuration.text(flag: identity, .identity) ?? "recbot-\(Self.randomText())"
+    return .minted(apiKey: key, apiSecret: secret, room: room, identity: identity, name: "recbot")
+  }
+
+  /// Eight letters and digits that no other bot has.
+  private static func randomText() -> String {
+    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    var random = SystemRandomNumberGenerator()
+    return String((0..<8).map { _ in letters[Int(random.next() % UInt64(letters.count))] })
+  }
+}

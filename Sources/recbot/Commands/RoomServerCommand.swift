@@ -1,0 +1,53 @@
+import ArgumentParser
+import RoomServer
+import Settings
+import UnixSignals
+
+/// `recbot room-server`: the embedded room server on its own.
+struct RoomServerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "room-server", abstract: "Runs a small room server that LiveKit clients can join.",
+    discussion: """
+      For demos, tests and small private rooms. It listens on the loopback interface unless --bind says otherwise.
+
+        recbot room-server --api-key devkey --api-secret a-long-random-secret
+      """)
+
+  @Option(help: ArgumentHelp("Address to listen on (default: 127.0.0.1).", valueName: "address"))
+  var bind: String?
+
+  @Option(help: ArgumentHelp("Port for signalling; 0 takes any free one (default: 7880).", valueName: "port"))
+  var port: String?
+
+  @Option(help: ArgumentHelp("API key that tokens are made with (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
+  var apiKey: String?
+
+  @Option(help: ArgumentHelp("Its secret (LIVEKIT_API_SECRET; on loopback the default is 'secret').", valueName: "secret"))
+  var apiSecret: String?
+
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let configuration = try shared.load()
+    let logger = try shared.logger("room-server", configuration)
+    let bind = configuration.text(flag: bind, .bind) ?? "127.0.0.1"
+    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
+    let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
+    guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (isLocal ? "secret" : nil) else {
+      throw Failure(.usage, "a server that others can reach needs a secret: give --api-secret or set LIVEKIT_API_SECRET")
+    }
+    var server = RoomServer.Configuration(apiKeys: [key: secret])
+    server.bind = bind
+    server.port = try configuration.value(flag: port, "--port", .port, default: 7880, parse: Values.port)
+    if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
+    let running = RoomServer(configuration: server, logger: logger)
+    do {
+      let port = try running.start()
+      Console.print("Room server on ws://\(bind):\(port) (API key \(key)); Ctrl-C ends it.")
+    } catch {
+      throw Failure(error)
+    }
+    for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { break }
+    running.stop()
+  }
+}

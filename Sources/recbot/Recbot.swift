@@ -1,0 +1,41 @@
+import ArgumentParser
+import Glibc
+
+/// The command line's root.
+@main
+struct Recbot: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recbot",
+    abstract: "Records WebRTC rooms: joins as a hidden participant and writes one finished WebM.",
+    discussion: """
+      Try it:          recbot demo
+      Record a room:   recbot join my-room --url wss://livekit.example.com --api-key KEY --api-secret SECRET
+      Look at a file:  recbot probe FILE.webm
+
+      Settings are read from flags, then the environment (LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, RECBOT_…), \
+      then Config/recbot.yaml.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      JoinCommand.self, RoomServerCommand.self, TokenCommand.self, ProbeCommand.self,
+    ])
+
+  /// Runs a command; every failure is one line on standard error and a documented exit code.
+  static func main() async {
+    // A closed pipe is an error of that write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot(nil)
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as Failure {
+      Console.error("recbot: \(failure.message)")
+      Glibc.exit(failure.exitCode.rawValue)
+    } catch {
+      exit(withError: error)
+    }
+  }
+}

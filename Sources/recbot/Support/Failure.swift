@@ -1,0 +1,61 @@
+import Recording
+import RoomServer
+import Rooms
+import Settings
+import WebM
+
+/// The exit codes that are not a room's. Those of rooms (10 to 39) stand in `RoomError`'s table.
+enum ExitCode: Hashable {
+  /// Something that should not happen.
+  case unexpected
+  /// The output exists already.
+  case outputExists
+  /// The output cannot be written (folder, permissions, disk).
+  case outputNotWritable
+  /// An input file cannot be read or is no recording.
+  case inputUnusable
+  /// The address or port of the room server cannot be used.
+  case addressInUse
+  /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
+  case usage
+  /// Ended by a second signal.
+  case forced
+  /// A room's error.
+  case room(RoomError.Kind)
+
+  /// The number.
+  var rawValue: Int32 {
+    switch self {
+    case .unexpected: 1
+    case .outputExists: 40
+    case .outputNotWritable: 41
+    case .inputUnusable: 42
+    case .addressInUse: 43
+    case .usage: 64
+    case .forced: 130
+    case .room(let kind): RoomError(kind).exitCode
+    }
+  }
+}
+
+/// A failure as the user meets it: one line and an exit code.
+struct Failure: Error {
+  let exitCode: ExitCode
+  let message: String
+
+  init(_ exitCode: ExitCode, _ message: String) {
+    self.exitCode = exitCode
+    self.message = message
+  }
+
+  init(_ error: RoomError) { self.init(.room(error.kind), error.description) }
+  init(_ error: ConfigurationError) { self.init(.usage, error.description) }
+  init(_ error: RoomServerError) { self.init(.addressInUse, error.description) }
+
+  init(_ error: RecordingError) {
+    switch error {
+    case .output: self.init(.outputNotWritable, error.description)
+    case .encoder, .neverStarted: self.init(.unexpected, error.description)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import Logging
+import Recording
+import Rooms
+import Session
+import Synchronization
+import Transport
+import UnixSignals
+
+/// One recording of one room, from the join to the finished file: what `join` and `demo` have in common.
+struct Job {
+  var room: String
+  var options: RoomOptions
+  var settings: RecordingSettings
+  var progress: ProgressMode
+  var logger: Logger
+
+  /// The room client's last word.
+  private final class Ending: Sendable {
+    private let state = Mutex((isOver: false, error: RoomError?.none))
+    func finish(_ error: RoomError?) { state.withLock { $0 = (true, error) } }
+    var isOver: Bool { state.withLock { $0.isOver } }
+    var error: RoomError? { state.withLock { $0.error } }
+  }
+
+  /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
+  func run() async throws -> RecordingSummary {
+    let recording = Recording(settings: settings, logger: logger)
+    let loop = MediaLoop(name: "room")
+    let ending = Ending()
+    let client = LiveKitRoomClient(
+      options: options, loop: loop, sink: recording.sequencer, logger: logger,
+      onEnd: { _, error in ending.finish(error) })
+    let wasStopped = Mutex(false)
+    let signals = Task {
+      for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
+        let isSecond = wasStopped.withLock { stopped in
+          defer { stopped = true }
+          return stopped
+        }
+        if isSecond {
+          Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
+          exit(ExitCode.forced.rawValue)
+        }
+        // The end goes into the stream first, so that nothing of the leaving is recorded.
+        if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
+        client.leave()
+      }
+    }
+    defer { signals.cancel() }
+    let (mode, room) = (progress, room)
+    let reporting = Task {
+      var reporter = ProgressReporter(mode: mode, room: room)
+      while !Task.isCancelled {
+        reporter.report(recording.progress)
+        try? await Task.sleep(for: reporter.interval)
+      }
+      return reporter
+    }
+    defer { reporting.cancel() }
+    recording.start(control: client)
+    do {
+      try await client.join()
+    } catch {
+      recording.cancel()
+      if wasStopped.withLock({ $0 }) {
+        throw Failure(.forced, "stopped before the recording began; no file was written")
+      }
+      throw Failure(error)
+    }
+    let result: Result<RecordingSummary, RecordingError>
+    do {
+      result = .success(try await recording.wait())
+    } catch {
+      result = .failure(error)
+    }
+    reporting.cancel()
+    var reporter = await reporting.value
+    // The server learns that the bot left, instead of waiting for it.
+    client.leave()
+    for _ in 0..<40 where !ending.isOver { try? await Task.sleep(for: .milliseconds(50)) }
+    loop.stop()
+    switch result {
+    case .success(let summary):
+      reporter.finish(summary)
+      return summary
+    case .failure(let error): throw Failure(error)
+    }
+  }
+}

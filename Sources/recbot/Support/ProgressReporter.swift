@@ -1,0 +1,127 @@
+import MediaCore
+import Recording
+import Session
+
+/// How progress is told.
+enum ProgressMode: String, CaseIterable {
+  /// `live` on a terminal, `plain` otherwise.
+  case auto
+  /// A line now and then on standard error.
+  case plain
+  /// A JSON line each second on standard output.
+  case json
+  /// Nothing.
+  case none
+}
+
+/// Tells how a recording is getting on. Confined to one task.
+struct ProgressReporter {
+  private enum Style { case live, plain, json, silent }
+
+  private let style: Style
+  private let room: String
+  private var lastPlain: (phase: RecordingProgress.Phase, time: SessionTime)?
+  private var lastJSON: SessionTime?
+
+  init(mode: ProgressMode, room: String) {
+    self.room = room
+    style =
+      switch mode {
+      case .auto: Console.errorIsTerminal ? .live : .plain
+      case .plain: .plain
+      case .json: .json
+      case .none: .silent
+      }
+  }
+
+  /// How often `report` should be called.
+  var interval: Duration { style == .live ? .milliseconds(250) : .milliseconds(500) }
+
+  /// Tells the present state, if it is time to.
+  mutating func report(_ progress: RecordingProgress) {
+    switch style {
+    case .silent: return
+    case .live: Console.errorText("\r\u{1b}[K" + Self.fit(line(progress), columns: Console.columns - 1))
+    case .plain:
+      // Every change of phase, and a sign of life every ten seconds.
+      if let last = lastPlain, last.phase == progress.phase, progress.time - last.time < .seconds(10) { return }
+      lastPlain = (progress.phase, progress.time)
+      Console.error(line(progress))
+    case .json:
+      if let last = lastJSON, progress.time - last < .seconds(1), progress.phase != .finished { return }
+      lastJSON = progress.time
+      Console.print(Self.json(progress, room: room))
+    }
+  }
+
+  /// The last word; clears the live line.
+  mutating func finish(_ summary: RecordingSummary) {
+    let progress = summary.progress
+    switch style {
+    case .silent: return
+    case .json: Console.print(Self.json(progress, room: room))
+    case .live, .plain:
+      let clear = style == .live ? "\r\u{1b}[K" : ""
+      let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) frames dropped" : ""
+      Console.error(
+        "\(clear)Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops), "
+          + "\(Self.size(progress.bytes))): \(Self.reason(summary.end))")
+    }
+  }
+
+  private func line(_ progress: RecordingProgress) -> String {
+    let people = "\(progress.participants) \(progress.participants == 1 ? "person" : "people")"
+    switch progress.phase {
+    case .waiting: return "○ joining \(room)…"
+    case .finished: return "finishing…"
+    case .recording, .reconnecting:
+      var parts = ["\(progress.phase == .recording ? "●" : "◌ reconnecting") \(Self.clock(progress.time))", people]
+      if let talker = progress.talker { parts.append("talking: \(RoomText.oneLine(talker, limit: 24))") }
+      parts.append(progress.layout)
+      parts.append("\(progress.frames) frames")
+      if progress.droppedFrames > 0 { parts.append("\(progress.droppedFrames) dropped") }
+      parts.append(Self.size(progress.bytes))
+      return parts.joined(separator: "  ")
+    }
+  }
+
+  private static func json(_ progress: RecordingProgress, room: String) -> String {
+    let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
+    return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
+      + "\"time_ms\":\(progress.time.wholeMilliseconds),\"participants\":\(progress.participants),"
+      + "\"talker\":\(talker),\"layout\":\"\(progress.layout)\",\"frames\":\(progress.frames),"
+      + "\"dropped_frames\":\(progress.droppedFrames),\"decode_errors\":\(progress.decodeErrors),"
+      + "\"bytes\":\(progress.bytes)}"
+  }
+
+  private static func reason(_ end: SessionEnd) -> String {
+    switch end {
+    case .stopped: "stopped"
+    case .roomEnded: "the room ended"
+    case .evicted: "another client joined with the bot's identity"
+    case .removed: "the bot was removed from the room"
+    case .maxDuration: "the maximum duration is reached"
+    case .empty: "nobody was in the room any more"
+    case .connectionLost(let why): "the connection was lost (\(why))"
+    }
+  }
+
+  /// `1:02:03`, or `02:03` below an hour.
+  static func clock(_ time: SessionTime) -> String {
+    let seconds = time.wholeMilliseconds / 1000
+    func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    let (hours, rest) = seconds.quotientAndRemainder(dividingBy: 3600)
+    return (hours > 0 ? "\(hours):" : "") + "\(two(rest / 60)):\(two(rest % 60))"
+  }
+
+  /// `3.2 MB`.
+  static func size(_ bytes: UInt64) -> String {
+    if bytes < 1_000_000 { return "\(bytes / 1000) kB" }
+    let tenths = bytes / 100_000
+    return "\(tenths / 10).\(tenths % 10) MB"
+  }
+
+  private static func fit(_ text: String, columns: Int) -> String {
+    text.count <= columns ? text : String(text.prefix(max(1, columns - 1))) + "…"
+  }
+}

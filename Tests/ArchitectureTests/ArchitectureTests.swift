@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// Holds the sources to the architecture: arrows point downward, C libraries have one owner, the lower levels are pure.
+@Suite struct ArchitectureTests {
+  /// One row of the architecture's table: a target, its level, and what it may import.
+  struct Row {
+    var level: Int
+    var targets: Set<String>
+    var libraries: Set<String> = []
+  }
+
+  static let nio: Set<String> = [
+    "NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket", "NIOSSL", "NIOFoundationCompat", "NIOTLS", "NIOConcurrencyHelpers",
+  ]
+  static let system: Set<String> = ["Glibc", "Synchronization", "Dispatch"]
+
+  static let table: [String: Row] = [
+    "MediaCore": Row(level: 0, targets: []),
+    "RTP": Row(level: 1, targets: ["MediaCore"]),
+    "SDP": Row(level: 1, targets: ["MediaCore"]),
+    "Layouts": Row(level: 1, targets: ["MediaCore"]),
+    "AudioMix": Row(level: 1, targets: ["MediaCore"]),
+    "Synthetic": Row(level: 1, targets: ["MediaCore"]),
+    "Session": Row(level: 2, targets: ["MediaCore", "Layouts"]),
+    "Codecs": Row(level: 2, targets: ["MediaCore", "CVPX", "COpus"], libraries: system),
+    "Transport": Row(
+      level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
+    "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),
+    "PeerConnection": Row(level: 3, targets: ["MediaCore", "RTP", "SDP", "Transport"], libraries: system),
+    "Compositor": Row(level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango"], libraries: system),
+    "Signaling": Row(
+      level: 3, targets: ["MediaCore", "SDP"], libraries: system.union(["SwiftProtobuf", "JWTKit", "Foundation"])),
+    "Rooms": Row(
+      level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session"],
+      libraries: system.union(nio).union(["Logging"])),
+    "RoomServer": Row(
+      level: 4, targets: ["MediaCore", "RTP", "Signaling", "PeerConnection", "Transport"],
+      libraries: system.union(nio).union(["Logging", "JWTKit", "Foundation"])),
+    "Recording": Row(
+      level: 4, targets: ["MediaCore", "Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
+      libraries: system.union(["Logging"])),
+    "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
+  ]
+
+  /// Standard library modules that every target may use.
+  static let everywhere: Set<String> = ["Swift", "Synchronization"]
+
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  /// The Swift files below `Sources/<target>`, with the modules that each imports.
+  static func imports(of target: String) throws -> [(file: String, modules: Set<String>)] {
+    let folder = root.appending(path: "Sources/\(target)")
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
+    return try (files ?? []).filter { $0.pathExtension == "swift" }.map { file in
+      let text = try String(contentsOf: file, encoding: .utf8)
+      var modules: Set<String> = []
+      for line in text.split(separator: "\n") {
+        let words = line.split(separator: " ")
+        guard let index = words.firstIndex(of: "import"), index < 3, index + 1 < words.count,
+          words[..<index].allSatisfy({ $0.hasPrefix("@") || ["public", "package", "internal", "private"].contains($0) })
+        else { continue }
+        let kinds: Set<Substring> = ["struct", "class", "enum", "func", "protocol", "typealias", "var", "let"]
+        let name = kinds.contains(words[index + 1]) && index + 2 < words.count ? words[index + 2] : words[index + 1]
+        modules.insert(String(name.split(separator: ".")[0]))
+      }
+      return (file.lastPathComponent, modules)
+    }
+  }
+
+  @Test(arguments: table.keys.sorted()) func importsStayBelow(target: String) throws {
+    let row = try #require(Self.table[target])
+    let files = try Self.imports(of: target)
+    #expect(!files.isEmpty, "Sources/\(target) has no Swift files")
+    for (file, modules) in files {
+      let extra = modules.subtracting(row.targets).subtracting(row.libraries).subtracting(Self.everywhere)
+      #expect(extra.isEmpty, "\(target)/\(file) imports \(extra.sorted().joined(separator: ", "))")
+    }
+  }
+
+  @Test func arrowsPointDownward() {
+    for (target, row) in Self.table {
+      for other in row.targets {
+        guard let below = Self.table[other] else {
+          #expect(other.hasPrefix("C"), "\(target) uses \(other), which is not in the table")
+          continue
+        }
+        #expect(below.level < row.level, "\(target) (L\(row.level)) uses \(other) (L\(below.level))")
+      }
+    }
+  }
+
+  @Test func everyCLibraryHasOneOwner() throws {
+    var owners: [String: Set<String>] = [:]
+    for target in Self.table.keys {
+      for (_, modules) in try Self.imports(of: target) {
+        for module in modules where module.first == "C" && module.dropFirst().first?.isUppercase == true {
+          if module == "CryptoKit" || Self.table[module] != nil { continue }
+          owners[module, default: []].insert(target)
+        }
+      }
+    }
+    for (library, users) in owners { #expect(users.count == 1, "\(library) is imported by \(users.sorted())") }
+  }
+
+  @Test func everyTargetIsInTheTable() throws {
+    let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Sources").path)
+    for folder in folders where folder != "recbot" {
+      let isC = folder.first == "C" && folder.dropFirst().first?.isUppercase == true
+      #expect(isC || Self.table[folder] != nil, "Sources/\(folder) is not in the table")
+    }
+  }
+
+  @Test func filesStayShort() throws {
+    for target in Self.table.keys.sorted() + ["recbot"] {
+      let folder = Self.root.appending(path: "Sources/\(target)")
+      for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) ?? .init() {
+        guard file.pathExtension == "swift", !file.lastPathComponent.hasSuffix(".pb.swift") else { continue }
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 501, "\(target)/\(file.lastPathComponent) has \(lines.count) lines")
+      }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import Layouts
+import MediaCore
+import Testing
+
+@testable import Compositor
+
+@Suite struct CompositorTests {
+  private let canvas = CanvasSize(width: 640, height: 360)
+
+  @Test func nothingNewIsNotPaintedAgain() {
+    let compositor = Compositor(canvas: canvas)
+    let tiles = room(4)
+    #expect(compositor.compose(tiles).isChanged)
+    #expect(!compositor.compose(tiles).isChanged)
+  }
+
+  @Test func onlyATileWithANewPictureIsPaintedAgain() {
+    let compositor = Compositor(canvas: canvas)
+    var tiles = room(4)
+    _ = compositor.compose(tiles)
+    let other = tiles[0].layer.rect
+    tiles[0].content = .video(.plain(blue))
+    tiles[1].content = .video(.plain(blue))
+    tiles[1].pictureID += 1
+    let frame = compositor.compose(tiles)
+    #expect(frame.isChanged)
+    #expect(frame.picture.sample(other.x + 50, other.y + 50) == red)
+    let rect = tiles[1].layer.rect
+    #expect(frame.picture.sample(rect.x + 50, rect.y + 50) == blue)
+  }
+
+  @Test func theSamePictureIsGivenEachTime() {
+    let compositor = Compositor(canvas: canvas)
+    let first = compositor.compose(room(2)).picture
+    #expect(compositor.compose(room(3)).picture === first)
+    #expect(first.width == 640 && first.height == 360)
+  }
+
+  @Test func theCanvasDependsOnlyOnTheTilesNotOnWhatWasBefore() {
+    for seed in UInt64(1)...25 {
+      var random = SeededRandom(seed: seed)
+      let compositor = Compositor(canvas: canvas)
+      var last: [TilePaint] = []
+      for step in 0..<6 {
+        last = randomRoom(&random, step: step)
+        _ = compositor.compose(last)
+      }
+      let fresh = Compositor(canvas: canvas)
+      #expect(compositor.compose(last).picture.bytes == fresh.compose(last).picture.bytes, "seed \(seed)")
+    }
+  }
+
+  @Test func theNearerOfTwoOverlappingTilesIsSeenHoweverTheyAreListed() {
+    let large = VideoLayer(key: camera(1), rect: PixelRect(x: 0, y: 0, width: 640, height: 360), z: 0)
+    let small = VideoLayer(key: camera(2), rect: PixelRect(x: 400, y: 200, width: 160, height: 90), z: 1)
+    let tiles = [
+      TilePaint(layer: small, content: .video(.plain(green))), TilePaint(layer: large, content: .video(.plain(red))),
+    ]
+    let compositor = Compositor(canvas: canvas)
+    #expect(compositor.compose(tiles).picture.sample(480, 240) == green)
+    var changed = tiles
+    changed[1].pictureID += 1
+    #expect(compositor.compose(changed).picture.sample(480, 240) == green)
+    #expect(!compositor.compose(changed).isChanged)
+  }
+
+  @Test func picturesAndTilesOfAnySizeArePaintedWithoutATrap() {
+    let sides = [Int.min, -2, 0, 1, 2, 3, 5, 17, 359, 360, 641, 10_000, Int.max]
+    let compositor = Compositor(canvas: canvas)
+    for seed in UInt64(1)...400 {
+      var random = SeededRandom(seed: seed)
+      func side() -> Int { sides.randomElement(using: &random) ?? 0 }
+      let rect = PixelRect(x: side(), y: side(), width: side(), height: side())
+      let picture = Picture(
+        width: Int.random(in: -1...70, using: &random), height: Int.random(in: -1...70, using: &random))
+      picture.rotation = [0, 90, 180, 270, 45, -90].randomElement(using: &random) ?? 0
+      var paint = tile(
+        Bool.random(using: &random) ? .video(picture) : .card(.cameraOff), rect,
+        fit: Bool.random(using: &random) ? .cover : .contain, radius: side(), name: "Ada")
+      paint.isTalking = Bool.random(using: &random)
+      paint.isDimmed = Bool.random(using: &random)
+      paint.isMuted = Bool.random(using: &random)
+      _ = compositor.compose([paint])
+    }
+  }
+
+  @Test func theLargestPictureIsBroughtIntoTheSmallestTile() {
+    let picture = Picture.plain(red, width: Picture.maximumSide, height: 3)
+    let rect = PixelRect(x: 0, y: 0, width: 2, height: 2)
+    let canvas = Compositor(canvas: canvas).compose([tile(.video(picture), rect, radius: 0)]).picture
+    #expect(canvas.sample(0, 0) == red)
+  }
+
+  @Test func whatIsDrawnIsKeptWithinABound() {
+    var cache = StampCache(limit: 4096)
+    let artist = Artist(theme: .dark)
+    for number in 0..<200 {
+      let key = StampKey.text("number \(number)", tone: .reason, fontSize: 12, maximumWidth: 200)
+      #expect(cache.stamp(key) { artist.draw(key) } != nil)
+    }
+    #expect(cache.byteCount <= 4096)
+    #expect(cache.count >= 1)
+  }
+
+  @Test func whatWasUsedLastIsKept() {
+    var cache = StampCache(limit: 20_000)
+    let artist = Artist(theme: .dark)
+    let favourite = StampKey.avatar(initials: "A", colour: Colour(0x336699), diameter: 32)
+    let stamp = cache.stamp(favourite) { artist.draw(favourite) }
+    for number in 0..<50 {
+      let key = StampKey.avatar(initials: "\(number)", colour: Colour(0x336699), diameter: 32)
+      _ = cache.stamp(key) { artist.draw(key) }
+      #expect(cache.stamp(favourite) { nil } === stamp)
+    }
+  }
+
+  @Test func aStampWithoutAlphaChangesNothingAndAnOpaqueOneCovers() throws {
+    let drawing = try #require(Drawing(width: 16, height: 16))
+    let picture = Picture.plain(Sample(77, 90, 200), width: 64, height: 64)
+    let before = picture.bytes
+    let whole = PixelRect(x: 0, y: 0, width: 64, height: 64)
+    try #require(drawing.stamp()).blend(into: picture, x: 10, y: 10, clip: whole)
+    #expect(picture.bytes == before)
+    let key = StampKey.corner(.upperLeft, radius: 32, ring: 0)
+    let corner = try #require(Artist(theme: .dark).draw(key))
+    corner.blend(into: picture, x: -2, y: 0, clip: whole)
+    #expect(picture.sample(0, 0) == background)
+  }
+
+  @Test func aPictureIsWrittenAsPNG() throws {
+    let path = "/tmp/recbot-compositor-test-\(UInt64.random(in: 0 ... .max)).png"
+    try writePNG(.plain(red, width: 33, height: 17), path: path)
+    let file = try #require(fopen(path, "r"))
+    defer {
+      fclose(file)
+      unlink(path)
+    }
+    var head = [UInt8](repeating: 0, count: 24)
+    #expect(fread(&head, 1, 24, file) == 24)
+    #expect(head.prefix(4) == [0x89, 0x50, 0x4e, 0x47])
+    #expect(head[19] == 33 && head[23] == 17)
+  }
+
+  @Test func anUnwritablePathIsAnError() {
+    #expect(throws: CompositorError.self) { try writePNG(.plain(red), path: "/nonexistent/folder/x.png") }
+  }
+
+  /// `count` cameras in red, with names.
+  private func room(_ count: Int) -> [TilePaint] {
+    let sources = (1...count).map { LayoutSource(key: camera($0)) }
+    return arrange(layout: .grid, canvas: canvas, sources: sources).map {
+      TilePaint(layer: $0, content: .video(.plain(red)), name: "Ada Lovelace")
+    }
+  }
+
+  private func randomRoom(_ random: inout SeededRandom, step: Int) -> [TilePaint] {
+    let sources = (0..<Int.random(in: 0...7, using: &random)).map { LayoutSource(key: camera($0)) }
+    let layout: LayoutName = Bool.random(using: &random) ? .grid : .speaker
+    let talker = sources.randomElement(using: &random)?.key
+    return arrange(layout: layout, canvas: canvas, sources: sources, talker: talker).enumerated().map { index, layer in
+      let isCard = Int.random(in: 0..<3, using: &random) == 0
+      let picture = Picture.plain([red, green, blue][(index + step) % 3], width: 320, height: 180)
+      return TilePaint(
+        layer: layer, content: isCard ? .card(.cameraOff) : .video(picture), name: "Ada \(index)",
+        isMuted: Bool.random(using: &random), isTalking: layer.key == talker, pictureID: UInt64(step * 10 + index),
+        isDimmed: Int.random(in: 0..<5, using: &random) == 0)
+    }
+  }
+}

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""A synthetic participant: joins a room with the LiveKit SDK (libwebrtc) and publishes a known picture and sound.
+
+Camera: one solid colour; the whole frame is white for 60 ms from each whole second of the shared wall clock.
+Microphone: a beep of 60 ms from the same instants; while it talks, speech-like noise between the beeps.
+Screen share: a second solid colour with black bars, without flashes.
+What it does is printed as JSON lines with wall-clock times, for a judge to compare with a recording.
+
+Script steps, `;`-separated, in seconds after `--epoch` (default: the moment when all is published):
+  mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
+  publish-microphone unpublish-microphone share-screen unshare-screen leave join
+  name=TEXT metadata=TEXT data=TEXT lossy=TEXT colour=RRGGBB   and spans: t=2-5:talk
+"""
+
+import argparse
+import asyncio
+import math
+import signal
+import time
+
+import numpy
+from livekit import rtc
+
+from common import emit, make_token, parse_script, parse_size, yuv
+
+FLASH = 0.060
+SAMPLE_RATE = 48_000
+CHUNK = SAMPLE_RATE // 100
+
+
+def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = False) -> rtc.VideoFrame:
+    """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen."""
+    luma = numpy.full((height, width), colour[0], numpy.uint8)
+    if bars:
+        luma[:: max(2, height // 8)] = 16
+    chroma = (height // 2) * (width // 2)
+    data = luma.tobytes() + bytes([colour[1]]) * chroma + bytes([colour[2]]) * chroma
+    return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(data))
+
+
+class Voice:
+    """Makes the microphone's sound for any wall-clock instant: beeps each second, noise while talking."""
+
+    def __init__(self, frequency: float, seed: int):
+        self.frequency = frequency
+        # A loop of low-passed noise, shaped into syllables of 200 ms: loud, but nothing like the beep.
+        noise = numpy.random.default_rng(seed).standard_normal(SAMPLE_RATE * 2)
+        noise = numpy.convolve(noise, numpy.ones(24) / 24, "same")
+        noise /= numpy.abs(noise).max()
+        at = numpy.arange(noise.size) / SAMPLE_RATE
+        self.noise = noise * (0.35 + 0.25 * numpy.sin(2 * math.pi * 5 * at)) * 20_000
+
+    def chunk(self, tick: int, talking: bool) -> numpy.ndarray:
+        """10 ms of sound; `tick` counts chunks of the wall clock since 1970."""
+        first = tick * CHUNK
+        phase = tick % 100
+        if phase < round(FLASH * 100):
+            at = (numpy.arange(CHUNK) + first % SAMPLE_RATE) / SAMPLE_RATE
+            return (numpy.sin(2 * math.pi * self.frequency * at) * 20_000).astype(numpy.int16)
+        # Silence around the beep keeps its onset unmistakable.
+        if talking and 12 <= phase < 94:
+            start = first % (self.noise.size - CHUNK)
+            return self.noise[start:start + CHUNK].astype(numpy.int16)
+        return numpy.zeros(CHUNK, numpy.int16)
+
+
+class Participant:
+    """One participant and its tracks; joins and leaves as the script says."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.steps, self.talks = parse_script(options.script)
+        self.size = parse_size(options.size)
+        self.screen_size = parse_size(options.screen_size)
+        self.voice = Voice(options.frequency, seed=sum(options.identity.encode()))
+        self.epoch = options.epoch or math.inf
+        self.room: rtc.Room | None = None
+        self.sources: dict[str, rtc.VideoSource | rtc.AudioSource] = {}
+        self.publications: dict[str, rtc.LocalTrackPublication] = {}
+        self.stopping = asyncio.Event()
+        self.paint(options.colour)
+
+    def paint(self, colour: str) -> None:
+        self.frame = solid(*self.size, yuv(colour))
+        self.flash = solid(*self.size, yuv("ffffff"))
+
+    def token(self) -> str:
+        o = self.options
+        if o.token:
+            return o.token
+        return make_token(o.api_key, o.api_secret, o.room, o.identity, o.name)
+
+    async def join(self) -> None:
+        self.room = rtc.Room()
+        room = self.room
+        room.on("disconnected", lambda reason: emit("disconnected", reason=int(reason or 0)))
+        room.on("reconnecting", lambda: emit("reconnecting"))
+        room.on("reconnected", lambda: emit("reconnected"))
+        await room.connect(self.options.url, self.token(), rtc.RoomOptions(auto_subscribe=self.options.subscribe))
+        emit("joined", sid=room.local_participant.sid, identity=self.options.identity)
+        if not self.options.no_camera:
+            await self.publish("camera")
+        if not self.options.no_microphone:
+            await self.publish("microphone")
+        if self.options.screen:
+            await self.publish("screen")
+
+    async def publish(self, kind: str) -> None:
+        if self.room is None or kind in self.publications:
+            return
+        o = self.options
+        if kind == "microphone":
+            # No queue: a chunk is captured at the instant at which it is handed over, as a video frame is.
+            source = rtc.AudioSource(SAMPLE_RATE, 1, queue_size_ms=0)
+            track = rtc.LocalAudioTrack.create_audio_track("microphone", source)
+            how = rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE, red=o.red, dtx=o.dtx)
+        else:
+            size = self.size if kind == "camera" else self.screen_size
+            source = rtc.VideoSource(*size, is_screencast=kind == "screen")
+            track = rtc.LocalVideoTrack.create_video_track(kind, source)
+            how = rtc.TrackPublishOptions(
+                source=rtc.TrackSource.SOURCE_CAMERA if kind == "camera" else rtc.TrackSource.SOURCE_SCREENSHARE,
+                video_codec=rtc.VideoCodec.VP8, simulcast=o.simulcast and kind == "camera")
+            if o.bitrate:
+                how.video_encoding.max_bitrate = o.bitrate
+                how.video_encoding.max_framerate = o.fps
+        self.sources[kind] = source
+        publication = await self.room.local_participant.publish_track(track, how)
+        self.publications[kind] = publication
+        emit("published", kind=kind, track=publication.sid, simulcast=publication.simulcasted)
+
+    async def unpublish(self, kind: str) -> None:
+        publication = self.publications.pop(kind, None)
+        self.sources.pop(kind, None)
+        if publication is not None and self.room is not None:
+            await self.room.local_participant.unpublish_track(publication.sid)
+            emit("unpublished", kind=kind, track=publication.sid)
+
+    async def leave(self) -> None:
+        room, self.room = self.room, None
+        self.publications.clear()
+        self.sources.clear()
+        if room is not None:
+            await room.disconnect()
+            emit("left")
+
+    def mute(self, kind: str, muted: bool) -> None:
+        publication = self.publications.get(kind)
+        if publication is None or publication.track is None:
+            emit("skipped", action="mute", kind=kind)
+            return
+        if muted:
+            publication.track.mute()
+        else:
+            publication.track.unmute()
+        emit("muted" if muted else "unmuted", kind=kind, track=publication.sid)
+
+    async def perform(self, action: str, argument: str) -> None:
+        verb, _, kind = action.partition("-")
+        if action == "join":
+            await self.join()
+        elif action == "leave":
+            await self.leave()
+        elif action == "share-screen":
+            await self.publish("screen")
+        elif action == "unshare-screen":
+            await self.unpublish("screen")
+        elif verb in ("mute", "unmute"):
+            self.mute(kind, verb == "mute")
+        elif verb == "publish":
+            await self.publish(kind)
+        elif verb == "unpublish":
+            await self.unpublish(kind)
+        elif action == "colour":
+            self.paint(argument)
+            emit("colour", colour=argument)
+        elif self.room is None:
+            emit("skipped", action=action)
+        elif action in ("data", "lossy"):
+            await self.room.local_participant.publish_data(argument, reliable=action == "data", topic="test")
+            emit("sent", text=argument, reliable=action == "data")
+        elif action == "name":
+            await self.room.local_participant.set_name(argument)
+            emit("named", name=argument)
+        elif action == "metadata":
+            await self.room.local_participant.set_metadata(argument)
+            emit("metadata", metadata=argument)
+        else:
+            raise ValueError(f"unknown action {action!r}")
+
+    async def run_script(self) -> None:
+        for at, action, argument in self.steps:
+            await asyncio.sleep(max(0.0, self.epoch + at - time.time()))
+            try:
+                await self.perform(action, argument)
+            except ValueError:
+                raise
+            except Exception as error:  # the SDK's own error types have no common base
+                emit("failed", action=action, error=str(error))
+
+    async def run_video(self) -> None:
+        """Captures at wall-clock multiples of the frame period; a late frame is skipped, not sent in a burst."""
+        fps = self.options.fps
+        screen = solid(*self.screen_size, yuv(self.options.screen_colour), bars=True)
+        index = math.floor(time.time() * fps) + 1
+        while not self.stopping.is_set():
+            await asyncio.sleep(max(0.0, index / fps - time.time()))
+            index = max(index, math.floor(time.time() * fps))
+            at = index / fps
+            # One clock for both: libwebrtc aligns capture times to its monotonic clock.
+            stamp = int(at * 1_000_000)
+            flashing = at % 1.0 < FLASH - 0.5 / fps
+            if (source := self.sources.get("camera")) is not None:
+                source.capture_frame(self.flash if flashing else self.frame, timestamp_us=stamp)
+            if (source := self.sources.get("screen")) is not None:
+                source.capture_frame(screen, timestamp_us=stamp)
+            index += 1
+
+    async def run_audio(self) -> None:
+        """Captures 10 ms chunks on the wall clock; after a stall the missed ones follow at once, none is left out."""
+        tick = math.floor(time.time() * 100) + 1
+        source = None
+        talking = False
+        while not self.stopping.is_set():
+            await asyncio.sleep(max(0.0, tick / 100 - time.time()))
+            if self.sources.get("microphone") is not source:
+                source = self.sources.get("microphone")
+                tick = max(tick, math.floor(time.time() * 100))
+            now = tick / 100 - self.epoch
+            talks = any(start <= now < end for start, end in self.talks)
+            if talks != talking:
+                talking = talks
+                emit("talking" if talking else "silent")
+            if source is not None:
+                samples = self.voice.chunk(tick, talking)
+                await source.capture_frame(rtc.AudioFrame(samples.tobytes(), SAMPLE_RATE, 1, CHUNK))
+            tick += 1
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stopping.set)
+        if self.options.start:
+            await asyncio.sleep(max(0.0, self.options.start - time.time()))
+        tasks = [asyncio.create_task(self.run_video()), asyncio.create_task(self.run_audio())]
+        try:
+            if not any(action == "join" for _, action, _ in self.steps[:1]):
+                await self.join()
+            if self.epoch == math.inf:
+                self.epoch = time.time()
+            emit("ready", epoch=self.epoch)
+            tasks.append(asyncio.create_task(self.run_script()))
+            end = asyncio.create_task(self.stopping.wait())
+            timeout = self.options.duration and max(0.0, self.epoch + self.options.duration - time.time())
+            pending = {end, *tasks[:2]}
+            done, _ = await asyncio.wait(pending, timeout=timeout or None, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            self.stopping.set()
+            await self.leave()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            emit("stopped")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--token", default="")
+    parser.add_argument("--api-key", default="devkey")
+    parser.add_argument("--api-secret", default="")
+    parser.add_argument("--room", default="test")
+    parser.add_argument("--identity", required=True)
+    parser.add_argument("--name", default="")
+    parser.add_argument("--colour", default="3060c0", help="RRGGBB of the camera")
+    parser.add_argument("--size", default="640x360")
+    parser.add_argument("--fps", type=int, default=30)
+    parser.add_argument("--bitrate", type=int, default=0, help="upper limit of the camera in bit/s")
+    parser.add_argument("--simulcast", action="store_true")
+    parser.add_argument("--red", action="store_true", help="offer RED for sound")
+    parser.add_argument("--dtx", action="store_true", help="let Opus stop in silence")
+    parser.add_argument("--screen", action="store_true", help="share a screen from the start")
+    parser.add_argument("--screen-size", default="1280x720")
+    parser.add_argument("--screen-colour", default="d0d0a0")
+    parser.add_argument("--no-camera", action="store_true")
+    parser.add_argument("--no-microphone", action="store_true")
+    parser.add_argument("--subscribe", action="store_true", help="also receive the others' tracks")
+    parser.add_argument("--frequency", type=float, default=880.0, help="pitch of the beep in Hz")
+    parser.add_argument("--start", type=float, default=0.0, help="wall-clock time at which to join")
+    parser.add_argument("--epoch", type=float, default=0.0, help="wall-clock time of the script's t=0")
+    parser.add_argument("--duration", type=float, default=0.0, help="seconds after the epoch until it leaves")
+    parser.add_argument("--script", default="")
+    options = parser.parse_args()
+
+    async def run() -> None:
+        await Participant(options).run()
+
+    try:
+        asyncio.run(run())
+    except ValueError as error:
+        parser.error(str(error))
+    except rtc.ConnectError as error:
+        emit("failed", action="join", error=error.message)
+        raise SystemExit(1) from error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+import Layouts
+import MediaCore
+import Testing
+
+@testable import Session
+
+@Suite struct SessionCoreTests {
+  // MARK: The truth table
+
+  @Test func aTileIsACardUntilAPictureIsDecoded() {
+    var room = RoomScript()
+    room.at(0, .joined(room: "r"))
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 500, to: 1500)
+    let run = room.run(until: 2000)
+    #expect(run.card("ann", at: 100) == .starting)
+    #expect(run.shows("ann", at: 600))
+  }
+
+  @Test func withoutACameraTheCardSaysCameraOff() {
+    var room = RoomScript()
+    room.at(0, .participant(Participant(identity: ParticipantIdentity("ann"))))
+    #expect(room.run(until: 2000).card("ann", at: 1000) == .cameraOff)
+  }
+
+  @Test func mutingShowsTheCardAtOnceAndNeverAnOldPictureAfterwards() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 2000)
+    room.at(2000, .track(RoomScript.track("ann", .camera, isMuted: true)))
+    room.at(4000, .track(RoomScript.track("ann", .camera)))
+    room.video("ann.camera", from: 4500, to: 6000)
+    let run = room.run(until: 7000)
+    #expect(run.shows("ann", at: 1990))
+    #expect(run.card("ann", at: 2034) == .cameraOff)
+    #expect(run.card("ann", at: 3900) == .cameraOff)
+    #expect(run.card("ann", at: 4300) == .starting)
+    #expect(run.shows("ann", at: 4600))
+  }
+
+  @Test func anUnsubscribedTrackIsNotReceivedAndIsAskedForAgain() {
+    var room = RoomScript()
+    room.at(0, .participant(Participant(identity: ParticipantIdentity("ann"))))
+    room.publish("ann", .camera, isSubscribed: false, at: 0)
+    let run = room.run(until: 12_000)
+    #expect(run.card("ann", at: 1000) == .starting)
+    #expect(run.card("ann", at: 3000) == .notReceived)
+    let asked = run.outputs.filter { if case .subscribe = $0 { true } else { false } }
+    #expect(asked.count == 2)
+  }
+
+  @Test func silenceOfACameraBecomesNoSignalAndAsksForAKeyframe() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    let run = room.run(until: 6000)
+    #expect(run.shows("ann", at: 3800))
+    #expect(run.card("ann", at: 4100) == .noSignal)
+    #expect(run.outputs.contains { if case .requestKeyframe(TrackID("ann.camera")) = $0 { true } else { false } })
+  }
+
+  @Test func aPausedTrackSaysLowBandwidth() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    room.at(1000, .trackPaused(TrackID("ann.camera"), true))
+    #expect(room.run(until: 6000).card("ann", at: 4500) == .lowBandwidth)
+  }
+
+  @Test func aTrackPublishedAgainKeepsItsTile() {
+    var room = RoomScript()
+    for name in ["ann", "ben", "cat"] { room.join(name, at: 0) }
+    room.video("ben.camera", from: 0, to: 1000)
+    room.at(1000, .trackUnpublished(TrackID("ben.camera")))
+    room.publish("ben", .camera, id: "second", at: 2000)
+    room.video("second", from: 2000, to: 3000)
+    let run = room.run(until: 4000)
+    let before = run.tile("ben", at: 900)?.layer
+    #expect(before != nil)
+    #expect(run.card("ben", at: 1500) == .cameraOff)
+    #expect(run.tile("ben", at: 2500)?.layer == before)
+    #expect(run.shows("ben", at: 2500))
+  }
+
+  @Test func aPersonWithoutSoundIsMutedAndSoundOfAMutedTrackIsDropped() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    for ms in stride(from: Int64(0), to: 4000, by: 20) { room.frame("ann.microphone", at: ms, codec: .opus) }
+    room.at(2000, .track(RoomScript.track("ann", .microphone, isMuted: true)))
+    let run = room.run(until: 5000)
+    #expect(run.tile("ann", at: 1000)?.isMuted == false)
+    #expect(run.tile("ann", at: 2100)?.isMuted == true)
+    let last = run.outputs.compactMap { if case .sound(_, let at) = $0 { at } else { nil } }.max()
+    #expect((last ?? .zero) <= .milliseconds(2060))
+    #expect((last ?? .zero) >= .milliseconds(1900))
+  }
+
+  @Test func whoLeavesLosesTheTileAtOnce() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.join("ben", at: 0)
+    room.at(1000, .participantLeft(ParticipantIdentity("ben")))
+    let run = room.run(until: 2000)
+    #expect(run.tile("ben", at: 990) != nil)
+    #expect(run.tile("ben", at: 1034) == nil)
+    #expect(run.plan(at: 1500)?.participants == 1)
+  }
+
+  @Test func anOutageDimsThenShowsCardsAndLeavesNoOldPicture() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 2000)
+    room.at(2000, .connectionLost("test"))
+    room.at(8000, .connectionRestored)
+    room.video("ann.camera", from: 8200, to: 9000)
+    let run = room.run(until: 10_000)
+    #expect(run.tile("ann", at: 2100)?.isDimmed == true)
+    #expect(run.shows("ann", at: 4900))
+    #expect(run.card("ann", at: 5100) == .reconnecting)
+    #expect(run.card("ann", at: 8100) == .starting)
+    #expect(run.shows("ann", at: 8400))
+    #expect(run.tile("ann", at: 8400)?.isDimmed == false)
+  }
+
+  // MARK: Time
+
+  @Test func everyInstantIsPlannedOnceWithoutGaps() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    let plans = room.run(until: 3400).plans
+    #expect(plans.map(\.slot) == Array(0...90))
+    #expect(plans[30].time == .seconds(1))
+  }
+
+  @Test(arguments: 0..<20) func plansDoNotDependOnHowOftenTimeIsAdvanced(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let room = Self.randomRoom(&random)
+    let reference = room.run(until: 9_000, every: 1).plans
+    for step in [7, 33, 250, 1_000, 9_000] as [Int64] {
+      let plans = room.run(until: 9_000, every: step).plans
+      #expect(plans == Array(reference.prefix(plans.count)), "seed \(seed), step \(step)")
+      #expect(plans.count >= reference.count - Int(step * 30 / 1000) - 1)
+    }
+  }
+
+  @Test func jitterDoesNotMovePictures() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    var random = SeededRandom(seed: 7)
+    var arrival: Int64 = 0
+    for index in 0..<Int64(240) {
+      let sent = index * 1000 / 30
+      // The jitter buffer keeps the order, so a late frame holds up those behind it.
+      arrival = max(arrival, sent + 20 + Int64.random(in: 0..<150, using: &random))
+      room.frame("ann.camera", at: arrival, sent: sent)
+    }
+    let shown = room.run(until: 8_000).plans.compactMap { plan -> FrameID? in
+      if case .picture(let id, _)? = plan.tiles.first?.content { id } else { nil }
+    }
+    // After the first second the smallest delay is known: nearly every slot shows a new picture.
+    let settled = Array(shown.dropFirst(60))
+    let changes = zip(settled, settled.dropFirst()).filter { $0 != $1 }.count
+    #expect(changes >= settled.count * 9 / 10)
+  }
+
+  @Test func senderReportsAlignSoundAndPicturesOfOnePublisher() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    // Pictures take 120 ms longer than sound and their media clocks have unrelated zeros.
+    for index in 0..<Int64(150) {
+      let sent = index * 1000 / 30
+      room.frame("ann.camera", at: sent + 150, sent: sent + 777, capture: 5_000_000 + sent)
+    }
+    for sent in stride(from: Int64(0), to: 5000, by: 20) {
+      room.frame("ann.microphone", at: sent + 30, sent: sent + 99, capture: 5_000_000 + sent, codec: .opus)
+    }
+    let run = room.run(until: 6_000)
+    let sound = run.outputs.compactMap { output -> Int64? in
+      guard case .sound(let frame, let at) = output, let capture = frame.captureTime else { return nil }
+      return at.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
+    }
+    // 30 ms is the shortest way of the publisher; both tracks are placed by it.
+    #expect(sound.dropFirst(20).allSatisfy { abs($0 - 30) <= 1 })
+    let frames = room.ordered()
+    for plan in run.plans where plan.time > .seconds(2) && plan.time < .seconds(4) {
+      guard case .picture(let id, _)? = plan.tiles.first?.content,
+        case .frame(let frame) = frames[Int(id.rawValue)].payload, let capture = frame.captureTime
+      else { continue }
+      let age = plan.time.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
+      #expect(age >= 30 && age <= 30 + 36)
+    }
+  }
+
+  @Test func afterALossNothingIsDecodedBeforeAKeyframe() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.frame("ann.camera", at: 0)
+    room.frame("ann.camera", at: 33, isKeyframe: false)
+    room.frame("ann.camera", at: 100, isKeyframe: false, followsLoss: true)
+    room.frame("ann.camera", at: 133, isKeyframe: false)
+    room.frame("ann.camera", at: 166)
+    let run = room.run(until: 1000)
+    let decoded = run.outputs.compactMap { if case .decode(_, let frame) = $0 { frame.rtpTime / 90 } else { nil } }
+    #expect(decoded == [0, 33, 166])
+    #expect(run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } })
+  }
+
+  // MARK: The end
+
+  @Test func theMaximumDurationIsExact() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    var settings = SessionCore.Settings.test
+    settings.maximumDuration = .seconds(2)
+    let run = room.run(settings, until: 4000)
+    #expect(run.end == .maxDuration)
+    #expect(run.plans.count == 60)
+  }
+
+  @Test func anEmptyRoomEndsAfterItsPatience() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.at(1000, .participantLeft(ParticipantIdentity("ann")))
+    room.join("ben", at: 2000)
+    room.at(3000, .participantLeft(ParticipantIdentity("ben")))
+    var settings = SessionCore.Settings.test
+    settings.stopWhenEmpty = .milliseconds(1500)
+    let run = room.run(settings, until: 8000)
+    #expect(run.end == .empty)
+    #expect(run.plans.last?.time == SessionTime(nanoseconds: 4_466_666_666))
+  }
+
+  @Test func anEndPlansEverythingBeforeItWithoutWaiting() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.at(1000, .ended(.roomEnded))
+    let run = room.run(until: 1000)
+    #expect(run.end == .roomEnded)
+    #expect(run.plans.count == 30)
+  }
+
+  // MARK: Golden
+
+  @Test func theSpeakerLayoutFollowsTheTalker() throws {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.join("ben", at: 0)
+    room.at(500, .setLayout("speaker"))
+    room.at(1000, .speakers([Speaker(participant: ParticipantIdentity("ben"), level: 700, isActive: true)]))
+    let run = room.run(until: 3000)
+    let plan = try #require(run.plan(at: 2000))
+    #expect(plan.layout == .speaker)
+    #expect(plan.talker == "Ben")
+    #expect(plan.tiles.first { $0.layer.isLarge }?.name == "Ben")
+    #expect(plan.tiles.first { $0.name == "Ben" }?.isTalking == true)
+    #expect(plan.tiles.count == 2)
+  }
+
+  @Test func aSharedScreenHasItsOwnTile() throws {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.publish("ann", .screenShare, at: 500)
+    room.video("ann.screenShare", from: 500, to: 2000)
+    room.at(2000, .trackUnpublished(TrackID("ann.screenShare")))
+    let run = room.run(until: 3000)
+    #expect(run.plan(at: 1500)?.tiles.count == 2)
+    #expect(run.plan(at: 1500)?.tiles.first { $0.layer.isLarge }?.layer.key.isScreenShare == true)
+    #expect(run.plan(at: 2500)?.tiles.count == 1)
+  }
+
+  /// People who come, go, mute, talk and lose packets, at random.
+  private static func randomRoom(_ random: inout SeededRandom) -> RoomScript {
+    var room = RoomScript()
+    room.at(0, .joined(room: "r"))
+    for name in ["ann", "ben", "cat", "dan"] {
+      let start = Int64.random(in: 0..<2000, using: &random)
+      room.join(name, at: start)
+      for index in 0..<Int64(180) where Int.random(in: 0..<20, using: &random) > 0 {
+        let sent = start + index * 33
+        room.frame(
+          "\(name).camera", at: sent + Int64.random(in: 0..<600, using: &random), sent: sent,
+          capture: index > 30 ? 9_000_000 + sent : nil, isKeyframe: Int.random(in: 0..<10, using: &random) == 0,
+          followsLoss: Int.random(in: 0..<30, using: &random) == 0)
+      }
+      let mute = start + Int64.random(in: 0..<4000, using: &random)
+      room.at(mute, .track(RoomScript.track(name, .camera, isMuted: true)))
+      room.at(mute + 700, .track(RoomScript.track(name, .camera)))
+      let talk = Int64.random(in: 0..<6000, using: &random)
+      room.at(talk, .speakers([Speaker(participant: ParticipantIdentity(name), level: 500, isActive: true)]))
+    }
+    room.at(5_000, .connectionLost("x"))
+    room.at(6_000, .connectionRestored)
+    room.at(8_000, .participantLeft(ParticipantIdentity("dan")))
+    return room
+  }
+}
