@@ -80,8 +80,28 @@ let package = Package(
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
-
-    .testTarget(name: "SessionTests", dependencies: ["Session"]),
+    .testTarget(name: "ArchitectureTests"),
+    .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
+    .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
+    .testTarget(name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"]),
+    .testTarget(name: "LayoutsTests", dependencies: ["Layouts", "MediaCore"], exclude: ["Goldens"]),
+    .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
+    .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
+    .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
+    .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
+    .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
+    .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
+    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore"]),
+    .target(name: "FuzzTargets", dependencies: ["RTP", "SDP", "MediaCore"], path: "Tests/Fuzz/Bodies"),
+    .executableTarget(
+      name: "peer-echo", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"],
+      path: "Tests/Tools/peer-echo"),
+    .executableTarget(
+      name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
+      path: "Tests/Benchmarks/codec-bench"),
+    .executableTarget(
+      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      path: "Tests/Benchmarks/compositor-bench"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -10,6 +10,7 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 
 // A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
@@ -18,11 +19,9 @@ static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpoi
   return callback ? callback(data) : G_SOURCE_REMOVE;
 }
 
-static inline GSource *cnice_ready_source_new(GSourceFunc callback, void *data) {
+static inline GSource *cnice_ready_source_new(void) {
   static GSourceFuncs functions = {NULL, NULL, cnice_ready_dispatch, NULL, NULL, NULL};
-  GSource *source = g_source_new(&functions, sizeof(GSource));
-  g_source_set_callback(source, callback, data, NULL);
-  return source;
+  return g_source_new(&functions, sizeof(GSource));
 }
 
 // g_signal_connect is a macro; the callback's true type depends on the signal.
@@ -82,6 +81,18 @@ static inline int64_t cnice_last_datagram(NiceAgent *agent, unsigned int stream,
   }
   g_ptr_array_unref(sockets);
   return latest;
+}
+
+// Room for the bursts of several key frames, as far as the system lets us (net.core.rmem_max, wmem_max).
+static inline void cnice_widen_buffers(NiceAgent *agent, unsigned int stream, unsigned int component, int bytes) {
+  GPtrArray *sockets = nice_agent_get_sockets(agent, stream, component);
+  if (!sockets) return;
+  for (guint i = 0; i < sockets->len; i++) {
+    GSocket *s = (GSocket *)g_ptr_array_index(sockets, i);
+    g_socket_set_option(s, SOL_SOCKET, SO_RCVBUF, bytes, NULL);
+    g_socket_set_option(s, SOL_SOCKET, SO_SNDBUF, bytes, NULL);
+  }
+  g_ptr_array_unref(sockets);
 }
 
 // Takes over one candidate of the peer (libnice copies it).

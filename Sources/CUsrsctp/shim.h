@@ -23,6 +23,16 @@ static inline void cusrsctp_init(cusrsctp_output output) {
   usrsctp_sysctl_set_sctp_asconf_enable(0);
   usrsctp_sysctl_set_sctp_auth_enable(0);
   usrsctp_sysctl_set_sctp_blackhole(2);
+  // Milliseconds. The defaults are made for servers: 3 s before the first retransmission, 1 s at least, 60 s at most.
+  usrsctp_sysctl_set_sctp_rto_initial_default(500);
+  usrsctp_sysctl_set_sctp_rto_min_default(200);
+  usrsctp_sysctl_set_sctp_rto_max_default(5000);
+  usrsctp_sysctl_set_sctp_init_rto_max_default(3000);
+  usrsctp_sysctl_set_sctp_delayed_sack_time_default(20);
+  // Retransmissions before the association is given up: the transport gives up first.
+  usrsctp_sysctl_set_sctp_init_rtx_max_default(30);
+  usrsctp_sysctl_set_sctp_assoc_rtx_max_default(30);
+  usrsctp_sysctl_set_sctp_path_rtx_max_default(30);
 }
 
 static inline int cusrsctp_option(struct socket *socket, int name, const void *value, socklen_t size) {

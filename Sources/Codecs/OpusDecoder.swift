@@ -42,6 +42,9 @@ public final class OpusDecoder {
 
   /// Invents what was lost, out of the sound before it (RFC 6716 section 4.4).
   ///
+  /// libopus goes on with noise as loud as the room's for as long as it is asked: after about 100 ms in a row, give
+  /// silence instead.
+  ///
   /// - Parameters:
   ///   - samples: per channel, brought to a multiple of 2.5 ms (120 samples), at most 120 ms and the buffer's size.
   ///   - buffer: takes the samples.

@@ -57,7 +57,9 @@ extension PeerConnection {
   /// when too much waits to be sent.
   @discardableResult
   public func sendData(label: String, _ bytes: UnsafeRawBufferPointer, isText: Bool = false) -> Bool {
-    guard let id = data.id(of: label), let transport else { return false }
+    guard let id = data.id(of: label), let transport,
+      UInt64(bytes.count) <= negotiation.remoteMaximumMessageSize
+    else { return false }
     return transport.sendData(channel: id, bytes: bytes, isText: isText)
   }
 

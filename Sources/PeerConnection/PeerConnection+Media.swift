@@ -42,6 +42,10 @@ extension PeerConnection {
       forgetStreams(of: receiver) { _ in true }
       delegate?.peerConnection(self, receiverRemoved: receiver)
     }
+    // A recycled section has a new name; nobody will speak of the old one again.
+    let names = Set(negotiation.sections.map(\.mid))
+    receivers.removeAll { !names.contains($0.mid) }
+    receiverByMID = receiverByMID.filter { names.contains($0.key) }
     for section in media where section.receives {
       if let receiver = receiverByMID[section.mid], receiver.kind == section.kind {
         update(receiver, with: section)
@@ -200,6 +204,7 @@ extension PeerConnection {
         return receiver.streams.count == 1
       }
       guard let repaired else { return nil }
+      forgetRepair(of: repaired)
       let source = Source.retransmission(of: repaired)
       sources[packet.ssrc] = source
       return source
@@ -221,6 +226,17 @@ extension PeerConnection {
     let stream = addStream(packet.ssrc, rid: destination.rid, codec: codec, to: receiver)
     if receiver.kind == .video { stream.keyframes.want() }
     return .media(stream)
+  }
+
+  /// Forgets the repair source that a stream had before: it has one at a time, and unannounced ones must not pile up.
+  private func forgetRepair(of stream: ReceiveStream) {
+    for (ssrc, source) in sources {
+      if case .retransmission(let repaired) = source, repaired === stream {
+        sources[ssrc] = nil
+        transport?.removeStream(ssrc: ssrc)
+        lastSource = nil
+      }
+    }
   }
 
   // MARK: To the delegate

@@ -135,6 +135,9 @@ public final class PeerConnection: @unchecked Sendable {
     guard signalingState == .stable else {
       throw .wrongState(operation: "Making an offer", state: signalingState)
     }
+    guard negotiation.hasSomethingToOffer else {
+      throw .unusableDescription("there is neither a track nor a data channel to offer")
+    }
     let isFirst = transport == nil
     let transport = try makeTransport(isControlling: true)
     holdsCandidates = true

@@ -194,7 +194,10 @@ final class SendStream {
   // MARK: Reports
 
   /// For forwarding: `rtp` belongs to `ntp` at `now`.
-  func setSource(ntp: NTPTime, rtp: UInt32, at now: Int64) { anchor = (rtp, now, ntp) }
+  func setSource(ntp: NTPTime, rtp: UInt32, at now: Int64) {
+    // Zero says that the publisher has no clock (RFC 3550 section 6.4.1).
+    if ntp.rawValue != 0 { anchor = (rtp, now, ntp) }
+  }
 
   /// The sender report of this instant; nil before the first packet, or when the time is not known.
   func makeReport(wallClock: NTPTime, at now: Int64) -> RTCPSenderReport? {

@@ -1,5 +1,5 @@
 /// Judges whether a frame can be decoded after packets before it were lost, from picture identifiers and temporal
-/// layers (RFC 7741 section 4.2 and its section 4.2's dependency rules for TL0PICIDX, TID and Y).
+/// layers (RFC 7741 section 4.2: PictureID, TL0PICIDX, TID, Y).
 struct VideoContinuity: Sendable {
   enum Verdict: Sendable {
     /// All that the frame needs was decoded.

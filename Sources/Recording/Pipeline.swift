@@ -136,7 +136,9 @@ final class Pipeline {
 
   private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {
     do {
-      try videoEncoder.encode(picture, pts: plan.slot, forceKeyframe: forcesKeyframe) { bytes, isKeyframe in
+      // The encoder counts in 1/90000 s.
+      let pts = plan.slot * 90_000 / Int64(settings.session.framesPerSecond)
+      _ = try videoEncoder.encode(picture, pts: pts, forceKeyframe: forcesKeyframe) { bytes, isKeyframe in
         try writer.addVideo(at: plan.time, bytes, isKeyframe: isKeyframe)
       }
       forcesKeyframe = false

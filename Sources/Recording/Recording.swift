@@ -61,7 +61,7 @@ public final class Recording: Sendable {
   /// Starts the thread. Keyframes and subscriptions are asked of `control`, which is told to leave when the
   /// recording ends by itself.
   public func start(control: any RoomControl) {
-    let thread = RecordingThread(name: "recording") { [self] in
+    DetachedThread.start(name: "recording") { [self] in
       let result = record(control: control)
       let waiter = state.withLock { state -> CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>? in
         state.result = result
@@ -71,7 +71,6 @@ public final class Recording: Sendable {
       }
       waiter?.resume(returning: result)
     }
-    thread.start()
   }
 
   /// A snapshot; may be called on any thread at any time.

@@ -7,10 +7,14 @@ struct SoundTracks {
   private struct Entry {
     var decoder: OpusDecoder
     var track: Mixer.Track
+    /// Lost packets in a row.
+    var concealed = 0
   }
 
   /// The length of what is concealed at a time: one packet of the usual length, samples.
   private static let packetSamples = 960
+  /// What is lost for longer is silence: what the decoder invents does not fade out by itself. 100 ms.
+  private static let concealmentLimit = 5
 
   private var entries: [TrackID: Entry] = [:]
   private let mixer = Mixer()
@@ -37,10 +41,13 @@ struct SoundTracks {
   /// Decodes a packet, or conceals a lost one (empty payload), and places it where its timestamp says.
   mutating func insert(_ frame: EncodedFrame, at time: SessionTime) {
     do {
-      let entry = try entries[frame.track] ?? Entry(decoder: OpusDecoder(), track: mixer.addTrack())
+      var entry = try entries[frame.track] ?? Entry(decoder: OpusDecoder(), track: mixer.addTrack())
       defer { entries[frame.track] = entry }
+      let isLost = frame.payload.count == 0
+      entry.concealed = isLost ? entry.concealed + 1 : 0
+      if entry.concealed > Self.concealmentLimit { return }
       let count =
-        frame.payload.count == 0
+        isLost
         ? try entry.decoder.conceal(samples: Self.packetSamples, into: decoded)
         : try entry.decoder.decode(frame.payload.bytes, into: decoded)
       let samples = UnsafeBufferPointer(rebasing: decoded[..<(count * OpusDecoder.channels)])

@@ -37,6 +37,9 @@ public final class RoomServer: Sendable {
     public var maximumParticipants = 100
     /// Limits of the HTTP and WebSocket side.
     public var limits = Limits()
+    /// Asked before each outgoing (`isOutgoing`) and after each incoming RTP packet: true loses it. For tests of repair
+    /// under loss.
+    package var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
 
     /// The defaults, for these API keys.
     public init(apiKeys: [String: String]) { self.apiKeys = apiKeys }

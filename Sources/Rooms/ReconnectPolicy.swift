@@ -15,8 +15,9 @@ public struct ReconnectPolicy: Sendable {
   public var base: Int64 = 300_000_000
   /// Upper end of the wait, in nanoseconds.
   public var cap: Int64 = 7_000_000_000
-  /// How many attempts try to resume before joining anew.
-  public var resumeAttempts = 3
+  /// For how long after the loss attempts resume the old session before they join anew, in nanoseconds. A resume keeps
+  /// media flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience.
+  public var resumeTime: Int64 = 15_000_000_000
   /// For how long after the loss attempts are made, in nanoseconds; nil for ever. For ever is right for a recorder:
   /// it is told when to stop.
   public var limit: Int64?
@@ -59,7 +60,7 @@ public struct ReconnectPolicy: Sendable {
   public mutating func next(at now: Int64) -> Step? {
     if let limit, let lostAt, now &- lostAt > limit { return nil }
     defer { attempt += 1 }
-    let resumes = mayResume && attempt < resumeAttempts
+    let resumes = mayResume && now &- (lostAt ?? now) <= resumeTime
     if attempt == 0 { return Step(delay: 0, resumes: resumes) }
     let span = min(cap, base << Int64(min(attempt - 1, 30)))
     return Step(delay: Int64.random(in: (span / 2)...span, using: &random), resumes: resumes)

@@ -24,10 +24,10 @@ public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
   public var cause: String { kind.row.cause }
   /// What to do.
   public var remedy: String { kind.row.remedy }
+  /// Cause and detail, without a full stop.
+  public var summary: String { detail.isEmpty ? cause : "\(cause): \(detail)" }
   /// One line: cause, detail, remedy.
-  public var description: String {
-    detail.isEmpty ? "\(cause). \(remedy)." : "\(cause): \(detail). \(remedy)."
-  }
+  public var description: String { "\(summary). \(remedy)." }
 
   /// In which part of a session an error happens.
   public enum Phase: String, Hashable, Sendable {

@@ -45,6 +45,7 @@ final class ICEAgent {
   private static let checkTimeoutMilliseconds: UInt32 = 200
   private static let checkRetransmissions: UInt32 = 5
   private static let maximumRemoteCandidates = 40
+  private static let socketBuffer: Int32 = 1 << 20
   private static let maximumRelays = 7
 
   init(
@@ -57,8 +58,9 @@ final class ICEAgent {
     self.relayOnly = relayOnly
     self.onEvent = onEvent
     self.onPacket = onPacket
-    let options = NiceAgentOption(
-      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_REGULAR_NOMINATION.rawValue)
+    // Aggressive nomination: regular nomination waits until every better pair has failed, which takes 6 s when one of
+    // them leads nowhere (a second interface, say).
+    let options = NICE_AGENT_OPTION_ICE_TRICKLE
     guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
       throw .ice("no agent")
     }
@@ -104,7 +106,9 @@ final class ICEAgent {
     if let range = gathering.portRange {
       nice_agent_set_port_range(agent, stream, 1, guint(range.lowerBound), guint(range.upperBound))
     }
-    return nice_agent_gather_candidates(agent, stream) != 0
+    guard nice_agent_gather_candidates(agent, stream) != 0 else { return false }
+    cnice_widen_buffers(agent, stream, 1, ICEAgent.socketBuffer)
+    return true
   }
 
   /// Adds a TURN server, before or after `gather`. `address` is numeric.
@@ -182,7 +186,8 @@ final class ICEAgent {
     self.agent = nil
     isConnected = false
     cnice_disconnect_all(agent, Unmanaged.passUnretained(self).toOpaque())
-    nice_agent_attach_recv(agent, stream, 1, loop.context, nil, nil)
+    // Its sockets must be read to the end, for the relays' answers; without a callback nothing would read them.
+    nice_agent_attach_recv(agent, stream, 1, loop.context, { _, _, _, _, _, _ in }, nil)
     loop.closingBegan()
     nice_agent_close_async(
       agent,

@@ -1,59 +1,71 @@
-import CNice
-
-/// A timer of a `MediaLoop`. Confined to the loop. It keeps running when nobody holds it; `cancel()` ends it.
+/// A timer of a `MediaLoop`. Confined to the loop, which keeps it until it has ended.
 public final class LoopTimer {
-  // Owned by GLib's context while the timer runs; nil afterwards.
-  private var source: UnsafeMutablePointer<GSource>?
-  private let interval: Int64
-  private let repeats: Bool
-  private var due: Int64
-  private var fire: (() -> Void)?
+  let interval: Int64
+  let repeats: Bool
+  fileprivate(set) var due: Int64
+  fileprivate var sequence: UInt64 = 0
+  // Nil once the timer has ended.
+  private(set) var fire: (() -> Void)?
 
-  init(context: OpaquePointer, interval: Int64, repeats: Bool, fire: @escaping () -> Void) {
+  init(interval: Int64, repeats: Bool, now: Int64, fire: @escaping () -> Void) {
     self.interval = max(0, interval)
     self.repeats = repeats
     self.fire = fire
-    due = MediaLoop.now() &+ self.interval
-    // The source holds one reference to this object, which `cancel()` gives back.
-    let source = cnice_ready_source_new(
-      { data in
-        guard let data else { return gboolean(0) }
-        let timer = Unmanaged<LoopTimer>.fromOpaque(data).takeUnretainedValue()
-        timer.fired()
-        return gboolean(1)
-      }, Unmanaged.passRetained(self).toOpaque())
-    self.source = source
-    arm()
-    g_source_attach(source, context)
+    due = now &+ self.interval
   }
 
   /// Ends the timer; it does not fire any more. Harmless when it has ended already.
-  public func cancel() {
-    guard let source else { return }
-    self.source = nil
-    fire = nil
-    g_source_destroy(source)
-    g_source_unref(source)
-    Unmanaged.passUnretained(self).release()
-  }
+  public func cancel() { fire = nil }
 
-  private func arm() {
-    guard let source else { return }
-    // GLib counts the monotonic clock in microseconds; rounded up, so that a timer is never early.
-    g_source_set_ready_time(source, gint64(due / 1000 + (due % 1000 == 0 ? 0 : 1)))
-  }
+  /// Sets the next beat. Beats that were missed are not made up for.
+  func advance(now: Int64) { due = max(due &+ interval, now) }
+}
 
-  private func fired() {
-    guard let action = fire else { return }
-    guard repeats else {
-      cancel()
-      action()
-      return
+/// The timers of a loop by the time at which they are due; those of one time in the order of their making. A binary
+/// heap: its first is the next one due. A cancelled timer stays until its time has come.
+struct TimerQueue {
+  private var heap: [LoopTimer] = []
+  private var sequence: UInt64 = 0
+
+  var next: LoopTimer? { heap.first }
+
+  mutating func add(_ timer: LoopTimer) {
+    sequence &+= 1
+    timer.sequence = sequence
+    heap.append(timer)
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard TimerQueue.comesFirst(heap[child], heap[parent]) else { break }
+      heap.swapAt(child, parent)
+      child = parent
     }
-    // Keeps its beat, but does not catch up on beats that were missed.
-    let now = MediaLoop.now()
-    due = max(due &+ interval, now)
-    arm()
-    action()
+  }
+
+  /// Takes the next timer out if it is due.
+  mutating func takeDue(now: Int64) -> LoopTimer? {
+    guard let first = heap.first, first.due <= now else { return nil }
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    var parent = 0
+    while true {
+      var least = parent
+      for child in (2 * parent + 1)...(2 * parent + 2) where child < heap.count {
+        if TimerQueue.comesFirst(heap[child], heap[least]) { least = child }
+      }
+      guard least != parent else { return first }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  /// Cancels all and lets them go.
+  mutating func removeAll() {
+    for timer in heap { timer.cancel() }
+    heap = []
+  }
+
+  private static func comesFirst(_ a: LoopTimer, _ b: LoopTimer) -> Bool {
+    a.due != b.due ? a.due < b.due : a.sequence < b.sequence
   }
 }

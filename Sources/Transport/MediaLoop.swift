@@ -9,7 +9,8 @@ public final class MediaLoop: @unchecked Sendable {
   private struct Queue {
     var work: [@Sendable () -> Void] = []
     var closed = false
-    var joined = false
+    // Joined or detached.
+    var reaped = false
   }
 
   let context: OpaquePointer
@@ -21,22 +22,37 @@ public final class MediaLoop: @unchecked Sendable {
   private var closings = 0
   private var stopDeadline: Int64 = 0
   private var draining: [@Sendable () -> Void] = []
+  private var timers = TimerQueue()
+  private var timerSource: UnsafeMutablePointer<GSource>
+  private var hasEnded = false
 
   /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists.
   public init(name: String) {
     ignoreBrokenPipes()
     self.name = name
     context = g_main_context_new()
-    wakeSource = cnice_ready_source_new({ _ in gboolean(0) }, nil)
+    wakeSource = cnice_ready_source_new()
+    timerSource = cnice_ready_source_new()
+    // Unretained: the thread keeps the loop while it runs, and nothing dispatches afterwards.
+    let me = Unmanaged.passUnretained(self).toOpaque()
     g_source_set_callback(
       wakeSource,
       { data in
         guard let data else { return gboolean(0) }
         Unmanaged<MediaLoop>.fromOpaque(data).takeUnretainedValue().drain()
         return gboolean(1)
-      }, Unmanaged.passUnretained(self).toOpaque(), nil)
-    g_source_set_ready_time(wakeSource, -1)
-    g_source_attach(wakeSource, context)
+      }, me, nil)
+    g_source_set_callback(
+      timerSource,
+      { data in
+        guard let data else { return gboolean(0) }
+        Unmanaged<MediaLoop>.fromOpaque(data).takeUnretainedValue().fireTimers()
+        return gboolean(1)
+      }, me, nil)
+    for source in [wakeSource, timerSource] {
+      g_source_set_ready_time(source, -1)
+      g_source_attach(source, context)
+    }
     let box = Unmanaged.passRetained(self)
     let status = pthread_create(
       &thread, nil,
@@ -50,8 +66,10 @@ public final class MediaLoop: @unchecked Sendable {
   }
 
   deinit {
-    g_source_destroy(wakeSource)
-    g_source_unref(wakeSource)
+    for source in [wakeSource, timerSource] {
+      g_source_destroy(source)
+      g_source_unref(source)
+    }
     g_main_context_unref(context)
   }
 
@@ -83,7 +101,15 @@ public final class MediaLoop: @unchecked Sendable {
   /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
   @discardableResult
   public func timer(after nanoseconds: Int64, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
-    LoopTimer(context: context, interval: nanoseconds, repeats: repeats, fire: fire)
+    let now = MediaLoop.now()
+    let timer = LoopTimer(interval: nanoseconds, repeats: repeats, now: now, fire: fire)
+    if hasEnded {
+      timer.cancel()
+    } else {
+      timers.add(timer)
+      if timers.next === timer { armTimers() }
+    }
+    return timer
   }
 
   /// Does what was posted before, gives closing transports up to a second to free their relays, ends the thread and
@@ -96,12 +122,12 @@ public final class MediaLoop: @unchecked Sendable {
       return true
     }
     if first { g_source_set_ready_time(wakeSource, 0) }
-    guard !isCurrent else { return }
-    let joins = queue.withLock { queue in
-      defer { queue.joined = true }
-      return !queue.joined
+    let reaps = queue.withLock { queue in
+      defer { queue.reaped = true }
+      return !queue.reaped
     }
-    if joins { pthread_join(thread, nil) }
+    guard reaps else { return }
+    if isCurrent { pthread_detach(thread) } else { pthread_join(thread, nil) }
   }
 
   // Closing of an ICE agent goes on after `close()` has returned; the loop must not end before it.
@@ -126,6 +152,31 @@ public final class MediaLoop: @unchecked Sendable {
     draining.removeAll(keepingCapacity: true)
   }
 
+  private func fireTimers() {
+    // Timers that these make are for the next round, so that one of zero length cannot hold the loop.
+    let now = MediaLoop.now()
+    while let timer = timers.takeDue(now: now) {
+      guard let fire = timer.fire else { continue }
+      if timer.repeats {
+        timer.advance(now: now &+ 1)
+        timers.add(timer)
+      } else {
+        timer.cancel()
+      }
+      fire()
+    }
+    armTimers()
+  }
+
+  private func armTimers() {
+    guard let due = timers.next?.due else {
+      g_source_set_ready_time(timerSource, -1)
+      return
+    }
+    // GLib counts the monotonic clock in microseconds; rounded up, so that a timer is never early.
+    g_source_set_ready_time(timerSource, gint64(due / 1000 + (due % 1000 == 0 ? 0 : 1)))
+  }
+
   private func beginStopping() {
     stopping = true
     stopDeadline = MediaLoop.now() &+ 1_000_000_000
@@ -139,6 +190,9 @@ public final class MediaLoop: @unchecked Sendable {
     while !stopping || (closings > 0 && MediaLoop.now() < stopDeadline) {
       g_main_context_iteration(context, gboolean(1))
     }
+    // Here and not in `deinit`, so that what the timers hold is let go on this thread.
+    hasEnded = true
+    timers.removeAll()
     g_main_context_pop_thread_default(context)
     g_main_context_release(context)
   }

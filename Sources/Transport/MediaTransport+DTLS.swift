@@ -11,7 +11,7 @@ extension MediaTransport {
   public func startDTLS(role: DTLSRole, fingerprint: Fingerprint) {
     guard state != .closed else { return }
     if let expectedFingerprint {
-      if expectedFingerprint != fingerprint { dtlsFailed("the peer's fingerprint has changed") }
+      if expectedFingerprint != fingerprint { failHandshake("the peer's fingerprint has changed") }
       return
     }
     expectedFingerprint = fingerprint
@@ -32,9 +32,9 @@ extension MediaTransport {
       connection = try DTLSConnection(
         certificate: certificate, isClient: dtlsRole == .client, expected: fingerprint, mtu: configuration.mtu,
         profiles: configuration.srtpProfiles
-      ) { [unowned self] record in _ = self.send(record) }
+      ) { [weak self] record in _ = self?.send(record) }
     } catch {
-      dtlsFailed(error.description)
+      failHandshake(error.description)
       return
     }
     dtls = connection
@@ -68,7 +68,7 @@ extension MediaTransport {
       do {
         srtp = try SRTPSession(keys: keys, isClient: dtlsRole == .client)
       } catch {
-        dtlsFailed(error.description)
+        failHandshake(error.description)
         return
       }
       srtpProfile = keys.profile
@@ -78,12 +78,12 @@ extension MediaTransport {
     case .data(let packet):
       lastHeard = MediaLoop.now()
       receivedSCTP(packet)
-    case .closed: dtlsFailed("the peer has closed the connection")
-    case .failed(let reason): dtlsFailed("DTLS: \(reason)")
+    case .closed: failHandshake("the peer has closed the connection")
+    case .failed(let reason): failHandshake("DTLS: \(reason)")
     }
   }
 
-  private func dtlsFailed(_ reason: String) {
+  private func failHandshake(_ reason: String) {
     guard !dtlsFailed else { return }
     dtlsFailed = true
     failureReason = reason
@@ -116,7 +116,7 @@ extension MediaTransport {
     }
   }
 
-  private func checkLiveness(now: Int64) {
+  func checkLiveness(now: Int64) {
     guard carrier.isConnected, !isDead else { return }
     // Nil: nothing can be known of the sockets, so that silence proves nothing.
     if carrier.hasHeardSomething() ?? true { lastHeard = now }

@@ -44,6 +44,9 @@ extension MediaTransport {
     if ice.hasRemoteCredentials {
       if ice.remoteUfrag == ufrag, ice.remotePassword == password { return }
       restartICE()
+    } else if ice !== carrier, carrier.remoteUfrag == ufrag, carrier.remotePassword == password {
+      // A description from before our own restart, which the peer has not answered yet.
+      return
     }
     if isControlling { ice.takeControl() }
     ice.setRemote(ufrag: ufrag, password: password)

@@ -107,7 +107,8 @@ extension ProbeReport {
 
   /// Nanoseconds since 1970 as a date (RFC 3339), by the civil calendar's own arithmetic.
   static func utc(_ nanoseconds: Int64) -> String {
-    let seconds = nanoseconds >= 0 ? nanoseconds / 1_000_000_000 : -((999_999_999 &- nanoseconds) / 1_000_000_000)
+    let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let seconds = remainder < 0 ? quotient - 1 : quotient
     let day = seconds >= 0 ? seconds / 86_400 : -((86_399 - seconds) / 86_400)
     let rest = seconds - day * 86_400
     // Days since 0000-03-01, so that the leap day ends the year.

@@ -44,8 +44,10 @@ extension Negotiation {
         sections[index].local = nil
       } else {
         // Filled here so that the result can be read before the answer is made.
-        sections[index].local = sections[index].local ?? MediaDescription(
-          kind: media.kind, port: 9, proto: media.proto, formats: [])
+        sections[index].local =
+          sections[index].local
+          ?? MediaDescription(
+            kind: media.kind, port: 9, proto: media.proto, formats: [])
       }
     }
   }
@@ -204,8 +206,10 @@ extension Negotiation {
     // Between offer and answer, the local side is what the answer would be.
     let local =
       state == .haveRemoteOffer
-      ? answerSection(section, offer: description, local: .init(
-        ufrag: "", password: "", fingerprint: .init(algorithm: "", value: "")))
+      ? answerSection(
+        section, offer: description,
+        local: .init(
+          ufrag: "", password: "", fingerprint: .init(algorithm: "", value: "")))
       : sent
     let receivePayloads = PayloadTable(local, policy: policy)
     let sendPayloads = PayloadTable(remote, policy: policy)

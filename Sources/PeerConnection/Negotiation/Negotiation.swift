@@ -150,14 +150,19 @@ struct Negotiation: Sendable {
     return answer
   }
 
+  /// Whether an offer would have any section.
+  var hasSomethingToOffer: Bool {
+    !sections.isEmpty || !tracks.isEmpty || !wantedReceivers.isEmpty || wantsData
+  }
+
   /// Makes an offer of everything that is wanted.
   mutating func createOffer(_ local: LocalTransport) throws(PeerConnectionError) -> SessionDescription {
     guard state == .stable else { throw .wrongState(operation: "Making an offer", state: state) }
-    var next = self
-    next.placeTracksForOffer()
-    guard !next.sections.isEmpty else {
+    guard hasSomethingToOffer else {
       throw .unusableDescription("there is neither a track nor a data channel to offer")
     }
+    var next = self
+    next.placeTracksForOffer()
     var offer = next.newDescription()
     offer.allowsMixedExtensions = true
     var members: [MID] = []
@@ -275,6 +280,14 @@ struct Negotiation: Sendable {
     sections.contains { section in
       section.kind == .application && !section.isRejected && section.remote != nil && section.local != nil
     }
+  }
+
+  /// Bytes of the largest data channel message that the peer takes (RFC 8841 section 6.1: 64 KiB when it does not
+  /// say, 0 for no limit).
+  var remoteMaximumMessageSize: UInt64 {
+    let section = remote?.media.first { $0.kind == .application && !$0.isRejected }
+    let size = section?.maximumMessageSize ?? 65_536
+    return size == 0 ? .max : size
   }
 
   /// The section under whose name candidates are trickled: the bundle's tag.

@@ -9,6 +9,8 @@ struct SpeakerDetector {
   static let activePercent: Int64 = 40
   /// The share of the new interval in the smoothed loudness: about two intervals.
   static let smoothing = 2.0 / 3
+  /// So many intervals without speech end it, whatever the smoothed loudness still says.
+  static let silentIntervals = 2
   /// Loudness steps that are told apart.
   static let steps = 8.0
   /// The longest time that one packet stands for, in nanoseconds (Opus frames end at 60 ms, bundles at 120 ms).
@@ -20,6 +22,7 @@ struct SpeakerDetector {
   var isActive: Bool { level > 0 }
 
   private var smoothed = 0.0
+  private var silent = 0
   private var speech: Int64 = 0
   private var loudest: UInt8 = 127
   private var lastTimestamp: UInt32?
@@ -47,10 +50,9 @@ struct SpeakerDetector {
     speech = 0
     loudest = 127
     smoothed += (now - smoothed) * Self.smoothing
-    // Below the threshold's own loudness it is silence.
-    let isSpeech = smoothed >= Self.linear[Int(Self.activeLevel)] * 0.99
-    let quantised = isSpeech ? Float((smoothed * Self.steps).rounded(.up) / Self.steps) : 0
-    let result = min(1, quantised)
+    silent = now > 0 ? 0 : silent + 1
+    if silent >= Self.silentIntervals { smoothed = 0 }
+    let result = min(1, Float((smoothed * Self.steps).rounded(.up) / Self.steps))
     defer { level = result }
     return result != level
   }

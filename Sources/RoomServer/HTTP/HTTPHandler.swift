@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOHTTP1
+import NIOWebSocket
 
 /// Answers plain HTTP requests: health, the check of a token without joining, and every refusal. A request that was
 /// good for an upgrade never comes here. Confined to the channel's event loop.
@@ -33,7 +34,11 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The upgrader's word for a refused upgrade; the request itself follows and gets its answer.
+    if error is NIOWebSocketUpgradeError { return }
+    context.close(promise: nil)
+  }
 
   /// Status and text for a request that isn't upgraded. Other pages may read the answers of `validate`.
   static func reply(to head: HTTPRequestHead, gate: JoinGate) -> (status: Int, text: String, isOpen: Bool) {

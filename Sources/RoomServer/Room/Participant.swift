@@ -41,11 +41,14 @@ final class Participant {
   private var version: UInt32 = 1
   private var reason: Livekit_DisconnectReason?
   private var signalLostAt: Int64?
+  private var mediaFailedAt: Int64?
   private var refreshed: Int64 = 0
   private var speakerLevel: Float = 0
 
   /// How often the token is renewed, in nanoseconds.
   private static let refreshInterval: Int64 = 300_000_000_000
+  /// How long a client whose media connection failed may go on without a word, in nanoseconds.
+  private static let mediaGrace: Int64 = 2_000_000_000
   /// Renewed tokens hold at least so many seconds.
   private static let refreshedLifetime: Int64 = 600
 
@@ -155,9 +158,9 @@ final class Participant {
         self.state = .active
         changed()
       }
-    case .failed:
-      // The client is told to come anew; if it is dead, nobody hears that.
-      leave(.connectionTimeout, action: .reconnect)
+    case .failed, .closed:
+      // A client that leaves closes its media first; its word may be on the way.
+      if mediaFailedAt == nil { mediaFailedAt = MediaLoop.now() }
     default: break
     }
   }
@@ -170,6 +173,10 @@ final class Participant {
       if !isMediaConnected || waited > Int64(room.configuration.resumeTimeout) * 1_000_000_000 {
         return leave(.signalClose)
       }
+    }
+    if let mediaFailedAt, now &- mediaFailedAt > Self.mediaGrace {
+      // The client is told to come anew; if it is dead, nobody hears that.
+      return leave(.connectionTimeout, action: .reconnect)
     }
     if state == .joined, now &- joinedAt > Int64(room.configuration.connectTimeout) * 1_000_000_000 {
       return leave(.joinFailure)

@@ -20,7 +20,6 @@ final class Publication {
   private(set) var layers: [LayerState]
 
   private let rids: [RID]
-  private let extensions: HeaderExtensionMap
   private var subscriptions: [Subscription] = []
   private var sources: [Source] = []
   private var requests: [KeyframeRequest]
@@ -54,11 +53,10 @@ final class Publication {
   /// Streams that are told apart in one track; more are somebody's mischief.
   private static let sourceLimit = 16
 
-  init(info: Livekit_TrackInfo, owner: Participant, receiver: RTPReceiver, extensions: HeaderExtensionMap) {
+  init(info: Livekit_TrackInfo, owner: Participant, receiver: RTPReceiver) {
     self.info = info
     self.owner = owner
     self.receiver = receiver
-    self.extensions = extensions
     kind = receiver.kind
     rids = kind == .video ? Self.sorted(receiver.rids) : []
     let count = max(1, min(rids.count, LayerForwarder.layerLimit))
@@ -129,7 +127,7 @@ final class Publication {
   private func receiveAudio(_ packet: RTPPacket, now: Int64) {
     layers[0].note(startsFrame: true, temporalLayer: 0, now: now)
     guard !isMuted else { return }
-    if let level = packet.audioLevel(extensions) { speaker.note(level: level.level, timestamp: packet.timestamp) }
+    if let level = packet.audioLevel(receiver.extensions) { speaker.note(level: level.level, timestamp: packet.timestamp) }
     let described = ForwardedPacket(
       ssrc: packet.ssrc.rawValue, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
       isPadding: packet.isPaddingOnly)

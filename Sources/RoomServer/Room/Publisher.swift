@@ -23,16 +23,17 @@ final class Publisher: PeerConnectionDelegate {
 
   /// The most tracks that may be announced without being offered.
   private static let pendingLimit = 20
+  /// In kbit/s.
+  private static let startBitrate = 1000
   /// The most tracks of one participant.
   private static let trackLimit = 64
 
   init(participant: Participant) throws(Room.JoinError) {
     self.participant = participant
-    var configuration = PeerConnection.Configuration()
-    configuration.localAddresses = participant.room.configuration.mediaAddresses
-    configuration.portRange = participant.room.configuration.mediaPorts
-    // Without either, libwebrtc stays at its start bitrate.
-    configuration.bandwidthFeedback = [.transportWide, .maximumBitrate]
+    var configuration = participant.room.mediaConfiguration
+    // Without feedback libwebrtc stays at its start bitrate. Not REMB as well: libwebrtc takes the smaller of the two,
+    // and the estimate that can be made here is the poorer one.
+    configuration.bandwidthFeedback = [.transportWide]
     do {
       connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
     } catch {
@@ -120,15 +121,14 @@ final class Publisher: PeerConnectionDelegate {
     let answer: String
     do throws(PeerConnectionError) {
       try connection.setRemoteOffer(offer.sdp)
-      answer = try connection.createAnswer()
+      answer = Self.withStartBitrate(try connection.createAnswer())
     } catch {
       participant.logger.warning("offer refused", metadata: ["reason": "\(error)"])
       return participant.leave(.stateMismatch, action: .reconnect)
     }
-    let extensions = Self.extensions(answer)
     var fresh: [Publication] = []
     for receiver in started where receiver.isActive {
-      if let publication = bind(receiver, extensions[receiver.mid] ?? HeaderExtensionMap()) {
+      if let publication = bind(receiver) {
         fresh.append(publication)
       }
     }
@@ -145,7 +145,7 @@ final class Publisher: PeerConnectionDelegate {
   func addCandidate(_ candidate: String) { connection.addRemoteCandidate(candidate) }
 
   /// Joins a section with what was announced for it: by the track's name in the offer, else by kind and order.
-  private func bind(_ receiver: RTPReceiver, _ extensions: HeaderExtensionMap) -> Publication? {
+  private func bind(_ receiver: RTPReceiver) -> Publication? {
     guard receivers[ObjectIdentifier(receiver)] == nil else { return nil }
     let type: Livekit_TrackType = receiver.kind == .audio ? .audio : .video
     let index =
@@ -166,8 +166,7 @@ final class Publisher: PeerConnectionDelegate {
       codec.layers = track.info.layers
       track.info.codecs = [codec]
     }
-    let publication = Publication(
-      info: track.info, owner: participant, receiver: receiver, extensions: extensions)
+    let publication = Publication(info: track.info, owner: participant, receiver: receiver)
     receivers[ObjectIdentifier(receiver)] = publication
     receiver.wantsPackets = true
     return publication
@@ -179,20 +178,23 @@ final class Publisher: PeerConnectionDelegate {
     participant.remove(publication)
   }
 
-  /// The header extensions of each section, from the answer, which holds what both sides agreed on.
-  private static func extensions(_ answer: String) -> [MID: HeaderExtensionMap] {
-    guard let description = try? SessionDescription(parsing: answer) else { return [:] }
-    var result: [MID: HeaderExtensionMap] = [:]
-    for section in description.media {
-      guard let mid = section.mid else { continue }
-      var map = HeaderExtensionMap()
-      for mapping in description.extensions(of: section) {
-        guard let name = HeaderExtension(uri: mapping.uri), let id = UInt8(exactly: mapping.id) else { continue }
-        map.set(name, id: id)
+  /// The answer with a start bitrate for video (in kbit/s), which libwebrtc takes instead of its 300: without it the
+  /// first seconds of a camera are a quarter of its size.
+  private static func withStartBitrate(_ answer: String) -> String {
+    guard var description = try? SessionDescription(parsing: answer) else { return answer }
+    for index in description.media.indices where description.media[index].kind == .media(.video) {
+      for map in description.media[index].rtpMaps where map.name.lowercased() == "vp8" {
+        let parameter = "x-google-start-bitrate=\(startBitrate)"
+        let known = description.media[index].formatParameters.firstIndex { $0.payloadType == map.payloadType }
+        if let known {
+          description.media[index].formatParameters[known].text += ";" + parameter
+        } else {
+          description.media[index].formatParameters.append(
+            FormatParameters(payloadType: map.payloadType, text: parameter))
+        }
       }
-      result[mid] = map
     }
-    return result
+    return description.serialized()
   }
 
   // MARK: Changes by the client

@@ -1,5 +1,6 @@
 import Logging
 import MediaCore
+import PeerConnection
 import Signaling
 import Transport
 
@@ -36,7 +37,7 @@ final class Room {
   /// The beat of everything that happens by time, in nanoseconds.
   private static let beat: Int64 = 100_000_000
   /// Speakers are told every so many beats.
-  static let speakerBeats: Int64 = 4
+  static let speakerBeats: Int64 = 3
 
   init(name: String, sid: String, directory: RoomDirectory) {
     self.name = name
@@ -47,6 +48,15 @@ final class Room {
     self.logger = logger
     announced = info
     scheduleClosing()
+  }
+
+  /// What the media connections of all clients have in common.
+  var mediaConfiguration: PeerConnection.Configuration {
+    var media = PeerConnection.Configuration()
+    media.localAddresses = configuration.mediaAddresses
+    media.portRange = configuration.mediaPorts
+    media.losesPacket = configuration.losesPacket
+    return media
   }
 
   // MARK: Joining and leaving
@@ -181,9 +191,14 @@ final class Room {
     for participant in participants { participant.subscriber?.drop(publication) }
     if publication.owner.isMember { announce(publication.owner) }
     announceRoom()
+    let counts = publication.receiver.statistics
     logger.info(
       "track unpublished",
-      metadata: ["identity": "\(publication.owner.identity)", "track": "\(publication.sid)"])
+      metadata: [
+        "identity": "\(publication.owner.identity)", "track": "\(publication.sid)", "packets": "\(counts.packets)",
+        "lost": "\(counts.lost)", "requested": "\(counts.requested)", "recovered": "\(counts.recovered)",
+        "duplicates": "\(counts.duplicates)", "keyframe-requests": "\(counts.keyframeRequests)",
+      ])
   }
 
   /// A published track by its name.

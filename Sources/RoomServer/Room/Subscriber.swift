@@ -32,9 +32,7 @@ final class Subscriber: PeerConnectionDelegate {
 
   init(participant: Participant) throws(Room.JoinError) {
     self.participant = participant
-    var configuration = PeerConnection.Configuration()
-    configuration.localAddresses = participant.room.configuration.mediaAddresses
-    configuration.portRange = participant.room.configuration.mediaPorts
+    let configuration = participant.room.mediaConfiguration
     do {
       connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
     } catch {

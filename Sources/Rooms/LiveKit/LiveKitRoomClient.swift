@@ -74,9 +74,9 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
         url = try SignalURL(options.url)
       } catch {
         let fault = RoomError(.invalidURL, "\(error)")
-        sink.put(.room(.ended(.connectionLost(fault.description))))
+        sink.put(.room(.ended(.connectionLost(fault.summary))))
         completion(fault)
-        onEnd(.connectionLost(fault.description), fault)
+        onEnd(.connectionLost(fault.summary), fault)
         return
       }
       handle(.connect)
@@ -138,14 +138,15 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
     case .closeSocket:
       socket?.close()
       socket = nil
+    case .closeSocketGently:
+      socket?.close { [self] in
+        loop.post { [self] in handle(.left) }
+      }
     case .openMedia(let number, let servers, let relayOnly): openMedia(number, servers, relayOnly)
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
     case .addCandidate(let candidate): media?.addRemoteCandidate(candidate)
     case .closeMedia:
-      media?.delegate = nil
-      media?.close()
-      media = nil
-      routes = [:]
+      closeMedia()
     case .bind(let tracks): bind(tracks)
     case .emit(let event): sink.put(.room(event))
     case .joined: complete(nil)
@@ -202,6 +203,15 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
     } catch {
       handle(.offerFailed(generation: number, error.description))
     }
+  }
+
+  /// Closes the peer connection. We may be in one of its own calls to us: it is let go only after that.
+  private func closeMedia() {
+    guard let closing = media else { return }
+    closing.delegate = nil
+    closing.close()
+    (media, routes) = (nil, [:])
+    loop.timer(after: 0) { _ = closing }
   }
 
   private func apply(_ number: Int, _ id: UInt32, _ sdp: String) {

@@ -24,7 +24,7 @@ extension LiveKitSession {
         now: (now &+ settings.wallClockOffset) / 1_000_000_000, refreshed: refreshedToken)
       add(.openSocket(attempt: attempt, query, token: token))
     } catch {
-      finish(.connectionLost(error.description), error)
+      finish(.connectionLost(error.summary), error)
     }
   }
 
@@ -36,11 +36,11 @@ extension LiveKitSession {
       return
     }
     if !hasJoined || error.isFinal {
-      finish(.connectionLost(error.description), error)
+      finish(.connectionLost(error.summary), error)
       return
     }
-    log(.notice, "could not come back yet: \(error.description)")
-    lossText = error.description
+    log(.notice, "could not come back yet: \(error.summary)")
+    lastFailure = error.summary
     scheduleAttempt(at: now)
   }
 
@@ -52,7 +52,7 @@ extension LiveKitSession {
       lost(
         "the signal connection was closed: \(text)", resumable: true, reason: .rrSignalDisconnected,
         at: now)
-    case .idle, .waiting, .ended: break
+    case .idle, .waiting, .leaving, .ended: break
     }
   }
 
@@ -63,16 +63,14 @@ extension LiveKitSession {
     log(.notice, "connection lost: \(text)")
     add(.closeSocket)
     attempt += 1
-    (connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline) = (
-      nil, nil, nil, nil, nil
-    )
+    (connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline) = (nil, nil, nil, nil, nil)
     lossText = text
     reconnectReason = reason
     isLost = true
     policy.lost(at: now, canResume: resumable)
     if !resumable { policy.refusedResume() }
     if resumable && hasMedia {
-      tellLossAt = tellLossAt ?? now &+ Self.quietTime
+      tellLossAt = tellLossAt ?? now &+ Self.signalQuietTime
     } else {
       tellLoss()
     }
@@ -81,7 +79,8 @@ extension LiveKitSession {
 
   mutating func scheduleAttempt(at now: Int64) {
     guard let step = policy.next(at: now) else {
-      finish(.connectionLost(lossText), RoomError(.connectionLost, lossText))
+      let error = RoomError(.connectionLost, lastFailure.isEmpty ? lossText : lastFailure)
+      finish(.connectionLost(error.summary), error)
       return
     }
     if !step.resumes { tellLoss() }
@@ -142,7 +141,7 @@ extension LiveKitSession {
     }
     if join.participant.hasPermission && !join.participant.permission.canSubscribe {
       let error = RoomError(.notPermitted, "canSubscribe is false")
-      finish(.connectionLost(error.description), error)
+      finish(.connectionLost(error.summary), error)
       return
     }
     participantSID = join.participant.sid
@@ -211,7 +210,7 @@ extension LiveKitSession {
         finish(end, error)
       } else {
         let fault = error ?? RoomError(.roomEnded)
-        finish(.connectionLost(fault.description), fault)
+        finish(.connectionLost(fault.summary), fault)
       }
       return
     }
@@ -239,16 +238,19 @@ extension LiveKitSession {
   }
 
   /// We go: tells the server, so that it doesn't keep the participant for the time of a resume.
-  mutating func leave() {
-    if phase == .open {
-      send {
-        $0.leave = .with {
-          $0.reason = .clientInitiated
-          $0.action = .disconnect
-        }
+  mutating func leave(at now: Int64) {
+    guard phase == .open else {
+      finish(.stopped, nil)
+      return
+    }
+    send {
+      $0.leave = .with {
+        $0.reason = .clientInitiated
+        $0.action = .disconnect
       }
     }
-    finish(.stopped, nil)
+    phase = .leaving(until: now &+ Self.leaveTime)
+    add(.closeSocketGently)
   }
 
   static func seconds(_ value: Int32, default fallback: Int64) -> Int64 {

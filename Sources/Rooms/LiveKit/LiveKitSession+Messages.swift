@@ -109,7 +109,7 @@ extension LiveKitSession {
       lossText = "media is cut off"
       if phase == .open {
         disconnectedDeadline = now &+ Self.disconnectedTime
-        tellLossAt = tellLossAt ?? now &+ Self.quietTime
+        tellLossAt = tellLossAt ?? now &+ Self.mediaQuietTime
       } else {
         tellLoss()
       }
@@ -134,7 +134,7 @@ extension LiveKitSession {
     mediaFailures += 1
     if !everHadMedia && mediaFailures >= Self.mediaAttempts {
       let error = RoomError(.mediaFailed, text)
-      finish(.connectionLost(error.description), error)
+      finish(.connectionLost(error.summary), error)
     } else {
       lost(text, resumable: false, reason: .rrSubscriberFailed, at: now)
     }

@@ -23,6 +23,8 @@ struct LiveKitSession: Sendable {
     case offerFailed(generation: Int, String)
     case subscribe(TrackID)
     case leave
+    /// Everything sent before `closeSocket` is on its way, and the socket is closed.
+    case left
     /// `nextDeadline` is reached.
     case timer
   }
@@ -32,6 +34,8 @@ struct LiveKitSession: Sendable {
     case openSocket(attempt: Int, SignalQuery, token: String)
     case send(Livekit_SignalRequest)
     case closeSocket
+    /// Close after all that was sent is on its way; `left` follows.
+    case closeSocketGently
     case openMedia(generation: Int, [ICEServer], relayOnly: Bool)
     /// Apply and answer; `answered` or `offerFailed` follows.
     case applyOffer(generation: Int, id: UInt32, sdp: String)
@@ -61,6 +65,8 @@ struct LiveKitSession: Sendable {
     case open
     /// Waiting for the next attempt.
     case waiting(until: Int64, resumes: Bool)
+    /// The farewell is being sent.
+    case leaving(until: Int64)
     case ended
   }
 
@@ -75,13 +81,17 @@ struct LiveKitSession: Sendable {
     var wallClockOffset: Int64
   }
 
-  /// How long media may do without signalling before the recording is told of a loss. A WebSocket that is back within
-  /// it leaves no trace.
-  static let quietTime: Int64 = 2_000_000_000
+  /// How long media may do without signalling before the recording is told of a loss: pictures and sound are still
+  /// true, only mutes may be missed. A WebSocket that is back within it leaves no trace.
+  static let signalQuietTime: Int64 = 5_000_000_000
+  /// How long the transport may be without answer before the recording is told.
+  static let mediaQuietTime: Int64 = 2_000_000_000
   /// How long the transport may be without answer before the session is resumed.
   static let disconnectedTime: Int64 = 5_000_000_000
   /// Asking again for a track is not useful more often: the server looks every 3 s.
   static let subscribeInterval: Int64 = 3_000_000_000
+  /// How long the farewell may take.
+  static let leaveTime: Int64 = 1_000_000_000
   /// How many joins without any media are tried before giving up, when media never worked.
   static let mediaAttempts = 2
 
@@ -115,6 +125,8 @@ struct LiveKitSession: Sendable {
   /// True when the recording was told of the loss.
   var isLossTold = false
   var lossText = ""
+  /// What the last attempt to come back failed with.
+  var lastFailure = ""
 
   var pingInterval: Int64 = 5_000_000_000
   var pingTimeout: Int64 = 15_000_000_000
@@ -141,13 +153,23 @@ struct LiveKitSession: Sendable {
     ]
     .compactMap { $0 }.min()
     if case .waiting(let until, _) = phase { deadline = min(deadline ?? until, until) }
+    if case .leaving(let until) = phase { deadline = until }
     return phase == .ended ? nil : deadline
   }
 
   /// Takes an input and returns what is to be done, in order.
   mutating func handle(_ input: Input, at now: Int64) -> [Action] {
     actions.removeAll(keepingCapacity: true)
-    if phase != .ended { dispatch(input, at: now) }
+    switch phase {
+    case .ended: break
+    case .leaving(let until):
+      switch input {
+      case .left: finish(.stopped, nil)
+      case .timer where until <= now: finish(.stopped, nil)
+      default: break
+      }
+    default: dispatch(input, at: now)
+    }
     return actions
   }
 
@@ -172,7 +194,8 @@ struct LiveKitSession: Sendable {
         mediaFailed("the server's offer could not be used: \(text)", at: now)
       }
     case .subscribe(let track): subscribe(track, at: now)
-    case .leave: leave()
+    case .leave: leave(at: now)
+    case .left: break
     case .timer: timer(at: now)
     }
   }

@@ -64,25 +64,27 @@ final class SignalSocket: Sendable {
     eventLoop.execute {
       guard let channel = self.state.withLock({ $0.isOpen ? $0.channel : nil }) else { return }
       let frame = WebSocketFrame(
-        fin: true, opcode: .binary, maskKey: .random(), data: channel.allocator.buffer(bytes: bytes)
-      )
+        fin: true, opcode: .binary, maskKey: .random(), data: channel.allocator.buffer(bytes: bytes))
       channel.writeAndFlush(frame, promise: nil)
     }
   }
 
-  /// Closes after everything sent before; no event comes afterwards.
-  func close() {
+  /// Closes after everything sent before; no event comes afterwards. `completion` is called on the event loop's thread
+  /// when all of it is on its way, or can't be sent any more.
+  func close(_ completion: @escaping @Sendable () -> Void = {}) {
     eventLoop.execute {
       let (channel, wasOpen) = self.state.withLock { state in
         defer { (state.isOver, state.isOpen) = (true, false) }
         return (state.channel, state.isOpen)
       }
-      guard let channel else { return }
-      if wasOpen {
-        self.writeClose(.normalClosure, on: channel).whenComplete { _ in channel.close(promise: nil)
-        }
-      } else {
+      guard let channel, wasOpen else {
+        channel?.close(promise: nil)
+        completion()
+        return
+      }
+      self.writeClose(.normalClosure, on: channel).whenComplete { _ in
         channel.close(promise: nil)
+        completion()
       }
     }
   }

@@ -31,14 +31,16 @@ struct Job {
     let client = LiveKitRoomClient(
       options: options, loop: loop, sink: recording.sequencer, logger: logger,
       onEnd: { _, error in ending.finish(error) })
-    let wasStopped = Mutex(false)
+    let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-        let isSecond = wasStopped.withLock { stopped in
-          defer { stopped = true }
-          return stopped
+        let first = stoppedAt.withLock { at in
+          defer { at = at ?? .now }
+          return at
         }
-        if isSecond {
+        if let first {
+          // Wrappers such as timeout(1) send one signal twice; a person needs longer.
+          if ContinuousClock.now - first < .milliseconds(500) { continue }
           Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
           exit(ExitCode.forced.rawValue)
         }
@@ -63,7 +65,7 @@ struct Job {
       try await client.join()
     } catch {
       recording.cancel()
-      if wasStopped.withLock({ $0 }) {
+      if stoppedAt.withLock({ $0 != nil }) {
         throw Failure(.forced, "stopped before the recording began; no file was written")
       }
       throw Failure(error)

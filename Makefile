@@ -1,0 +1,58 @@
+# recbot's two commands: `make demo` (a recording on disk) and `make test` (everything that proves it).
+# Both install what they need on a fresh Debian 12 machine that has the Swift toolchain.
+
+# One build configuration for all: what is tested is what is shipped, and the dependencies are built once.
+BUILD  := -c release -Xswiftc -enable-testing
+RECBOT := .build/release/recbot
+PYTHON := .venv/bin/python
+FUZZ_SECONDS ?= 5
+
+.PHONY: demo test build unit interop fuzz bench format lint clean
+
+demo: deps
+	swift build $(BUILD) --product recbot
+	rm -f demo.webm demo.png
+	$(RECBOT) demo --output demo.webm
+
+test: test-deps lint unit interop fuzz
+
+build: deps
+	swift build $(BUILD) --product recbot
+
+unit:
+	swift build $(BUILD) --build-tests
+	swift test $(BUILD) --skip-build
+
+interop: $(PYTHON)
+	swift build $(BUILD) --product recbot
+	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
+
+fuzz:
+	Tests/Fuzz/run.sh $(FUZZ_SECONDS)
+
+bench: build
+	swift build $(BUILD) --product compositor-bench
+	swift build $(BUILD) --product codec-bench
+	.build/release/compositor-bench
+	.build/release/codec-bench
+
+lint:
+	swift format lint --strict --recursive Package.swift Sources Tests
+
+format:
+	swift format format --in-place --recursive Package.swift Sources Tests
+
+.PHONY: deps test-deps
+deps:
+	deploy/install-deps.sh
+
+test-deps:
+	deploy/install-deps.sh --tests
+
+$(PYTHON): Tests/Interop/requirements.txt
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement Tests/Interop/requirements.txt
+	touch $(PYTHON)
+
+clean:
+	rm -rf .build .venv

@@ -1,0 +1,71 @@
+import Glibc
+import Logging
+import MediaCore
+import Recording
+import Signaling
+import Synchronization
+import Transport
+
+/// Runs the demo's people: lets them join, gives them time, and sends them home.
+final class DemoStage: Sendable {
+  private let participants: [DemoParticipant]
+  private let loop: MediaLoop
+  private let isRunning = Atomic(false)
+  private let isOver = Atomic(false)
+
+  init(script: DemoScript, room: String, url: String, apiKey: String, apiSecret: String, logger: Logger) throws {
+    loop = MediaLoop(name: "participants")
+    let loop = loop
+    participants = try (0..<script.participants).map { person in
+      let grant = VideoGrant(
+        room: room, roomJoin: true, canPublish: true, canSubscribe: false, canPublishData: false)
+      let token = AccessToken(
+        apiKey: apiKey, identity: script.name(person).lowercased(), video: grant, now: Int64(time(nil)),
+        name: script.name(person))
+      return try DemoParticipant(
+        person: person, script: script, url: url, token: try token.signed(secret: apiSecret), loop: loop,
+        logger: logger)
+    }
+  }
+
+  /// Everybody joins and begins to send.
+  func begin() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for participant in participants { group.addTask { try await participant.join() } }
+      try await group.waitForAll()
+    }
+    isRunning.store(true, ordering: .releasing)
+    DetachedThread.start(name: "demo") { [self] in play() }
+  }
+
+  /// Everybody leaves.
+  func end() {
+    isRunning.store(false, ordering: .releasing)
+    for _ in 0..<100 where !isOver.load(ordering: .acquiring) { usleep(10_000) }
+    for participant in participants { participant.leave() }
+    // A moment for the messages to go out before the loop ends.
+    usleep(50_000)
+    loop.stop()
+  }
+
+  /// The demo's thread: a step each 20 ms of the monotonic clock, without drift.
+  private func play() {
+    let start = MediaLoop.now()
+    var block: Int64 = 0
+    while isRunning.load(ordering: .acquiring) {
+      let due = start + block * 20_000_000
+      let now = MediaLoop.now()
+      if now < due {
+        usleep(UInt32((due - now) / 1000 + 100))
+        continue
+      }
+      // A step that is far too late is left out, as a real camera would lose the picture.
+      if now - due < 500_000_000 {
+        let time = SessionTime.milliseconds(block * 20)
+        for participant in participants { try? participant.tick(block: block, at: time, now: due) }
+      }
+      block += 1
+    }
+    isOver.store(true, ordering: .releasing)
+  }
+}

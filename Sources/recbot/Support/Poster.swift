@@ -1,0 +1,20 @@
+import Codecs
+import Compositor
+import MediaCore
+import WebM
+
+/// A still picture out of a recording.
+enum Poster {
+  /// Writes the picture that is on show at `moment` as PNG.
+  static func write(from recording: String, at moment: SessionTime, to path: String) throws {
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    var shown: Picture?
+    _ = try WebMReader.forEachFrame(path: recording) { frame in
+      guard frame.track == 1, frame.time <= moment else { return }
+      if let picture = try? decoder.decode(frame.bytes, into: &pool) { shown = picture }
+    }
+    guard let shown else { throw Failure(.inputUnusable, "\(recording) has no pictures") }
+    try writePNG(shown, path: path)
+  }
+}

@@ -1,0 +1,263 @@
+import Codecs
+import MediaCore
+import Synthetic
+import Testing
+
+/// A picture with slopes and an edge, so that planes and rows can't be mistaken for one another.
+func pattern(width: Int, height: Int, shift: Int = 0) -> Picture {
+  let picture = Picture(width: width, height: height)
+  for row in 0..<picture.height {
+    for column in 0..<picture.width {
+      let value = 60 + (column + shift) * 80 / max(1, width) + row * 60 / max(1, height)
+      picture.y[row * picture.strideY + column] = UInt8(truncatingIfNeeded: value)
+    }
+  }
+  for row in 0..<picture.chromaHeight {
+    for column in 0..<picture.chromaWidth {
+      picture.u[row * picture.strideUV + column] = UInt8(truncatingIfNeeded: 90 + row * 40 / picture.chromaHeight)
+      picture.v[row * picture.strideUV + column] = UInt8(truncatingIfNeeded: 150 - column * 40 / picture.chromaWidth)
+    }
+  }
+  return picture
+}
+
+/// Peak signal-to-noise ratio of all planes, as the mean squared error.
+func meanSquaredError(_ a: Picture, _ b: Picture) -> Double {
+  guard a.width == b.width, a.height == b.height else { return .infinity }
+  var sum = 0
+  func plane(
+    _ p: UnsafeMutablePointer<UInt8>, _ q: UnsafeMutablePointer<UInt8>, _ width: Int, _ height: Int, _ stride: Int
+  ) {
+    for row in 0..<height {
+      for column in 0..<width {
+        let d = Int(p[row * stride + column]) - Int(q[row * stride + column])
+        sum += d * d
+      }
+    }
+  }
+  plane(a.y, b.y, a.width, a.height, a.strideY)
+  plane(a.u, b.u, a.chromaWidth, a.chromaHeight, a.strideUV)
+  plane(a.v, b.v, a.chromaWidth, a.chromaHeight, a.strideUV)
+  return Double(sum) / Double(a.width * a.height + 2 * a.chromaWidth * a.chromaHeight)
+}
+
+extension VP8Encoder {
+  /// One frame as an array.
+  func frame(_ picture: Picture, pts: Int64, forceKeyframe: Bool = false) throws -> (bytes: [UInt8], key: Bool) {
+    var out: ([UInt8], Bool) = ([], false)
+    try encode(picture, pts: pts, forceKeyframe: forceKeyframe) { out = (Array($0), $1) }
+    return out
+  }
+}
+
+extension VP8Decoder {
+  func picture(_ bytes: [UInt8], _ pool: inout PicturePool) throws(CodecError) -> Picture? {
+    let buffer = MediaBuffer(bytes)
+    return try decode(buffer.bytes, into: &pool)
+  }
+}
+
+private func stream(width: Int, height: Int, frames: Int) throws -> [[UInt8]] {
+  let encoder = try VP8Encoder(width: width, height: height, framesPerSecond: 30, bitrate: 500_000)
+  return try (0..<frames).map {
+    try encoder.frame(pattern(width: width, height: height, shift: $0), pts: Int64($0) * 3000).bytes
+  }
+}
+
+@Suite struct VP8Tests {
+  @Test(arguments: [
+    (640, 360), (8, 8), (1, 1), (2, 2), (17, 33), (639, 359), (161, 90), (15, 240), (1280, 720),
+  ])
+  func picturesSurviveEncodingAndDecoding(width: Int, height: Int) throws {
+    let encoder = try VP8Encoder(width: width, height: height, framesPerSecond: 30, bitrate: 2_000_000)
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    for index in 0..<5 {
+      let source = pattern(width: width, height: height, shift: index)
+      let frame = try encoder.frame(source, pts: Int64(index) * 3000)
+      #expect(frame.key == (index == 0))
+      let decoded = try #require(try decoder.picture(frame.bytes, &pool))
+      #expect(decoded.width == width && decoded.height == height)
+      // Of the tiniest ones only the size matters.
+      if width >= 8 { #expect(meanSquaredError(source, decoded) < 12) }
+    }
+  }
+
+  @Test func aPictureStaysAsItIsWhileTheNextIsDecoded() throws {
+    let frames = try stream(width: 160, height: 90, frames: 3)
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    let first = try #require(try decoder.picture(frames[0], &pool))
+    let copy = Picture(width: 160, height: 90)
+    copy.y.update(from: first.y, count: copy.strideY * copy.height)
+    copy.u.update(from: first.u, count: copy.strideUV * copy.chromaHeight)
+    copy.v.update(from: first.v, count: copy.strideUV * copy.chromaHeight)
+    _ = try decoder.picture(frames[1], &pool)
+    _ = try decoder.picture(frames[2], &pool)
+    #expect(meanSquaredError(first, copy) == 0)
+  }
+
+  @Test func theSizeMayChangeAtEveryKeyframe() throws {
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    for (width, height) in [(160, 90), (320, 180), (8, 8), (641, 361), (90, 160), (16, 16)] {
+      for frame in try stream(width: width, height: height, frames: 2) {
+        let picture = try #require(try decoder.picture(frame, &pool))
+        #expect(picture.width == width && picture.height == height)
+      }
+    }
+    #expect(!decoder.needsKeyframe)
+  }
+
+  @Test func sizesBeyondTheCapAreRefusedBeforeDecoding() throws {
+    let decoder = VP8Decoder(sizeCap: .init(width: 320, height: 180))
+    var pool = PicturePool()
+    #expect(throws: CodecError.self) { try decoder.picture(stream(width: 336, height: 180, frames: 1)[0], &pool) }
+    #expect(decoder.needsKeyframe)
+    #expect(try decoder.picture(stream(width: 180, height: 320, frames: 1)[0], &pool) != nil)
+    // Ten bytes that claim the largest picture that VP8 knows.
+    let bomb: [UInt8] = [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0xff, 0x3f, 0xff, 0x3f]
+    let error = #expect(throws: CodecError.self) { try VP8Decoder().picture(bomb, &pool) }
+    #expect(error?.reason == .tooLarge)
+  }
+
+  @Test func decodingBeginsAtAKeyframe() throws {
+    let frames = try stream(width: 160, height: 90, frames: 3)
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    #expect(decoder.needsKeyframe)
+    #expect(try decoder.picture(frames[1], &pool) == nil)
+    #expect(decoder.skippedFrames == 1)
+    #expect(try decoder.picture(frames[0], &pool) != nil)
+    #expect(try decoder.picture(frames[1], &pool) != nil)
+  }
+
+  @Test func anErrorLeadsToTheNextKeyframe() throws {
+    let frames = try stream(width: 160, height: 90, frames: 3)
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    _ = try decoder.picture(frames[0], &pool)
+    let error = #expect(throws: CodecError.self) { try decoder.picture(Array(frames[1].prefix(4)), &pool) }
+    #expect(error?.library == .libvpx && error?.reason == .malformed)
+    #expect(decoder.needsKeyframe)
+    #expect(try decoder.picture(frames[2], &pool) == nil)
+    #expect(try decoder.picture(frames[0], &pool) != nil)
+    #expect(!decoder.needsKeyframe)
+  }
+
+  @Test func truncatedFramesNeverTrap() throws {
+    let frames = try stream(width: 64, height: 48, frames: 2)
+    var pool = PicturePool()
+    for frame in frames {
+      for length in 0..<frame.count {
+        let decoder = VP8Decoder()
+        _ = try decoder.picture(frames[0], &pool)
+        _ = try? decoder.picture(Array(frame.prefix(length)), &pool)
+        #expect(try decoder.picture(frames[0], &pool) != nil)
+      }
+    }
+  }
+
+  @Test(arguments: 0..<20)
+  func mutatedFramesNeverTrap(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let frames = try stream(width: 96, height: 64, frames: 4)
+    let decoder = VP8Decoder(sizeCap: .init(width: 640, height: 480))
+    var pool = PicturePool()
+    for _ in 0..<200 {
+      var frame = frames[Int(random.next() % 4)]
+      for _ in 0..<(random.next() % 6) {
+        frame[Int(random.next() % UInt64(frame.count))] = UInt8(truncatingIfNeeded: random.next())
+      }
+      if random.next() % 4 == 0 { frame.removeLast(Int(random.next() % UInt64(frame.count))) }
+      if random.next() % 8 == 0 { frame = (0..<(random.next() % 64)).map { _ in UInt8(random.next() % 256) } }
+      _ = try? decoder.picture(frame, &pool)
+    }
+    #expect(try decoder.picture(frames[0], &pool) != nil, "seed \(seed)")
+  }
+
+  @Test func keyframesComeWhenForcedAndAtTheInterval() throws {
+    var settings = VP8EncoderSettings()
+    settings.maximumKeyframeInterval = 10
+    let encoder = try VP8Encoder(
+      width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000, settings: settings)
+    var keys: [Int] = []
+    for index in 0..<30 {
+      let frame = try encoder.frame(
+        pattern(width: 160, height: 90), pts: Int64(index) * 3000, forceKeyframe: index == 5)
+      if frame.key { keys.append(index) }
+      let header = frame.bytes.withUnsafeBytes { VP8FrameHeader($0) }
+      #expect(header?.isKeyframe == frame.key)
+      if frame.key { #expect(header?.width == 160 && header?.height == 90) }
+    }
+    #expect(keys.starts(with: [0, 5]))
+    #expect(zip(keys, keys.dropFirst()).allSatisfy { $1 - $0 <= 10 })
+    #expect(keys.last ?? 0 >= 20)
+  }
+
+  @Test func theRateFollowsItsTarget() throws {
+    let camera = SyntheticCamera(seed: 1, identity: 0, width: 320, height: 180)
+    let encoder = try VP8Encoder(width: 320, height: 180, framesPerSecond: 30, bitrate: 400_000)
+    let picture = Picture(width: 320, height: 180)
+    func bits(_ range: Range<Int>) throws -> Int {
+      var sum = 0
+      var random = SeededRandom(seed: 4)
+      for index in range {
+        camera.draw(frame: index, voiceLevel: 0.5, into: picture)
+        for at in 0..<(picture.strideY * picture.height) {
+          picture.y[at] = picture.y[at] &+ UInt8(random.next() % 24)
+        }
+        sum += try encoder.frame(picture, pts: Int64(index) * 3000).bytes.count * 8
+      }
+      return sum * 30 / range.count
+    }
+    _ = try bits(0..<60)
+    let before = try bits(60..<150)
+    #expect((300_000...520_000).contains(before), "\(before)")
+    try encoder.setBitrate(150_000)
+    #expect(encoder.bitrate == 150_000)
+    _ = try bits(150..<210)
+    let after = try bits(210..<300)
+    #expect((100_000...200_000).contains(after), "\(after)")
+  }
+
+  @Test func wrongArgumentsAreRefused() throws {
+    #expect(throws: CodecError.self) { try VP8Encoder(width: 0, height: 90, framesPerSecond: 30, bitrate: 1_000_000) }
+    #expect(throws: CodecError.self) {
+      try VP8Encoder(width: 16_384, height: 90, framesPerSecond: 30, bitrate: 1_000_000)
+    }
+    #expect(throws: CodecError.self) { try VP8Encoder(width: 160, height: 90, framesPerSecond: 0, bitrate: 1) }
+    let encoder = try VP8Encoder(width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000)
+    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 3000)
+    let late = #expect(throws: CodecError.self) { try encoder.frame(pattern(width: 160, height: 90), pts: 3000) }
+    #expect(late?.reason == .invalidArgument)
+    let size = #expect(throws: CodecError.self) { try encoder.frame(pattern(width: 162, height: 90), pts: 6000) }
+    #expect(size?.description.contains("162x90") == true)
+    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 6000)
+  }
+
+  @Test func settingsOutOfRangeAreBroughtInside() throws {
+    var settings = VP8EncoderSettings()
+    settings.cpuUsed = -1000
+    settings.minimumQuantizer = 90
+    settings.maximumQuantizer = -1
+    settings.bufferOptimalMilliseconds = .max
+    settings.tokenPartitions = .min
+    settings.maximumKeyframeInterval = .min
+    settings.staticThreshold = .min
+    settings.maximumIntraBitratePercent = .max
+    settings.noiseSensitivity = .max
+    let encoder = try VP8Encoder(
+      width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000, settings: settings)
+    #expect(try encoder.frame(pattern(width: 160, height: 90), pts: 0).key)
+  }
+
+  @Test func whatTheReceiverOfAFrameThrowsComesThrough() throws {
+    struct Full: Error {}
+    let encoder = try VP8Encoder(width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000)
+    #expect(throws: Full.self) {
+      try encoder.encode(pattern(width: 160, height: 90), pts: 0) { _, _ in throw Full() }
+    }
+    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 3000)
+  }
+}

@@ -1,0 +1,155 @@
+import MediaCore
+import RTP
+
+/// Feeds bytes to the RTP packet parser, to everything that reads or rewrites a packet, and to the header extension
+/// parsers.
+public func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
+  _ = RTPPacket.looksLikeRTCP(bytes)
+  fuzzExtensionValues(bytes)
+  guard let packet = RTPPacket(MediaBuffer(copying: bytes)) else { return }
+  var map = HeaderExtensionMap()
+  for (index, name) in HeaderExtension.allCases.enumerated() { map.set(name, id: UInt8(truncatingIfNeeded: index + 1)) }
+  for id in [UInt8.min, 1, 9, 14, 15, 16, 0x80, .max] { _ = packet.headerExtension(id)?.count }
+  _ = packet.mid(map)
+  _ = packet.rid(map)
+  _ = packet.repairedRid(map)
+  _ = packet.audioLevel(map)
+  _ = packet.absoluteSendTime(map)
+  _ = packet.transportSequence(map)
+  _ = packet.absoluteCaptureTime(map)
+  _ = packet.playoutDelay(map)
+  _ = packet.videoOrientation(map)
+  packet.overwriteTransportSequence(7, map)
+  packet.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: 1), map)
+  let ssrc = SSRC(1)
+  let type = PayloadType(97)
+  let roomy = MediaBuffer(capacity: bytes.count + 16)
+  let tight = MediaBuffer(capacity: 20)
+  _ = RTX.unwrap(packet, ssrc: ssrc, payloadType: type, into: tight)
+  RTX.wrap(packet, ssrc: ssrc, payloadType: type, sequenceNumber: 1, into: tight)
+  if RTX.wrap(packet, ssrc: ssrc, payloadType: type, sequenceNumber: 1, into: roomy), let again = RTPPacket(roomy) {
+    let rebuilt = RTX.unwrap(
+      again, ssrc: packet.ssrc, payloadType: packet.payloadType, into: MediaBuffer(capacity: bytes.count))
+    precondition(rebuilt?.payload.elementsEqual(packet.payload) ?? false, "RTX does not come back")
+    precondition(rebuilt?.sequenceNumber == packet.sequenceNumber, "RTX lost the sequence number")
+  }
+  RTPHeader(packet).copy(packet, into: roomy)
+}
+
+private func fuzzExtensionValues(_ bytes: UnsafeRawBufferPointer) {
+  _ = AudioLevel(bytes)
+  _ = AbsoluteSendTime(bytes)
+  _ = AbsoluteCaptureTime(bytes)
+  _ = PlayoutDelay(bytes)
+  _ = VideoOrientation(bytes)
+}
+
+/// Feeds bytes to the RTCP parser and what it finds to the mechanisms that act upon it; what was understood is
+/// written again and must be understood as the same.
+public func fuzzRTCP(_ bytes: UnsafeRawBufferPointer) {
+  var compound = RTCPCompound(bytes)
+  var writer = RTCPWriter()
+  var clock = SenderReportClock(clockRate: .video)
+  var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
+  var history = RetransmissionHistory(capacity: 16)
+  var now: Int64 = 0
+  while let packet = compound.next() {
+    now &+= 1_000_000
+    writer.removeAll()
+    switch packet {
+    case .senderReport(let report):
+      clock.received(report, near: 0)
+      _ = clock.captureTime(of: Int64(report.rtpTimestamp))
+      statistics.received(senderReport: report, at: now)
+      for block in report.reports { _ = block.roundTripTime(at: report.ntp) }
+      writer.senderReport(report)
+    case .receiverReport(let report):
+      for block in report.reports { _ = block.roundTripTime(at: NTPTime(0)) }
+      writer.receiverReport(ssrc: report.ssrc, reports: report.reports)
+    case .sourceDescription(let chunks):
+      for chunk in chunks { writer.sourceDescription(ssrc: chunk.ssrc, cname: chunk.cname) }
+    case .goodbye(let sources):
+      writer.goodbye(sources)
+    case .nack(let nack):
+      for number in nack.sequenceNumbers { _ = history.retransmit(number, at: now) }
+      writer.nack(sender: nack.sender, media: nack.media, sequenceNumbers: nack.sequenceNumbers)
+    case .pictureLossIndication(let sender, let media):
+      writer.pictureLossIndication(sender: sender, media: media)
+    case .fullIntraRequest(let sender, let entries):
+      writer.fullIntraRequest(sender: sender, entries: entries)
+    case .transportFeedback(let feedback):
+      _ = feedback.fractionLost
+      writer.transportFeedback(feedback)
+      var again = writer.withBytes { RTCPCompound($0).first { _ in true } }
+      if feedback.statusCount == 0 { again = packet }
+      precondition(again == packet, "feedback does not come back")
+    case .receiverEstimatedMaximumBitrate(let bandwidth):
+      writer.receiverEstimatedMaximumBitrate(bandwidth)
+    }
+  }
+}
+
+/// Feeds bytes to the payload parsers, and cuts them into packets for the buffers that put streams in order: every
+/// record is two bytes of sequence number, one of timestamp and flags, one of length, and the payload.
+public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
+  _ = VP8FrameHeader(bytes)
+  _ = OpusDepacketizer.parse(bytes)
+  if let red = REDDepacketizer(bytes) {
+    for index in 0..<red.redundantCount { _ = red.redundant(index).map { red.bytes(of: $0).count } }
+    _ = red.bytes(of: red.primary).count
+  }
+  if let parsed = VP8Depacketizer.parse(bytes) {
+    var rewriter = VP8DescriptorRewriter()
+    rewriter.switchSource()
+    let buffer = MediaBuffer(capacity: bytes.count + 8)
+    _ = rewriter.append(bytes, parsed: parsed, to: buffer)
+    let again = VP8Depacketizer.parse(buffer.bytes)
+    precondition(again?.pictureID == parsed.pictureID, "descriptor does not come back")
+    precondition(again?.startsFrame == parsed.startsFrame, "descriptor does not come back")
+  }
+  fuzzBuffers(bytes)
+}
+
+private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
+  var configuration = JitterBuffer.Configuration()
+  configuration.capacity = 64
+  configuration.frameBufferSize = 256
+  var video = JitterBuffer(configuration: configuration)
+  var audio = AudioReorderBuffer()
+  var nack = NackGenerator()
+  var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
+  var unwrapper = SequenceUnwrapper()
+  var recorder = TransportFeedbackRecorder(sender: SSRC(1))
+  var offset = 0
+  var now: Int64 = 0
+  while offset + 4 <= bytes.count {
+    let number = UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1])
+    let flags = bytes[offset + 2]
+    let length = min(Int(bytes[offset + 3]), bytes.count - offset - 4)
+    let payload = UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + 4 + length)])
+    offset += 4 + length
+    now &+= Int64(flags & 0x1f) &* 5_000_000
+    let buffer = MediaBuffer(capacity: 12 + length)
+    RTPPacket.write(
+      into: buffer, marker: flags & 0x80 != 0, payloadType: PayloadType(96), sequenceNumber: number,
+      timestamp: UInt32(flags >> 3) << 27, ssrc: SSRC(1), payload: payload)
+    guard let packet = RTPPacket(buffer) else { continue }
+    let sequence = unwrapper.unwrap(number)
+    nack.received(sequence, at: now)
+    _ = nack.poll(at: now)
+    statistics.received(sequence: sequence, timestamp: packet.timestamp, payloadCount: length, at: now)
+    recorder.received(transportSequence: number, ssrc: packet.ssrc, at: now)
+    while recorder.poll(at: now) != nil {}
+    video.insert(packet, sequence: sequence, at: now)
+    while case .frame = video.poll(at: now) {}
+    if flags & 0x40 != 0 {
+      audio.insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
+    } else {
+      audio.insert(packet, sequence: sequence, at: now)
+    }
+    while case .packet = audio.poll(at: now) {}
+  }
+  _ = statistics.makeReport(at: now)
+  while case .frame = video.poll(at: now &+ 10_000_000_000) {}
+  while case .packet = audio.poll(at: now &+ 10_000_000_000) {}
+}

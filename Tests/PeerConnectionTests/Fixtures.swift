@@ -1,0 +1,1 @@
+../SDPTests/Fixtures.swift

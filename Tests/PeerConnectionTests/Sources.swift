@@ -1,0 +1,105 @@
+import Glibc
+import MediaCore
+import RTP
+import Synchronization
+import Transport
+
+@testable import PeerConnection
+
+// Confined to the loop.
+/// Sends a frame on every sender at each step, as fast as it is asked to: a test's time is its own.
+final class FrameSource: @unchecked Sendable {
+  static let frameSize = 5000
+  private let senders: [RTPSender]
+  private let layers: Int
+  private var count: [UInt32]
+  private let start = MediaLoop.now()
+  private var anchors: [UInt32: Int64] = [:]
+
+  init(_ senders: [RTPSender], layers: Int = 1) {
+    self.senders = senders
+    self.layers = layers
+    count = senders.map { _ in 0 }
+  }
+
+  /// 10 ms of media.
+  func step() {
+    let now = MediaLoop.now()
+    for (index, sender) in senders.enumerated() where sender.isSending {
+      let number = count[index]
+      count[index] += 1
+      switch sender.codec {
+      case .vp8:
+        let timestamp = number &* 900
+        anchors[timestamp] = now
+        for layer in 0..<layers {
+          let frame = vp8Frame(
+            keyframe: number % 100 == 0, count: Self.frameSize, number: UInt8(truncatingIfNeeded: number))
+          frame.withUnsafeBytes { bytes in
+            _ = sender.send(frame: bytes, rtpTimestamp: timestamp, capturedAt: now, layer: layer)
+          }
+        }
+      case .opus:
+        // Configuration 16: 2.5 ms would be 0x80; 0xf0 is 10 ms of full-band CELT (RFC 6716 section 3.1).
+        let frame: [UInt8] = [0xf0] + Array(repeating: UInt8(truncatingIfNeeded: number), count: 40)
+        frame.withUnsafeBytes { bytes in
+          _ = sender.send(
+            frame: bytes, rtpTimestamp: number &* 480, capturedAt: now, audioLevel: 33, isVoice: true)
+        }
+      }
+    }
+  }
+
+  /// The wall clock when the frame with a timestamp was captured.
+  func captureTime(ofOriginal timestamp: UInt32) -> NTPTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let wall = (Int64(time.tv_sec) + 2_208_988_800) * 1_000_000_000 + Int64(time.tv_nsec)
+    let age = MediaLoop.now() - (anchors[timestamp] ?? 0)
+    return NTPTime(nanoseconds: wall - age)
+  }
+}
+
+// Confined to the loop.
+/// Forwards what an end received, in the way of a selective forwarding unit.
+final class Forwarder: @unchecked Sendable {
+  let offset: UInt32 = 1_000_000
+  private let sender: RTPSender
+  private var done = 0
+  private var doneReports = 0
+  private var sequence: UInt16 = 500
+  private var rewriter = VP8DescriptorRewriter()
+
+  init(_ sender: RTPSender) { self.sender = sender }
+
+  func step(_ end: End) {
+    while doneReports < end.reports.count {
+      let report = end.reports[doneReports]
+      doneReports += 1
+      sender.updateSource(ntp: report.ntp, rtpTimestamp: report.rtp &+ offset, at: MediaLoop.now())
+    }
+    guard sender.isSending else { return }
+    while done < end.packets.count {
+      let packet = end.packets[done].packet
+      done += 1
+      guard let parsed = VP8Depacketizer.parse(packet.payload) else { continue }
+      sender.forward(
+        packet, from: end.pc.receivers.first, sequenceNumber: sequence, timestamp: packet.timestamp &+ offset,
+        marker: packet.marker, parsed: parsed, rewriter: &rewriter)
+      sequence &+= 1
+    }
+  }
+}
+
+/// Loses packets by a seed, in a reproducible order.
+final class SeededLoss: Sendable {
+  private let random: Mutex<SeededRandom>
+  private let percent: UInt64
+
+  init(seed: UInt64, percent: UInt64) {
+    random = Mutex(SeededRandom(seed: seed))
+    self.percent = percent
+  }
+
+  func decide() -> Bool { random.withLock { $0.next() % 100 < percent } }
+}

@@ -1,0 +1,105 @@
+import MediaCore
+import Testing
+
+@testable import RTP
+
+@Suite struct AudioReorderBufferTests {
+  func opus(_ sequence: Int64, at time: Int64) throws -> RTPPacket {
+    try makePacket(
+      sequence: sequence, timestamp: time, type: 111, payload: [0xf8, 0xff, UInt8(truncatingIfNeeded: sequence)])
+  }
+
+  @Test func packetsInOrderComeOutAtOnce() throws {
+    var buffer = AudioReorderBuffer()
+    for number in Int64(0)..<10 {
+      buffer.insert(try opus(number, at: number * 960), sequence: number, at: 0)
+      let packets = buffer.packets(at: 0)
+      #expect(packets.map(\.rtpTime) == [number * 960])
+      #expect(packets.map(\.lostBefore) == [0])
+      #expect(packets.map(\.duration) == [960])
+    }
+  }
+
+  @Test func missingPacketIsWaitedForAndThenCounted() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(0, at: 0), sequence: 0, at: 0)
+    buffer.insert(try opus(3, at: 2880), sequence: 3, at: 10 * millisecond)
+    #expect(buffer.packets(at: 10 * millisecond).count == 1)
+    guard case .wait(let until) = buffer.poll(at: 10 * millisecond) else { return }
+    #expect(until == 90 * millisecond)
+    buffer.insert(try opus(1, at: 960), sequence: 1, at: 50 * millisecond)
+    #expect(buffer.packets(at: 50 * millisecond).map(\.lostUnits) == [0])
+    let packets = buffer.packets(at: 90 * millisecond)
+    #expect(packets.map(\.lostBefore) == [960])
+    #expect(packets.map(\.lostUnits) == [1])
+    #expect(packets.map(\.silenceBefore) == [0])
+    buffer.insert(try opus(2, at: 1920), sequence: 2, at: 95 * millisecond)
+    #expect(buffer.statistics.late == 1)
+    #expect(buffer.statistics.lost == 1)
+  }
+
+  @Test func silenceThatWasNotSentIsNotLoss() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(0, at: 0), sequence: 0, at: 0)
+    buffer.insert(try opus(1, at: 96_000), sequence: 1, at: 0)
+    let packets = buffer.packets(at: 0)
+    #expect(packets.map(\.lostBefore) == [0, 0])
+    #expect(packets.map(\.silenceBefore) == [0, 95_040])
+  }
+
+  @Test func lossBesideSilenceIsAsLongAsThePacket() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(0, at: 0), sequence: 0, at: 0)
+    buffer.insert(try opus(2, at: 96_000), sequence: 2, at: 0)
+    let packets = buffer.packets(at: 80 * millisecond)
+    #expect(packets.count == 1 || packets.count == 2)
+    #expect(packets.last?.lostBefore == 960)
+    #expect(packets.last?.silenceBefore == 94_080)
+  }
+
+  @Test func paddingIsNeitherSoundNorLoss() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(0, at: 0), sequence: 0, at: 0)
+    buffer.insert(try makePacket(sequence: 1, payload: [], padding: 255), sequence: 1, at: 0)
+    buffer.insert(try opus(2, at: 960), sequence: 2, at: 0)
+    let packets = buffer.packets(at: 0)
+    #expect(packets.map(\.lostBefore) == [0, 0])
+    #expect(packets.map(\.rtpTime) == [0, 960])
+  }
+
+  @Test func redundantBlocksFillGapsOnly() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(10, at: 9600), sequence: 10, at: 0)
+    // Blocks for 11 and 12 in front of 13.
+    let payload = hex("ef 1e0003 ef 0f0003 6f") + [0xf8, 0xff, 11, 0xf8, 0xff, 12, 0xf8, 0xff, 13]
+    buffer.insertRED(
+      try makePacket(sequence: 13, timestamp: 12_480, type: 63, payload: payload), sequence: 13,
+      primary: PayloadType(111), at: 0)
+    let packets = buffer.packets(at: 0)
+    #expect(packets.map { $0.payload.array.last } == [10, 11, 12, 13])
+    #expect(packets.map(\.rtpTime) == [9600, 10_560, 11_520, 12_480])
+    #expect(packets.map(\.isRecovered) == [false, true, true, false])
+    #expect(packets.map(\.lostBefore) == [0, 0, 0, 0])
+    // The packets themselves, late, are not played twice.
+    buffer.insert(try opus(11, at: 10_560), sequence: 11, at: 0)
+    #expect(buffer.packets(at: 0).isEmpty)
+  }
+
+  @Test func longOutageGoesOnWithTheNewest() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try opus(0, at: 0), sequence: 0, at: 0)
+    _ = buffer.packets(at: 0)
+    buffer.insert(try opus(5000, at: 4_800_000), sequence: 5000, at: 0)
+    let packets = buffer.packets(at: 0)
+    #expect(packets.map(\.lostBefore) == [4_799_040])
+  }
+
+  @Test func malformedSoundIsCounted() throws {
+    var buffer = AudioReorderBuffer()
+    buffer.insert(try makePacket(sequence: 0, payload: [0xfb, 0x00]), sequence: 0, at: 0)
+    buffer.insertRED(
+      try makePacket(sequence: 1, payload: [0x85]), sequence: 1, primary: PayloadType(111), at: 0)
+    #expect(buffer.packets(at: 0).isEmpty)
+    #expect(buffer.statistics.malformed == 2)
+  }
+}

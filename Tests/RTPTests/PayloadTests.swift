@@ -1,0 +1,204 @@
+import MediaCore
+import Testing
+
+@testable import RTP
+
+@Suite struct VP8PayloadTests {
+  func parse(_ bytes: [UInt8]) -> VideoPayload? { bytes.withUnsafeBytes { VP8Depacketizer.parse($0) } }
+
+  @Test func readsTheFullDescriptorOfRFC7741() throws {
+    // X N S PID 0; I L T K; M 0x1234; TL0PICIDX 0x56; TID 2 Y KEYIDX 7; a delta frame's first byte.
+    let payload = try #require(parse(hex("b0 f0 9234 56 a7 11 00")))
+    #expect(payload.headerCount == 6)
+    #expect(payload.isNonReference)
+    #expect(payload.startsFrame)
+    #expect(payload.pictureID == 0x1234)
+    #expect(payload.hasLongPictureID)
+    #expect(payload.baseLayerIndex == 0x56)
+    #expect(payload.temporalLayer == 2)
+    #expect(payload.isLayerSync)
+    #expect(payload.keyIndex == 7)
+    #expect(!payload.isKeyframe)
+  }
+
+  @Test func readsTheShortForms() throws {
+    let plain = try #require(parse(hex("10 11")))
+    #expect(plain.headerCount == 1)
+    #expect(plain.pictureID == nil)
+    let short = try #require(parse(hex("80 80 7f 00")))
+    #expect(short.pictureID == 0x7f)
+    #expect(!short.hasLongPictureID)
+    #expect(!short.startsFrame)
+    #expect(try #require(parse(hex("11 11"))).startsFrame == false)
+    let keyOnly = try #require(parse(hex("90 10 05 11")))
+    #expect(keyOnly.keyIndex == 5)
+    #expect(keyOnly.temporalLayer == nil)
+  }
+
+  @Test(arguments: ["", "10", "90", "90 80", "90 80 92", "90 80 9234", "90 f0 9234 56", "90 f0 9234 56 a7"])
+  func refusesWhatIsCutShort(text: String) {
+    #expect(parse(hex(text)) == nil)
+  }
+
+  @Test func readsSizeOfAKeyframe() throws {
+    // 640x360 with scaling hints in the upper bits (RFC 6386 section 9.1).
+    let payload = try #require(parse(hex("10 10 02 00 9d 01 2a 80 42 68 81")))
+    #expect(payload.isKeyframe)
+    #expect(payload.width == 640)
+    #expect(payload.height == 360)
+    #expect(parse(hex("10 10 02 00 9d 01 2b 80 42 68 81")) == nil)
+  }
+
+  @Test(arguments: [1, 10, 1156, 1157, 5000, 100_000]) func packetizedFrameComesBack(count: Int) throws {
+    let frame = vp8Frame(keyframe: true, count: count, fill: 3)
+    var packetizer = VP8Packetizer(pictureID: 0x7fff)
+    for (expected, layer) in [
+      (UInt16(0x7fff), nil), (0, VP8Packetizer.TemporalLayer(layer: 1, baseLayerIndex: 255, isLayerSync: true)),
+    ] {
+      let plan = packetizer.packetize(frameCount: frame.count, temporalLayer: layer)
+      var joined: [UInt8] = []
+      var sizes: [Int] = []
+      for index in 0..<plan.count {
+        let buffer = MediaBuffer(capacity: 1500)
+        #expect(frame.withUnsafeBytes { plan.append(index, of: $0, to: buffer) })
+        let payload = try #require(VP8Depacketizer.parse(buffer.bytes))
+        #expect(payload.startsFrame == (index == 0))
+        #expect(payload.pictureID == expected)
+        #expect(payload.temporalLayer == layer?.layer)
+        #expect(payload.baseLayerIndex == layer?.baseLayerIndex)
+        #expect(buffer.count <= 1160)
+        sizes.append(buffer.count)
+        joined += buffer.bytes.dropFirst(payload.headerCount)
+      }
+      #expect(joined == frame)
+      #expect((sizes.max() ?? 0) - (sizes.min() ?? 0) <= 1)
+      let wrong = frame.withUnsafeBytes { plan.append(plan.count, of: $0, to: MediaBuffer(capacity: 1500)) }
+      #expect(!wrong)
+    }
+  }
+
+  @Test func emptyFrameMakesNoPackets() {
+    var packetizer = VP8Packetizer()
+    #expect(packetizer.packetize(frameCount: 0).count == 0)
+    #expect(packetizer.packetize(frameCount: -1).count == 0)
+  }
+
+  @Test func rewriterContinuesAllNumbersOverALayerSwitch() throws {
+    var rewriter = VP8DescriptorRewriter()
+    func rewrite(_ text: String) throws -> VideoPayload {
+      let bytes = hex(text)
+      let buffer = MediaBuffer(capacity: 100)
+      let ok = try bytes.withUnsafeBytes {
+        rewriter.append($0, parsed: try #require(VP8Depacketizer.parse($0)), to: buffer)
+      }
+      #expect(ok)
+      let payload = try #require(VP8Depacketizer.parse(buffer.bytes))
+      #expect(buffer.bytes.dropFirst(payload.headerCount).elementsEqual([0x11, 0xaa]))
+      return payload
+    }
+    // Low layer: ids 0x7ffe, 0x7fff, TL0PICIDX 255, KEYIDX 31.
+    #expect(try rewrite("90 f0 fffe fe 1f 11aa").pictureID == 0x7ffe)
+    #expect(try rewrite("90 f0 ffff ff 3f 11aa").baseLayerIndex == 0xff)
+    rewriter.switchSource()
+    // High layer with numbers of its own, the identifier of 7 bits.
+    let first = try rewrite("90 f0 45 10 03 11aa")
+    #expect(first.pictureID == 0)
+    #expect(first.hasLongPictureID)
+    #expect(first.baseLayerIndex == 0)
+    #expect(first.keyIndex == 0)
+    #expect(first.startsFrame)
+    let second = try rewrite("90 f0 46 11 63 11aa")
+    #expect(second.pictureID == 1)
+    #expect(second.temporalLayer == 1)
+    #expect(second.isLayerSync)
+    // A packet of the frame before, late: keeps its place and moves nothing.
+    #expect(try rewrite("80 f0 45 10 03 11aa").pictureID == 0)
+    rewriter.switchSource()
+    #expect(try rewrite("90 f0 8100 00 00 11aa").pictureID == 2)
+  }
+
+  @Test func rewriterLeavesPlainDescriptorsPlain() {
+    var rewriter = VP8DescriptorRewriter()
+    let buffer = MediaBuffer(capacity: 10)
+    let ok = hex("10 11aa").withUnsafeBytes { rewriter.append($0, parsed: VideoPayload(headerCount: 1), to: buffer) }
+    #expect(ok)
+    #expect(buffer.array == hex("10 11aa"))
+  }
+}
+
+@Suite struct OpusPayloadTests {
+  func parse(_ text: String) -> OpusPayload? { hex(text).withUnsafeBytes { OpusDepacketizer.parse($0) } }
+
+  @Test func durationsFollowTheTableOfRFC6716() {
+    let expected: [Int] =
+      [480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 480, 960]
+      + [120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960]
+    for (configuration, samples) in expected.enumerated() {
+      let toc = [UInt8(configuration << 3), 0, 0]
+      #expect(toc.withUnsafeBytes { OpusDepacketizer.parse($0)?.duration } == samples)
+    }
+  }
+
+  @Test func countsFrames() {
+    #expect(parse("f8ffff")?.frameCount == 1)
+    #expect(parse("f9ffff")?.duration == 1920)
+    #expect(parse("fb06ff")?.duration == 5760)
+    #expect(parse("fb07ff") == nil)
+    #expect(parse("fb00ff") == nil)
+    #expect(parse("fb") == nil)
+    #expect(parse("") == nil)
+    #expect(parse("fcff")?.isStereo == true)
+    #expect(parse("f8")?.isDTX == true)
+  }
+
+  @Test func markerBeginsEveryTalkspurt() {
+    var packetizer = OpusPacketizer()
+    let markers = [UInt32(4_294_966_816), 480, 96_000, 96_960].map { time in
+      hex("f8ffff").withUnsafeBytes { packetizer.marker(for: $0, timestamp: time) }
+    }
+    #expect(markers == [true, false, true, false])
+  }
+}
+
+@Suite struct REDTests {
+  @Test func readsTheBlocksOfRFC2198() throws {
+    // Two redundant blocks of type 5 and 111, then the primary of type 111.
+    let bytes = hex("85 0f0002 ef 078003 6f aabb c1c2c3 d1d2")
+    try bytes.withUnsafeBytes { raw in
+      let red = try #require(REDDepacketizer(raw))
+      #expect(red.redundantCount == 2)
+      let first = try #require(red.redundant(0))
+      #expect(first.payloadType == PayloadType(5))
+      #expect(first.timestampOffset == 960)
+      #expect(Array(red.bytes(of: first)) == hex("aabb"))
+      let second = try #require(red.redundant(1))
+      #expect(second.timestampOffset == 480)
+      #expect(Array(red.bytes(of: second)) == hex("c1c2c3"))
+      #expect(Array(red.bytes(of: red.primary)) == hex("d1d2"))
+      #expect(red.redundant(2) == nil)
+      #expect(red.redundant(-1) == nil)
+    }
+  }
+
+  @Test(arguments: ["", "85", "85 0f00", "85 0f0002", "85 0f0002 6f aa"]) func refusesWhatIsCutShort(text: String) {
+    hex(text).withUnsafeBytes { #expect(REDDepacketizer($0) == nil) }
+  }
+
+  @Test func packetizerRepeatsThePacketsBefore() throws {
+    var packetizer = REDPacketizer(distance: 2)
+    var found: [[UInt8]] = []
+    for (time, payload) in [(UInt32.max - 479, "aa"), (480, "bbbb"), (1440, "cc"), (60_000, "dd")] {
+      let buffer = MediaBuffer(capacity: 100)
+      #expect(
+        hex(payload).withUnsafeBytes { bytes in
+          packetizer.append(bytes, payloadType: PayloadType(111), timestamp: time, to: buffer)
+        })
+      found.append(buffer.array)
+    }
+    #expect(found[0] == hex("6f aa"))
+    #expect(found[1] == hex("ef 0f0001 6f aa bbbb"))
+    #expect(found[2] == hex("ef 1e0001 ef 0f0002 6f aa bbbb cc"))
+    // Too long ago for the 14 bits of the offset.
+    #expect(found[3] == hex("6f dd"))
+  }
+}

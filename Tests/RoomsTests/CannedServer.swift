@@ -1,0 +1,102 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A server on loopback that answers each connection's first bytes with the next of some texts, and closes.
+final class CannedServer: Sendable {
+  let port: Int
+  private let channel: any Channel
+  private let requests: RequestLog
+
+  /// What was asked, in order.
+  var heard: [String] { requests.texts.withLock { $0 } }
+
+  private final class RequestLog: Sendable {
+    let texts = Mutex<[String]>([])
+  }
+
+  /// `answers` are used one per connection; the last one again and again. Nil answers nothing at all.
+  init(_ answers: [String?], tls: NIOSSLContext? = nil) async throws {
+    let log = RequestLog()
+    requests = log
+    let counter = Counter()
+    channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+          let index = counter.next()
+          try channel.pipeline.syncOperations.addHandler(
+            Responder(answer: answers[min(index, answers.count - 1)], log: log))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    port = channel.localAddress?.port ?? 0
+  }
+
+  func stop() async { try? await channel.close().get() }
+
+  private final class Counter: Sendable {
+    private let value = Mutex(0)
+    func next() -> Int {
+      value.withLock { value in
+        defer { value += 1 }
+        return value
+      }
+    }
+  }
+
+  private final class Responder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+    private let answer: String?
+    private let log: RequestLog
+    private var isAnswered = false
+
+    init(answer: String?, log: RequestLog) {
+      self.answer = answer
+      self.log = log
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let text = String(buffer: unwrapInboundIn(data))
+      guard !isAnswered else { return }
+      isAnswered = true
+      log.texts.withLock { $0.append(text) }
+      guard let answer else { return }
+      let channel = context.channel
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer))).whenComplete { _ in
+        channel.close(promise: nil)
+      }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  }
+}
+
+/// A certificate for `localhost` that nobody has signed but itself, made for one test.
+struct TestCertificate {
+  let directory: String
+  var certificate: String { directory + "/cert.pem" }
+
+  /// Nil when there is no `openssl` command.
+  init?() {
+    var template = Array("/tmp/recbot-tls-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { return nil }
+    directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let command =
+      "cd \(directory) && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem "
+      + "-out cert.pem -days 2 -subj /CN=test -addext subjectAltName=DNS:localhost 2>/dev/null"
+    guard system(command) == 0 else { return nil }
+  }
+
+  func serverContext() throws -> NIOSSLContext {
+    try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: directory + "/key.pem", format: .pem))))
+  }
+
+  func remove() { _ = system("rm -r \(directory)") }
+}

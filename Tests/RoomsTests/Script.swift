@@ -1,0 +1,151 @@
+import MediaCore
+import Session
+import Signaling
+import Transport
+
+@testable import Rooms
+
+/// A LiveKit session in manual time, whose actions are read as lines of text.
+struct Script {
+  var session: LiveKitSession
+  var now: Int64 = 1_000_000_000_000
+  /// Media sections that the "peer connection" has, by mid.
+  var sections: [MediaSection] = []
+
+  init(tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false) {
+    var policy = ReconnectPolicy(seed: 1)
+    policy.limit = limit
+    session = LiveKitSession(
+      settings: .init(
+        tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, relayOnly: relayOnly,
+        iceServers: [], wallClockOffset: 0), policy: policy)
+  }
+
+  mutating func handle(_ input: LiveKitSession.Input) -> [String] {
+    var lines: [String] = []
+    for action in session.handle(input, at: now) { lines += perform(action) }
+    return lines
+  }
+
+  mutating func receive(_ build: (inout Livekit_SignalResponse) -> Void) -> [String] {
+    handle(.message(attempt: session.attempt, .with(build)))
+  }
+
+  /// Goes on to the next deadline, or to `end` if that is earlier, again and again until `end`.
+  mutating func pass(seconds: Double) -> [String] {
+    let end = now + Int64(seconds * 1e9)
+    var lines: [String] = []
+    while let deadline = session.nextDeadline, deadline <= end {
+      now = max(now, deadline)
+      lines += handle(.timer)
+    }
+    now = end
+    return lines
+  }
+
+  /// The way to a session with media: joined, one offer answered, transport connected.
+  mutating func joined(_ people: [Livekit_ParticipantInfo] = [], tracks: [String: String] = [:]) {
+    _ = handle(.connect)
+    _ = receive { $0.join = Script.join(people) }
+    _ = offer(tracks)
+    _ = handle(.transport(generation: session.generation, .connected))
+  }
+
+  /// An offer whose mids carry these tracks; a name in capitals is video.
+  mutating func offer(_ tracks: [String: String], id: UInt32 = 7) -> [String] {
+    sections = tracks.sorted { $0.key < $1.key }.map {
+      MediaSection(
+        mid: MID($0.key), kind: $0.value.hasPrefix("TR_V") ? .video : .audio, streamID: "PA_x|\($0.value)",
+        trackID: $0.value, isActive: true)
+    }
+    return receive {
+      $0.offer = .with {
+        $0.type = "offer"
+        $0.sdp = "v=0"
+        $0.id = id
+      }
+    }
+  }
+
+  static func join(_ people: [Livekit_ParticipantInfo], sid: String = "PA_me") -> Livekit_JoinResponse {
+    .with {
+      $0.room = .with { ($0.sid, $0.name) = ("RM_1", "lobby") }
+      $0.participant = .with {
+        ($0.sid, $0.identity) = (sid, "bot")
+        $0.permission = .with { $0.canSubscribe = true }
+      }
+      $0.otherParticipants = people
+      ($0.pingInterval, $0.pingTimeout) = (5, 15)
+    }
+  }
+
+  /// A person; tracks whose name begins with `TR_V` are cameras, the others microphones.
+  static func person(
+    _ identity: String, sid: String? = nil, version: UInt32 = 1, tracks: [String] = [], muted: Set<String> = []
+  ) -> Livekit_ParticipantInfo {
+    .with {
+      ($0.sid, $0.identity, $0.state, $0.version) = (sid ?? "PA_\(identity)", identity, .active, version)
+      $0.tracks = tracks.map { name in
+        .with {
+          $0.sid = name
+          $0.type = name.hasPrefix("TR_V") ? .video : .audio
+          $0.source = name.hasPrefix("TR_V") ? .camera : .microphone
+          $0.muted = muted.contains(name)
+        }
+      }
+    }
+  }
+
+  private mutating func perform(_ action: LiveKitSession.Action) -> [String] {
+    switch action {
+    case .openSocket(let attempt, let query, let token): return ["socket \(attempt) \(query.text) \(token)"]
+    case .send(let request): return ["send \(Self.text(request))"]
+    case .closeSocket: return ["close socket"]
+    case .closeSocketGently: return ["close socket gently"]
+    case .openMedia(let generation, let servers, let relayOnly):
+      return ["media \(generation) \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
+    case .applyOffer(let generation, let id, let sdp):
+      if sdp == "bad" { return handle(.offerFailed(generation: generation, "bad")) }
+      return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
+    case .addCandidate(let text): return ["candidate \(text)"]
+    case .closeMedia: return ["close media"]
+    case .bind(let tracks):
+      return ["bind \(tracks.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))"]
+    case .emit(let event): return ["> \(Self.text(event))"]
+    case .joined: return ["joined"]
+    case .finished(let end, let error): return ["finished \(end) \(error?.name ?? "-")"]
+    case .log: return []
+    }
+  }
+
+  static func text(_ event: RoomEvent) -> String {
+    switch event {
+    case .joined(let room): "joined \(room)"
+    case .participant(let value): "participant \(value.displayName)"
+    case .participantLeft(let value): "left \(value)"
+    case .track(let value): "track \(value.id) \(value.participant)\(value.isMuted ? " muted" : "")"
+    case .trackUnpublished(let value): "unpublished \(value)"
+    case .trackSubscribed(let track, let isOn): "subscribed \(track) \(isOn)"
+    case .trackPaused(let track, let isOn): "paused \(track) \(isOn)"
+    case .speakers(let values): "speakers " + values.map { "\($0.participant)=\($0.level)" }.joined(separator: " ")
+    case .connectionLost(let text): "lost \(text)"
+    case .connectionRestored: "restored"
+    case .synchronized: "synchronized"
+    case .setLayout(let name): "layout \(name)"
+    case .ended(let end): "ended \(end)"
+    }
+  }
+
+  private static func text(_ request: Livekit_SignalRequest) -> String {
+    switch request.message {
+    case .answer(let value): "answer \(value.id)"
+    case .trickle(let value): "trickle \(value.target) \(value.candidateInit)"
+    case .pingReq(let value): "ping rtt=\(value.rtt)"
+    case .syncState(let value): "sync answer=\(value.answer.id) offer=\(value.offer.id)"
+    case .subscription(let value):
+      "subscribe \(value.trackSids) \(value.participantTracks.map(\.participantSid)) \(value.subscribe)"
+    case .leave(let value): "leave \(value.reason) \(value.action)"
+    default: "other"
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Logging
+import MediaCore
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Session
+import Signaling
+import Synchronization
+import Testing
+import Transport
+
+@testable import Rooms
+
+/// Keeps what a room connection tells.
+final class CollectingSink: SessionSink {
+  let events = Mutex<[RoomEvent]>([])
+  let frames = Mutex<[TrackID: Int]>([:])
+
+  func put(_ payload: SessionEvent.Payload) {
+    switch payload {
+    case .room(let event): events.withLock { $0.append(event) }
+    case .frame(let frame): frames.withLock { $0[frame.track, default: 0] += 1 }
+    }
+  }
+
+  var texts: [String] { events.withLock { $0.map(Script.text) } }
+}
+
+@Suite struct SignalSocketTests {
+  /// Joins and returns the error's kind and detail.
+  func failure(
+    url: String, ca: String? = nil, timeout: Int64 = 5_000_000_000, tokens: TokenSource = .given("T0")
+  ) async -> RoomError? {
+    let loop = MediaLoop(name: "test")
+    defer { loop.stop() }
+    var options = RoomOptions(url: url, tokens: tokens)
+    options.tlsCAFile = ca
+    options.connectTimeout = timeout
+    let sink = CollectingSink()
+    let client = LiveKitRoomClient(options: options, loop: loop, sink: sink, logger: Logger(label: "test"))
+    do {
+      try await client.join()
+      client.leave()
+      return nil
+    } catch {
+      #expect(sink.texts.count == 1 && sink.texts.first?.hasPrefix("ended") == true)
+      return error
+    }
+  }
+
+  func answer(_ status: String, _ body: String) -> String {
+    "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+  }
+
+  @Test func badAddressesAreRefusedWithoutANetwork() async {
+    #expect(await failure(url: "localhost:7880")?.kind == .invalidURL)
+    #expect(await failure(url: "ws://user:secret@host")?.kind == .invalidURL)
+    #expect(await failure(url: "ws://user:secret@host")?.description.contains("secret") == false)
+  }
+
+  @Test func nobodyThereIsRefused() async throws {
+    let server = try await CannedServer([nil])
+    await server.stop()
+    #expect(await failure(url: "ws://127.0.0.1:\(server.port)")?.kind == .refused)
+  }
+
+  @Test func unknownNamesAreNamed() async {
+    let error = await failure(url: "ws://no-such-host.invalid")
+    #expect(error?.kind == .dnsFailure)
+    #expect(error?.detail == "no-such-host.invalid")
+  }
+
+  @Test func aSilentServerIsATimeout() async throws {
+    let server = try await CannedServer([nil])
+    #expect(await failure(url: "ws://127.0.0.1:\(server.port)", timeout: 300_000_000)?.kind == .timeout)
+    await server.stop()
+  }
+
+  @Test func theTokenTravelsInTheHeaderOnly() async throws {
+    let server = try await CannedServer([answer("401 Unauthorized", "invalid token")])
+    let error = await failure(url: "http://127.0.0.1:\(server.port)/prefix/", tokens: .given("TOKEN"))
+    #expect(error?.kind == .unauthorized)
+    #expect(error?.detail == "HTTP 401, invalid token")
+    let request = server.heard.first ?? ""
+    #expect(request.hasPrefix("GET /prefix/rtc?protocol=16&auto_subscribe=1&adaptive_stream=0 HTTP/1.1\r\n"))
+    #expect(request.contains("Authorization: Bearer TOKEN\r\n"))
+    #expect(request.lowercased().contains("upgrade: websocket\r\n"))
+    #expect(request.split(separator: "TOKEN").count == 2)
+    await server.stop()
+  }
+
+  @Test func aRefusalWithoutTextIsAskedFor() async throws {
+    let server = try await CannedServer([
+      answer("401 Unauthorized", ""), answer("401 Unauthorized", "token is expired (exp)"),
+    ])
+    #expect(await failure(url: "ws://127.0.0.1:\(server.port)")?.kind == .tokenExpired)
+    #expect(server.heard.count == 2)
+    #expect(server.heard.last?.hasPrefix("GET /rtc/validate?") == true)
+    await server.stop()
+  }
+
+  @Test func otherServersAreNotRoomServers() async throws {
+    for text in [
+      answer("200 OK", "<html>hello</html>"), answer("404 Not Found", "404 page not found"), "SSH-2.0-OpenSSH_9.2\r\n",
+      "", answer("101 Switching Protocols", ""),
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: wrong\r\n\r\n",
+    ] {
+      let server = try await CannedServer([text])
+      #expect(await failure(url: "ws://127.0.0.1:\(server.port)")?.kind == .notARoomServer, "\(text)")
+      await server.stop()
+    }
+  }
+
+  @Test func certificatesAreVerified() async throws {
+    let certificate = try #require(TestCertificate(), "needs the openssl command")
+    defer { certificate.remove() }
+    let tls = try certificate.serverContext()
+    let server = try await CannedServer([answer("401 Unauthorized", "permissions denied")], tls: tls)
+    // The system doesn't know the authority.
+    #expect(await failure(url: "wss://localhost:\(server.port)")?.kind == .tlsFailure)
+    // The user says that it is good.
+    #expect(
+      await failure(url: "wss://localhost:\(server.port)", ca: certificate.certificate)?.kind == .notPermitted)
+    // The certificate is for another name.
+    #expect(await failure(url: "wss://127.0.0.1:\(server.port)", ca: certificate.certificate)?.kind == .tlsFailure)
+    #expect(await failure(url: "wss://localhost:\(server.port)", ca: "/nowhere.pem")?.kind == .tlsFailure)
+    await server.stop()
+    // Not TLS at all.
+    let plain = try await CannedServer([answer("400 Bad Request", "")])
+    #expect(await failure(url: "wss://localhost:\(plain.port)", ca: certificate.certificate)?.kind == .tlsFailure)
+    await plain.stop()
+  }
+
+  @Test func leavingWhileConnectingEndsTheJoin() async throws {
+    let server = try await CannedServer([nil])
+    let loop = MediaLoop(name: "test")
+    let sink = CollectingSink()
+    let client = LiveKitRoomClient(
+      options: RoomOptions(url: "ws://127.0.0.1:\(server.port)", tokens: .given("")), loop: loop, sink: sink,
+      logger: Logger(label: "test"))
+    let task = Task { () -> RoomError? in
+      do throws(RoomError) {
+        try await client.join()
+        return nil
+      } catch {
+        return error
+      }
+    }
+    task.cancel()
+    #expect(await task.value != nil)
+    #expect(sink.texts == ["ended stopped"])
+    loop.stop()
+    await server.stop()
+  }
+}

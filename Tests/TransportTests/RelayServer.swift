@@ -1,0 +1,89 @@
+import Glibc
+
+@testable import Transport
+
+/// coturn on loopback, for one test.
+final class RelayServer {
+  let port: UInt16
+  private let process: pid_t
+
+  static let path = "/usr/bin/turnserver"
+  static var isInstalled: Bool { access(path, X_OK) == 0 }
+
+  /// Starts it and waits until it answers; nil when it does not within 10 s.
+  init?() {
+    guard let port = RelayServer.freePort() else { return nil }
+    self.port = port
+    let arguments = [
+      RelayServer.path, "-n", "--lt-cred-mech", "--user", "u:p", "--realm", "r", "--listening-ip", "127.0.0.1",
+      "--relay-ip", "127.0.0.1", "--listening-port", "\(port)", "--allow-loopback-peers", "--no-tls", "--no-dtls",
+      "--no-cli", "--log-file", "/dev/null", "--pidfile", "/dev/null", "--userdb", "/dev/null",
+    ]
+    var cArguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    defer { for argument in cArguments { free(argument) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var process = pid_t()
+    guard posix_spawn(&process, RelayServer.path, &actions, nil, &cArguments, environ) == 0 else { return nil }
+    self.process = process
+    guard answers() else {
+      stop()
+      return nil
+    }
+  }
+
+  func stop() {
+    kill(process, SIGKILL)
+    var status: Int32 = 0
+    waitpid(process, &status, 0)
+  }
+
+  func server(_ transport: String) -> ICEServer {
+    ICEServer(urls: ["turn:127.0.0.1:\(port)?transport=\(transport)"], username: "u", credential: "p")
+  }
+
+  private static func freePort() -> UInt16? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    return bound ? UInt16(bigEndian: address.sin_port) : nil
+  }
+
+  private static func loopback(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return address
+  }
+
+  /// Asks for a binding until an answer comes.
+  private func answers() -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    defer { close(descriptor) }
+    var wait = timeval(tv_sec: 0, tv_usec: 100_000)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+    let request: [UInt8] = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
+    let address = RelayServer.loopback(port: port)
+    let deadline = MediaLoop.now() + 10_000_000_000
+    var answer = [UInt8](repeating: 0, count: 500)
+    while MediaLoop.now() < deadline {
+      _ = withUnsafePointer(to: address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          sendto(descriptor, request, request.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      if recv(descriptor, &answer, answer.count, 0) >= 20 { return true }
+    }
+    return false
+  }
+}
