@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The targets and their arrows are those of the architecture page in the DocC catalogue (Sources/recbot/Documentation.docc);
-// Tests/ArchitectureTests holds this file and the sources' imports to them.
+// The targets and their arrows are those of Sources/recbot/Documentation.docc/Architecture.md;
+// Tests/ArchitectureTests holds the sources' imports to them.
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let nio: [Target.Dependency] = [
@@ -55,7 +55,8 @@ let package = Package(
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),
     .target(
-      name: "Signaling", dependencies: ["MediaCore", "SDP", protobuf, jwt, crypto], exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+      name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
+      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
@@ -88,11 +89,21 @@ let package = Package(
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
+    .testTarget(
+      name: "RoomsTests",
+      dependencies: ["Rooms", "RoomServer", "Signaling", "Session", "Transport", "MediaCore", logging] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
+    .testTarget(name: "SignalingTests", dependencies: ["Signaling", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore"]),
-    .target(name: "FuzzTargets", dependencies: ["RTP", "SDP", "MediaCore"], path: "Tests/Fuzz/Bodies"),
+    .target(
+      name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
+      path: "Tests/Fuzz/Bodies"),
+    .testTarget(
+      name: "WebMTests", dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "webm-writer-loop"]),
+    .executableTarget(
+      name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(
       name: "peer-echo", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"],
       path: "Tests/Tools/peer-echo"),

@@ -9,6 +9,8 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   case notReceived
   /// Subscribed and enabled, but no frame has come for a while.
   case noSignal
+  /// The room service holds the track back because the connection is too narrow.
+  case lowBandwidth
   /// The connection to the room is lost and there is no last picture.
   case reconnecting
   /// Subscribed and enabled; the first picture is on its way.
@@ -22,6 +24,7 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
     case .cameraOff: "Camera off"
     case .notReceived: "Not received"
     case .noSignal: "No signal"
+    case .lowBandwidth: "Low bandwidth"
     case .reconnecting: "Reconnecting…"
     case .joining: "Joining…"
     case .audioOnly: ""

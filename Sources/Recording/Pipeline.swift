@@ -171,7 +171,7 @@ extension PlaceholderReason {
     case .notReceived: .notReceived
     case .starting: .joining
     case .noSignal: .noSignal
-    case .lowBandwidth: .notReceived
+    case .lowBandwidth: .lowBandwidth
     case .reconnecting: .reconnecting
     }
   }

@@ -32,7 +32,7 @@ public enum Values {
         case "d": 86_400_000
         default: nil
         }
-      guard let unit, !(letters.isEmpty && !rest.isEmpty) else { throw wrong }
+      guard let unit, !letters.isEmpty || digits.count == text.count else { throw wrong }
       total += number * unit
       guard total <= 30 * 86_400_000 else { throw ValueError("'\(text)' is longer than 30 days") }
     }

@@ -38,6 +38,8 @@ struct AppendFile {
   /// How far the Void at `end` reaches; `limit` unless the last change of it failed.
   private var covered: Int64
   private let emptyPage: [UInt8]
+  /// Scratch for the head of the Void.
+  private var head = EBMLBuffer(capacity: 16)
 
   /// Continues behind a head that fills whole pages.
   init(file: OutputFile, headSize: Int64) {
@@ -111,7 +113,7 @@ struct AppendFile {
   /// Makes the Void at `end` cover everything up to `limit`.
   private mutating func coverReserve() throws(WebMError) {
     guard limit - end >= Int64(Self.headLength) else { return }
-    var head = EBMLBuffer(capacity: 16)
+    head.removeAll()
     head.putID(ElementID.void)
     head.putSize(Int(limit - end) - Self.headLength, length: 4)
     try patch(head, at: end)

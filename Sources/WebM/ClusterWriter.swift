@@ -83,9 +83,10 @@ struct ClusterWriter {
     try commit()
     // A Cluster that did not get into the file has no size to set.
     guard let cluster, cluster.position < output.end else { return }
-    var size = EBMLBuffer(capacity: 8)
-    size.putSize(Int(output.end - cluster.position - Self.headLength), length: 8)
-    try output.patch(size, at: cluster.position + 4)
+    // The batch is empty here; it serves as scratch, so that nothing is allocated.
+    defer { batch.removeAll() }
+    batch.putSize(Int(output.end - cluster.position - Self.headLength), length: 8)
+    try output.patch(batch, at: cluster.position + 4)
     self.cluster = nil
   }
 

@@ -11,7 +11,10 @@ struct RoomScript {
 
   /// A person with camera and microphone, both subscribed.
   mutating func join(_ name: String, at ms: Int64) {
-    at(ms, .participant(Participant(identity: ParticipantIdentity(name), name: name.prefix(1).uppercased() + name.dropFirst())))
+    at(
+      ms,
+      .participant(
+        Participant(identity: ParticipantIdentity(name), name: name.prefix(1).uppercased() + name.dropFirst())))
     publish(name, .camera, at: ms)
     publish(name, .microphone, at: ms)
   }

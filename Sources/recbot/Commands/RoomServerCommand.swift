@@ -22,7 +22,8 @@ struct RoomServerCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("API key that tokens are made with (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
   var apiKey: String?
 
-  @Option(help: ArgumentHelp("Its secret (LIVEKIT_API_SECRET; on loopback the default is 'secret').", valueName: "secret"))
+  @Option(
+    help: ArgumentHelp("Its secret (LIVEKIT_API_SECRET; on loopback the default is 'secret').", valueName: "secret"))
   var apiSecret: String?
 
   @OptionGroup var shared: SharedOptions
@@ -34,7 +35,8 @@ struct RoomServerCommand: AsyncParsableCommand {
     let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
     let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
     guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (isLocal ? "secret" : nil) else {
-      throw Failure(.usage, "a server that others can reach needs a secret: give --api-secret or set LIVEKIT_API_SECRET")
+      throw Failure(
+        .usage, "a server that others can reach needs a secret: give --api-secret or set LIVEKIT_API_SECRET")
     }
     var server = RoomServer.Configuration(apiKeys: [key: secret])
     server.bind = bind

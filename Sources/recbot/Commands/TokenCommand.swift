@@ -27,7 +27,9 @@ struct TokenCommand: ParsableCommand {
   @Option(help: ArgumentHelp("API key (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
   var apiKey: String?
 
-  @Option(help: ArgumentHelp("API secret (LIVEKIT_API_SECRET; with the key devkey the default is 'secret').", valueName: "secret"))
+  @Option(
+    help: ArgumentHelp(
+      "API secret (LIVEKIT_API_SECRET; with the key devkey the default is 'secret').", valueName: "secret"))
   var apiSecret: String?
 
   @OptionGroup var shared: SharedOptions
@@ -50,7 +52,8 @@ struct TokenCommand: ParsableCommand {
     guard lifetime >= 1 else { throw Failure(.usage, "--ttl: at least 1s") }
     let grant = VideoGrant(
       room: room, roomJoin: true, canPublish: publish, canSubscribe: true, canPublishData: publish)
-    let token = AccessToken(apiKey: key, identity: identity, video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
+    let token = AccessToken(
+      apiKey: key, identity: identity, video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
     do {
       Console.print(try token.signed(secret: secret))
     } catch {

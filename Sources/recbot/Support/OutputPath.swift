@@ -20,11 +20,13 @@ enum OutputPath {
     }
     var status = stat()
     if lstat(path, &status) == 0 {
-      throw Failure(.outputExists, "\(path) exists already and is not overwritten; choose another --output or move it away")
+      throw Failure(
+        .outputExists, "\(path) exists already and is not overwritten; choose another --output or move it away")
     }
     let folder = path.lastIndex(of: "/").map { path.startIndex == $0 ? "/" : String(path[..<$0]) } ?? "."
     guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw Failure(.outputNotWritable, "the folder \(folder) of the output does not exist; make it, or choose another --output")
+      throw Failure(
+        .outputNotWritable, "the folder \(folder) of the output does not exist; make it, or choose another --output")
     }
     guard access(folder, W_OK | X_OK) == 0 else {
       let why = String(cString: strerror(errno))

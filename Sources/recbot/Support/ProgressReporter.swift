@@ -21,7 +21,7 @@ struct ProgressReporter {
   private let style: Style
   private let room: String
   private var lastPlain: (phase: RecordingProgress.Phase, time: SessionTime)?
-  private var lastJSON: SessionTime?
+  private var lastJSON: (phase: RecordingProgress.Phase, time: SessionTime)?
 
   init(mode: ProgressMode, room: String) {
     self.room = room
@@ -48,8 +48,8 @@ struct ProgressReporter {
       lastPlain = (progress.phase, progress.time)
       Console.error(line(progress))
     case .json:
-      if let last = lastJSON, progress.time - last < .seconds(1), progress.phase != .finished { return }
-      lastJSON = progress.time
+      if let last = lastJSON, last.phase == progress.phase, progress.time - last.time < .seconds(1) { return }
+      lastJSON = (progress.phase, progress.time)
       Console.print(Self.json(progress, room: room))
     }
   }

@@ -4,7 +4,9 @@ import Settings
 
 /// Flags that every command has.
 struct SharedOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Configuration file (default: Config/recbot.yaml, /etc/recbot/recbot.yaml).", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Configuration file (default: Config/recbot.yaml, /etc/recbot/recbot.yaml).", valueName: "file"))
   var config: String?
 
   @Option(help: ArgumentHelp("Log level: trace, debug, info, notice, warning, error.", valueName: "level"))
@@ -21,7 +23,9 @@ struct SharedOptions: ParsableArguments {
 
   /// A logger to standard error.
   func logger(_ label: String, _ configuration: Configuration) throws -> Logger {
-    let level = try configuration.value(flag: logLevel, "--log-level", .logLevel, default: .warning) { text throws(ValueError) in
+    let level = try configuration.value(
+      flag: logLevel, "--log-level", .logLevel, default: .warning
+    ) { text throws(ValueError) in
       guard let level = Logger.Level(rawValue: text) else {
         throw ValueError("there is no log level '\(text)'; known: trace, debug, info, notice, warning, error")
       }

@@ -22,7 +22,8 @@ struct StderrLog: LogHandler {
     var parts = tm()
     gmtime_r(&now, &parts)
     func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    var line = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) \(event.level) \(label): \(event.message)"
+    let clock = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    var line = "\(clock) \(event.level) \(label): \(event.message)"
     let all = metadata.merging(event.metadata ?? [:]) { $1 }
     for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)" }
     // The status line of a terminal stands on the current line: go over it.
