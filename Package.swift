@@ -90,6 +90,9 @@ let package = Package(
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
+      name: "RoomServerTests",
+      dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
+    .testTarget(
       name: "RoomsTests",
       dependencies: ["Rooms", "RoomServer", "Signaling", "Session", "Transport", "MediaCore", logging] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),

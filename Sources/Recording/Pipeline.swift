@@ -91,7 +91,7 @@ final class Pipeline {
   }
 
   private func compose(_ plan: FramePlan, isLate: Bool) throws(RecordingError) {
-    let slotEnd = plan.time + SessionTime(nanoseconds: 1_000_000_000 / Int64(settings.session.framesPerSecond))
+    let slotEnd = settings.session.slotTime(plan.slot + 1)
     noteConnection(plan)
     if isLate {
       progress.droppedFrames += 1

@@ -106,7 +106,7 @@ public final class Recording: Sendable {
       let pipeline = try Pipeline(settings: settings, control: control, date: nanoseconds)
       return .success(try run(pipeline, control: control, first: events))
     } catch {
-      logger.error("the recording stopped", metadata: ["reason": "\(error)"])
+      logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
       control.leave()
       return .failure(error)
     }

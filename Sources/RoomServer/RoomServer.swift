@@ -1,5 +1,4 @@
 import Logging
-import NIOCore
 import PeerConnection
 import Synchronization
 import Transport
@@ -57,23 +56,13 @@ public final class RoomServer: Sendable {
     public var pendingOutput = 8 << 20
     /// Connections at the same time.
     public var connections = 1024
-    /// Time for a whole HTTP request and the upgrade.
-    var handshakeTimeout = TimeAmount.seconds(10)
-    /// Time without any message, ping or pong after which a connection is taken for dead.
-    var signalTimeout = TimeAmount.seconds(25)
+    /// Seconds for a whole HTTP request and the upgrade.
+    public var handshakeTimeout: Int64 = 10
+    /// Seconds without any message, ping or pong after which a connection is taken for dead.
+    public var signalTimeout: Int64 = 15
 
     /// The defaults.
     public init() {}
-    /// Seconds for a whole HTTP request and the upgrade.
-    public var handshakeSeconds: Int64 {
-      get { handshakeTimeout.nanoseconds / 1_000_000_000 }
-      set { handshakeTimeout = .seconds(newValue) }
-    }
-    /// Seconds without any message, ping or pong after which a connection is taken for dead.
-    public var signalSeconds: Int64 {
-      get { signalTimeout.nanoseconds / 1_000_000_000 }
-      set { signalTimeout = .seconds(newValue) }
-    }
   }
 
   private enum State {

@@ -66,6 +66,12 @@ public struct SessionCore: Sendable {
       self.maximumDuration = maximumDuration
       self.talker = talker
     }
+
+    /// Presentation time of an output slot; exact for every whole second.
+    public func slotTime(_ slot: Int64) -> SessionTime {
+      let (seconds, rest) = slot.quotientAndRemainder(dividingBy: Int64(framesPerSecond))
+      return SessionTime(nanoseconds: seconds * 1_000_000_000 + rest * 1_000_000_000 / Int64(framesPerSecond))
+    }
   }
 
   let settings: Settings
@@ -113,7 +119,7 @@ public struct SessionCore: Sendable {
   /// have been handled.
   public mutating func advance(to now: SessionTime) {
     while !isFinished {
-      let time = slotTime(nextSlot)
+      let time = settings.slotTime(nextSlot)
       // Nothing can come any more once the end is in, so the last slots need not wait for the latency.
       guard time + settings.latency <= now || isEnding else { return }
       plan(slot: nextSlot, at: time)
@@ -130,12 +136,6 @@ public struct SessionCore: Sendable {
     }
     outputHead += 1
     return outputs[outputHead - 1]
-  }
-
-  /// Presentation time of an output slot.
-  public func slotTime(_ slot: Int64) -> SessionTime {
-    let (seconds, rest) = slot.quotientAndRemainder(dividingBy: Int64(settings.framesPerSecond))
-    return SessionTime(nanoseconds: seconds * 1_000_000_000 + rest * 1_000_000_000 / Int64(settings.framesPerSecond))
   }
 
   mutating func emit(_ output: SessionOutput) { outputs.append(output) }

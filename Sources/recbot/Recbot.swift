@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Rooms
 
 /// The command line's root.
 @main
@@ -18,6 +19,7 @@ struct Recbot: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       JoinCommand.self, DemoCommand.self, RoomServerCommand.self, TokenCommand.self, ProbeCommand.self,
+      PeopleCommand.self,
     ])
 
   /// Runs a command; every failure is one line on standard error and a documented exit code.
@@ -31,6 +33,10 @@ struct Recbot: AsyncParsableCommand {
       } else {
         try command.run()
       }
+    } catch let error as RoomError {
+      let failure = Failure(error)
+      Console.error("recbot: \(failure.message)")
+      Glibc.exit(failure.exitCode.rawValue)
     } catch let failure as Failure {
       Console.error("recbot: \(failure.message)")
       Glibc.exit(failure.exitCode.rawValue)

@@ -85,16 +85,27 @@ import Testing
 
   @Test func failedMediaIsResumedWithItsReason() {
     var script = withTwoTracks()
-    let lines = script.handle(.transport(generation: 1, .failed))
+    #expect(script.handle(.transport(generation: 1, .failed)) == [])
+    let lines = script.pass(seconds: 0.7)
     #expect(lines == ["close socket", "> lost media failed", "socket 3 \(resumeQuery)3 T0"])
     #expect(script.receive { $0.reconnect = .init() } == ["send sync answer=7 offer=7"])
     #expect(script.offer(["0": "TR_V1", "1": "TR_A2"], id: 8) == ["send answer 8"])
     #expect(script.handle(.transport(generation: 1, .connected)).first == "> restored")
   }
 
+  @Test func aFarewellThatTheMediaOvertookEndsTheSession() {
+    var script = withTwoTracks()
+    #expect(script.handle(.transport(generation: 1, .failed)) == [])
+    let leave = Livekit_LeaveRequest.with { ($0.reason, $0.action) = (.roomClosed, .disconnect) }
+    let lines = script.receive { $0.leave = leave }
+    #expect(lines.contains { $0.contains("ended roomEnded") })
+    #expect(script.pass(seconds: 2) == [])
+  }
+
   @Test func mediaThatDoesNotComeBackAfterAResumeLeadsToARejoin() {
     var script = withTwoTracks()
     _ = script.handle(.transport(generation: 1, .failed))
+    _ = script.pass(seconds: 0.7)
     _ = script.receive { $0.reconnect = .init() }
     let lines = script.pass(seconds: 14).filter { !$0.hasPrefix("send ping") }
     #expect(lines == [])

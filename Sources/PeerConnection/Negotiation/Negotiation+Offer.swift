@@ -27,10 +27,11 @@ extension Negotiation {
 
   private mutating func sectionIndex(for kind: MediaKind) -> Int {
     if policy.reusesSections {
-      // An idle section keeps its mid; a refused one is recycled under a new name (RFC 8829 section 5.2.2).
+      // An idle section keeps its mid; a refused one is recycled under a new name (RFC 8829 section 5.2.2). Idle is one
+      // that an exchange has made inactive: a peer that never sees the old track end doesn't tell of the new one.
       let idle = sections.firstIndex { section in
         section.kind == .media(kind) && !section.isRejected && section.track == nil && !section.wantsToReceive
-          && !(section.remote?.direction.sends ?? false)
+          && !(section.remote?.direction.sends ?? false) && !(section.local?.direction.sends ?? false)
       }
       if let idle { return idle }
       if let refused = sections.firstIndex(where: \.isRejected) {

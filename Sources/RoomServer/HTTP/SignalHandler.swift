@@ -34,7 +34,7 @@ final class SignalHandler: ChannelDuplexHandler {
     heard = .now()
     let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pinging = context.eventLoop.scheduleRepeatedTask(
-      initialDelay: .seconds(10), delay: .seconds(10)
+      initialDelay: .seconds(5), delay: .seconds(5)
     ) { _ in
       let (handler, context) = loopBound.value
       handler.ping(context)
@@ -65,8 +65,8 @@ final class SignalHandler: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isClosing else { return }
     let frame = unwrapInboundIn(data)
-    // Clients mask every frame (RFC 6455 section 5.1).
-    guard frame.maskKey != nil else { return close(context, .protocolError) }
+    // Clients mask every frame, and no extension was agreed on (RFC 6455 sections 5.1 and 5.2).
+    guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(context, .protocolError) }
     heard = .now()
     switch frame.opcode {
     case .binary, .text:
@@ -76,8 +76,9 @@ final class SignalHandler: ChannelDuplexHandler {
     case .ping:
       let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
       context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
+    case .pong: break
     case .connectionClose: close(context, .normalClosure)
-    default: break
+    default: close(context, .protocolError)
     }
   }
 
@@ -130,7 +131,7 @@ final class SignalHandler: ChannelDuplexHandler {
   private func ping(_ context: ChannelHandlerContext) {
     guard !isClosing else { return }
     // Pongs count too, so a client is silent only when its machine or its network is gone.
-    if NIODeadline.now() - heard > limits.signalTimeout {
+    if NIODeadline.now() - heard > .seconds(limits.signalTimeout) {
       context.close(promise: nil)
       return
     }

@@ -80,7 +80,7 @@ final class SignalListener: Sendable {
       decoderLimits.maxHeaderListSize = 2 * limits.headerSize
       decoderLimits.maxHeaderFieldCount = 64
       let pipeline = channel.pipeline.syncOperations
-      let deadline = HandshakeDeadline(limit: limits.handshakeTimeout)
+      let deadline = HandshakeDeadline(limit: .seconds(limits.handshakeTimeout))
       let handler = HTTPHandler(gate: gate)
       let handlers = NIOLoopBound((deadline, handler), eventLoop: channel.eventLoop)
       try pipeline.addHandler(deadline)

@@ -13,7 +13,8 @@ extension Participant {
     case .mute(let request): setMuted(request.sid, request.muted)
     case .subscription(let update): handle(update)
     case .trackSetting(let settings): handle(settings)
-    case .leave(let leave): self.leave(leave.reason == .unknownReason ? .clientInitiated : leave.reason, isByClient: true)
+    case .leave(let leave):
+      self.leave(leave.reason == .unknownReason ? .clientInitiated : leave.reason, isByClient: true)
     case .ping: pong()
     case .pingReq(let ping): pong(ping)
     case .updateMetadata(let update): handle(update)

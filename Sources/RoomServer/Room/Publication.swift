@@ -127,7 +127,9 @@ final class Publication {
   private func receiveAudio(_ packet: RTPPacket, now: Int64) {
     layers[0].note(startsFrame: true, temporalLayer: 0, now: now)
     guard !isMuted else { return }
-    if let level = packet.audioLevel(receiver.extensions) { speaker.note(level: level.level, timestamp: packet.timestamp) }
+    if let level = packet.audioLevel(receiver.extensions) {
+      speaker.note(level: level.level, timestamp: packet.timestamp)
+    }
     let described = ForwardedPacket(
       ssrc: packet.ssrc.rawValue, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
       isPadding: packet.isPaddingOnly)

@@ -191,14 +191,9 @@ final class Room {
     for participant in participants { participant.subscriber?.drop(publication) }
     if publication.owner.isMember { announce(publication.owner) }
     announceRoom()
-    let counts = publication.receiver.statistics
     logger.info(
       "track unpublished",
-      metadata: [
-        "identity": "\(publication.owner.identity)", "track": "\(publication.sid)", "packets": "\(counts.packets)",
-        "lost": "\(counts.lost)", "requested": "\(counts.requested)", "recovered": "\(counts.recovered)",
-        "duplicates": "\(counts.duplicates)", "keyframe-requests": "\(counts.keyframeRequests)",
-      ])
+      metadata: ["identity": "\(publication.owner.identity)", "track": "\(publication.sid)"])
   }
 
   /// A published track by its name.

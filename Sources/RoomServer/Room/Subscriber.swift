@@ -119,6 +119,8 @@ final class Subscriber: PeerConnectionDelegate {
   private func pump() {
     pumping?.cancel()
     pumping = nil
+    // Kept here: it may be sent away in what follows.
+    let participant = participant
     let now = MediaLoop.now()
     switch schedule.next(now: now) {
     case .wait(let until):

@@ -261,6 +261,11 @@ extension LiveKitPublisher: PeerConnectionDelegate {
     send(.trickle(.with { ($0.candidateInit, $0.target) = (json, .publisher) }))
   }
 
+  /// Notes the state of the connection.
+  public func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+    logger.debug("media transport of a publisher", metadata: ["state": "\(state)"])
+  }
+
   /// Passes the wish for a keyframe on.
   public func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     for (id, own) in publications where own === sender { onKeyframeRequest(id) }

@@ -117,7 +117,10 @@ extension LiveKitSession {
       hasMedia = false
       disconnectedDeadline = nil
       if phase == .open && mediaDeadline == nil {
-        lost("media failed", resumable: true, reason: .rrSubscriberFailed, at: now)
+        // A server that sends the bot away closes its media too, and DTLS's farewell may overtake the message that
+        // says why: wait a moment for it before coming back.
+        lossText = "media failed"
+        disconnectedDeadline = now &+ Self.farewellTime
       } else if phase == .open {
         mediaFailed("no media connection", at: now)
       } else {

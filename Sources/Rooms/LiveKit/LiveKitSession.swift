@@ -88,6 +88,8 @@ struct LiveKitSession: Sendable {
   static let mediaQuietTime: Int64 = 2_000_000_000
   /// How long the transport may be without answer before the session is resumed.
   static let disconnectedTime: Int64 = 5_000_000_000
+  /// How long the server has to say why it closed the media, before the session is resumed.
+  static let farewellTime: Int64 = 700_000_000
   /// Asking again for a track is not useful more often: the server looks every 3 s.
   static let subscribeInterval: Int64 = 3_000_000_000
   /// How long the farewell may take.
@@ -212,7 +214,7 @@ struct LiveKitSession: Sendable {
     if let deadline = disconnectedDeadline, deadline <= now {
       disconnectedDeadline = nil
       if phase == .open {
-        lost("media is cut off", resumable: true, reason: .rrSubscriberFailed, at: now)
+        lost(lossText.isEmpty ? "media is cut off" : lossText, resumable: true, reason: .rrSubscriberFailed, at: now)
       }
     }
     if let deadline = mediaDeadline, deadline <= now {

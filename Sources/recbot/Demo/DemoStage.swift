@@ -11,6 +11,7 @@ final class DemoStage: Sendable {
   private let participants: [DemoParticipant]
   private let loop: MediaLoop
   private let isRunning = Atomic(false)
+  private let hasBegun = Atomic(false)
   private let isOver = Atomic(false)
 
   init(script: DemoScript, room: String, url: String, apiKey: String, apiSecret: String, logger: Logger) throws {
@@ -35,13 +36,14 @@ final class DemoStage: Sendable {
       try await group.waitForAll()
     }
     isRunning.store(true, ordering: .releasing)
+    hasBegun.store(true, ordering: .releasing)
     DetachedThread.start(name: "demo") { [self] in play() }
   }
 
   /// Everybody leaves.
   func end() {
     isRunning.store(false, ordering: .releasing)
-    for _ in 0..<100 where !isOver.load(ordering: .acquiring) { usleep(10_000) }
+    for _ in 0..<100 where hasBegun.load(ordering: .acquiring) && !isOver.load(ordering: .acquiring) { usleep(10_000) }
     for participant in participants { participant.leave() }
     // A moment for the messages to go out before the loop ends.
     usleep(50_000)

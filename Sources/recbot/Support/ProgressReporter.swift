@@ -62,7 +62,7 @@ struct ProgressReporter {
     case .json: Console.print(Self.json(progress, room: room))
     case .live, .plain:
       let clear = style == .live ? "\r\u{1b}[K" : ""
-      let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) frames dropped" : ""
+      let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
       Console.error(
         "\(clear)Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops), "
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end))")

@@ -121,9 +121,9 @@ class Participant:
             how = rtc.TrackPublishOptions(
                 source=rtc.TrackSource.SOURCE_CAMERA if kind == "camera" else rtc.TrackSource.SOURCE_SCREENSHARE,
                 video_codec=rtc.VideoCodec.VP8, simulcast=o.simulcast and kind == "camera")
-            if o.bitrate:
-                how.video_encoding.max_bitrate = o.bitrate
-                how.video_encoding.max_framerate = o.fps
+            # The SDK's presets would also lower the frame rate.
+            how.video_encoding.max_bitrate = o.bitrate or max(400_000, size[0] * size[1] * 4)
+            how.video_encoding.max_framerate = o.fps
         self.sources[kind] = source
         publication = await self.room.local_participant.publish_track(track, how)
         self.publications[kind] = publication
@@ -220,12 +220,16 @@ class Participant:
         """Captures 10 ms chunks on the wall clock; after a stall the missed ones follow at once, none is left out."""
         tick = math.floor(time.time() * 100) + 1
         source = None
+        settled = 0
         talking = False
         while not self.stopping.is_set():
             await asyncio.sleep(max(0.0, tick / 100 - time.time()))
             if self.sources.get("microphone") is not source:
                 source = self.sources.get("microphone")
-                tick = max(tick, math.floor(time.time() * 100))
+                settled = tick + 100
+            # While a track comes up a chunk may take long: there is nothing yet that could be continuous.
+            if tick < settled and time.time() * 100 - tick > 3:
+                tick = math.floor(time.time() * 100)
             now = tick / 100 - self.epoch
             talks = any(start <= now < end for start, end in self.talks)
             if talks != talking:
@@ -236,6 +240,25 @@ class Participant:
                 await source.capture_frame(rtc.AudioFrame(samples.tobytes(), SAMPLE_RATE, 1, CHUNK))
             tick += 1
 
+    async def run_stats(self) -> None:
+        """Every two seconds, what libwebrtc says of each outgoing stream: whether it can ramp up."""
+        while not self.stopping.is_set():
+            await asyncio.sleep(2)
+            if self.room is None:
+                continue
+            stats = await self.room.get_rtc_stats()
+            for entry in stats.publisher_stats:
+                kind = entry.WhichOneof("stats")
+                if kind == "outbound_rtp":
+                    sent, stream = entry.outbound_rtp.outbound, entry.outbound_rtp.stream
+                    emit("outbound", kind=stream.kind, rid=sent.rid, fps=sent.frames_per_second,
+                         size=f"{sent.frame_width}x{sent.frame_height}", target=sent.target_bitrate,
+                         limited=int(sent.quality_limitation_reason), nacks=sent.nack_count, plis=sent.pli_count,
+                         keyframes=sent.key_frames_encoded, bytes=entry.outbound_rtp.sent.bytes_sent)
+                elif kind == "candidate_pair" and entry.candidate_pair.candidate_pair.nominated:
+                    pair = entry.candidate_pair.candidate_pair
+                    emit("path", available=pair.available_outgoing_bitrate, rtt=pair.current_round_trip_time)
+
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -243,6 +266,8 @@ class Participant:
         if self.options.start:
             await asyncio.sleep(max(0.0, self.options.start - time.time()))
         tasks = [asyncio.create_task(self.run_video()), asyncio.create_task(self.run_audio())]
+        if self.options.stats:
+            tasks.append(asyncio.create_task(self.run_stats()))
         try:
             if not any(action == "join" for _, action, _ in self.steps[:1]):
                 await self.join()
@@ -292,6 +317,7 @@ def main() -> None:
     parser.add_argument("--epoch", type=float, default=0.0, help="wall-clock time of the script's t=0")
     parser.add_argument("--duration", type=float, default=0.0, help="seconds after the epoch until it leaves")
     parser.add_argument("--script", default="")
+    parser.add_argument("--stats", action="store_true", help="also print the SDK's sending statistics")
     options = parser.parse_args()
 
     async def run() -> None:

@@ -76,7 +76,9 @@ class Watch:
             self.level = max(self.level, level)
             if level > 0.2 and not loud:
                 self.onsets.append(time.time())
-            loud = level > 0.1
+                loud = True
+            elif level < 0.05:
+                loud = False
 
 
 def rgb(y: float, u: float, v: float) -> str:

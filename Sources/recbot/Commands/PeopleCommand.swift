@@ -1,0 +1,67 @@
+import ArgumentParser
+import MediaCore
+import Settings
+import UnixSignals
+
+/// `recbot people`: the demo's participants in any room, to try and to measure a recording with.
+struct PeopleCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "people", abstract: "Lets synthetic participants meet in a room, to try or measure recordings.",
+    discussion: "  recbot people my-room --participants 9 --duration 1m --url ws://127.0.0.1:7880")
+
+  @Argument(help: "The room's name.")
+  var room: String
+
+  @Option(help: ArgumentHelp("How many people, 1 to 12 (default: 4).", valueName: "n"))
+  var participants = 4
+
+  @Option(help: ArgumentHelp("How long they stay (default: 1m).", valueName: "time"))
+  var duration = "1m"
+
+  @Option(help: ArgumentHelp("The room server (LIVEKIT_URL).", valueName: "url"))
+  var url: String?
+
+  @Option(help: ArgumentHelp("API key (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
+  var apiKey: String?
+
+  @Option(
+    help: ArgumentHelp("API secret (LIVEKIT_API_SECRET; with devkey the default is 'secret').", valueName: "secret"))
+  var apiSecret: String?
+
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let configuration = try shared.load()
+    let logger = try shared.logger("people", configuration)
+    guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12") }
+    let length: SessionTime
+    do {
+      length = try Values.duration(duration)
+    } catch {
+      throw Failure(.usage, "--duration: \(error)")
+    }
+    guard let url = configuration.text(flag: url, .url) else {
+      throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
+    }
+    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
+    guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (key == "devkey" ? "secret" : nil) else {
+      throw Failure(.usage, "no secret for the API key '\(key)': give --api-secret or set LIVEKIT_API_SECRET")
+    }
+    let script = DemoScript(participants: participants, duration: length)
+    let stage = try DemoStage(script: script, room: room, url: url, apiKey: key, apiSecret: secret, logger: logger)
+    do {
+      try await stage.begin()
+    } catch {
+      stage.end()
+      throw error
+    }
+    Console.print("\(participants) people are in \(room).")
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { try? await Task.sleep(for: .milliseconds(length.wholeMilliseconds)) }
+      group.addTask { for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { break } }
+      await group.next()
+      group.cancelAll()
+    }
+    stage.end()
+  }
+}

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Real LiveKit SDK clients (libwebrtc) against the room server: publishing, watching, muting, coming and going.
+
+Run with the Python of the test environment (livekit, numpy, PyJWT):
+    ROOM_SERVER="recbot room-server --port 0 …" python room_server_test.py
+`ROOM_SERVER` is the command that starts a server; it must print a line that ends with the port it listens on, and
+use the key `devkey` with the secret below.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent / "publishers"
+SECRET = os.environ.get("ROOM_SERVER_SECRET", "secret-of-at-least-32-characters-long")
+COMMAND = shlex.split(os.environ.get("ROOM_SERVER", ""))
+
+
+class Client:
+    """A client script that runs beside the test; its JSON lines are collected as they come."""
+
+    def __init__(self, script: str, url: str, *arguments: str):
+        command = [sys.executable, str(HERE / script), "--url", url, "--api-secret", SECRET, *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.lines: list[dict] = []
+        self.news = threading.Condition()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self) -> None:
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                with self.news:
+                    self.lines.append(json.loads(line))
+                    self.news.notify_all()
+
+    def wait_for(self, event: str, timeout: float = 20) -> dict:
+        """The first line of an event, as soon as it is there."""
+        def found() -> dict | None:
+            return next((line for line in self.lines if line["event"] == event), None)
+
+        with self.news:
+            if not self.news.wait_for(found, timeout):
+                raise AssertionError(f"no {event!r} within {timeout} s, only {self.lines}")
+            return found()
+
+    def finish(self, timeout: float = 60) -> list[dict]:
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.reader.join(timeout=5)
+        return self.lines
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.reader.join(timeout=5)
+        self.process.stdout.close()
+
+
+class RoomServerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        if not COMMAND:
+            raise unittest.SkipTest("ROOM_SERVER is not set")
+        cls.server = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = cls.server.stdout.readline()
+        port = re.search(r"(\d+)\s*$", line)
+        assert port, f"no port in {line!r}"
+        cls.url = f"ws://127.0.0.1:{port.group(1)}"
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.server.terminate()
+        cls.server.communicate(timeout=20)
+
+    def setUp(self) -> None:
+        self.clients: list[Client] = []
+        self.room = self.id().rsplit(".", 1)[-1]
+
+    def tearDown(self) -> None:
+        for client in self.clients:
+            client.close()
+
+    def client(self, script: str, *arguments: str) -> Client:
+        client = Client(script, self.url, "--room", self.room, *arguments)
+        self.clients.append(client)
+        return client
+
+    def publisher(self, identity: str, *arguments: str) -> Client:
+        return self.client("publish.py", "--identity", identity, *arguments)
+
+    def watcher(self, duration: float, *arguments: str) -> Client:
+        """A watcher for so many seconds from its joining, which is waited for."""
+        watcher = self.client("subscribe.py", "--duration", str(duration), *arguments)
+        watcher.wait_for("joined")
+        return watcher
+
+    def events(self, lines: list[dict], event: str, **fields) -> list[dict]:
+        return [line for line in lines
+                if line["event"] == event and all(line.get(key) == value for key, value in fields.items())]
+
+    def summary(self, lines: list[dict], identity: str, kind: str, name: str | None = None) -> list[dict]:
+        summaries = self.events(lines, "summary")
+        self.assertTrue(summaries, f"no summary in {lines}")
+        return [track for track in summaries[-1]["tracks"]
+                if track["identity"] == identity and track["kind"] == kind and name in (None, track["name"])]
+
+    def assertColour(self, seen: str, expected: str, tolerance: int = 12) -> None:
+        difference = max(abs(int(seen[i:i + 2], 16) - int(expected[i:i + 2], 16)) for i in (0, 2, 4))
+        self.assertLessEqual(difference, tolerance, f"{seen} instead of {expected}")
+
+    def test_two_publishers_are_received_in_their_colours_with_sound(self) -> None:
+        watcher = self.watcher(10)
+        for identity, colour in (("red", "c03030"), ("blue", "3030c0")):
+            self.publisher(identity, "--colour", colour, "--subscribe", "--duration", "7")
+        lines = watcher.finish()
+        for identity, colour in (("red", "c03030"), ("blue", "3030c0")):
+            (video,) = self.summary(lines, identity, "video")
+            (audio,) = self.summary(lines, identity, "audio")
+            self.assertGreater(video["total"], 120)
+            self.assertColour(video["colour"], colour)
+            self.assertGreaterEqual(len(video["onsets"]), 4)
+            self.assertGreaterEqual(len(audio["onsets"]), 4)
+
+    def test_simulcast_gives_each_watcher_the_layer_that_it_asked_for(self) -> None:
+        large = self.watcher(12, "--identity", "large")
+        small = self.watcher(12, "--identity", "small", "--quality", "low")
+        self.publisher("red", "--simulcast", "--size", "1280x720", "--duration", "9")
+        (best,) = self.summary(large.finish(), "red", "video")
+        (least,) = self.summary(small.finish(), "red", "video")
+        self.assertEqual(best["sizes"][-1], "1280x720")
+        self.assertEqual(least["sizes"][-1], "320x180")
+        self.assertGreater(best["total"], 120)
+        self.assertGreater(least["total"], 60)
+
+    def test_a_muted_camera_sends_nothing_and_comes_back(self) -> None:
+        watcher = self.watcher(13)
+        publisher = self.publisher("red", "--duration", "9", "--script", "t=3:mute-camera;t=6:unmute-camera")
+        lines = watcher.finish()
+        publisher.finish()
+        muted = self.events(lines, "muted", identity="red")[0]["wall"]
+        unmuted = self.events(lines, "unmuted", identity="red")[0]["wall"]
+        self.assertAlmostEqual(unmuted - muted, 3, delta=0.5)
+        silent = [line["frames"] for line in self.events(lines, "track", kind="video")
+                  if muted + 1.2 < line["wall"] < unmuted]
+        self.assertTrue(silent and max(silent) == 0, silent)
+        after = [line["frames"] for line in self.events(lines, "track", kind="video")
+                 if unmuted + 1.5 < line["wall"] < unmuted + 2.8]
+        self.assertTrue(after and min(after) > 15, after)
+
+    def test_unpublishing_leaving_and_coming_back(self) -> None:
+        watcher = self.watcher(18)
+        script = "t=2:unpublish-camera;t=4:publish-camera;t=6:share-screen;t=8:leave;t=10:join"
+        publisher = self.publisher("red", "--colour", "c03030", "--duration", "13", "--script", script)
+        lines = watcher.finish()
+        done = publisher.finish()
+        self.assertEqual(self.events(done, "failed"), [])
+        cameras = self.summary(lines, "red", "video", "camera")
+        self.assertEqual(len(cameras), 3)
+        for camera in cameras:
+            self.assertGreater(camera["total"], 30)
+            self.assertColour(camera["colour"], "c03030")
+        (screen,) = self.summary(lines, "red", "video", "screen")
+        self.assertGreater(screen["total"], 20)
+        self.assertColour(screen["colour"], "d0d0a0", 20)
+        self.assertEqual(len(self.events(lines, "gone", identity="red", reason=1)), 2)
+        sids = {line["sid"] for line in self.events(done, "joined")}
+        self.assertEqual(len(sids), 2)
+
+    def test_names_metadata_data_and_speakers_reach_the_others(self) -> None:
+        watcher = self.watcher(11)
+        script = "t=1:name=Red Two;t=2:metadata=hello;t=3:data=reliable text;t=3.5:lossy=lossy text;t=4-7:talk"
+        publisher = self.publisher("red", "--no-camera", "--duration", "9", "--script", script)
+        lines = watcher.finish()
+        done = publisher.finish()
+        self.assertEqual(self.events(done, "failed"), [])
+        self.assertTrue(self.events(lines, "named", name="Red Two"))
+        self.assertTrue(self.events(lines, "metadata", text="hello"))
+        texts = [line["text"] for line in self.events(lines, "data", identity="red", topic="test")]
+        self.assertEqual(texts, ["reliable text", "lossy text"])
+        talking = self.events(done, "talking")[0]["wall"]
+        silent = self.events(done, "silent")[0]["wall"]
+        speaking = [line["wall"] for line in self.events(lines, "speakers", identities=["red"])]
+        quiet = [line["wall"] for line in self.events(lines, "speakers", identities=[])]
+        self.assertTrue(speaking and talking < speaking[0] < talking + 1.5, (talking, speaking))
+        self.assertTrue(quiet and silent < quiet[-1] < silent + 2, (silent, quiet))
+
+    def test_a_late_joiner_gets_what_is_there_and_is_hidden_when_it_wants(self) -> None:
+        other = self.watcher(13, "--identity", "other")
+        self.publisher("red", "--duration", "10").wait_for("ready")
+        time.sleep(3)
+        late = self.watcher(5, "--identity", "late", "--hidden")
+        lines = late.finish()
+        (video,) = self.summary(lines, "red", "video")
+        self.assertGreater(video["total"], 80)
+        first = self.events(lines, "track", kind="video")[0]
+        self.assertGreater(first["frames"] + self.events(lines, "track", kind="video")[1]["frames"], 20)
+        seen = [line["identity"] for line in self.events(other.finish(), "connected")]
+        self.assertEqual(seen, ["red"])
+
+    def test_the_same_identity_takes_the_place_of_a_dead_client(self) -> None:
+        watcher = self.watcher(14)
+        first = self.publisher("red", "--colour", "c03030")
+        first.wait_for("ready")
+        time.sleep(2)
+        first.kill()
+        second = self.publisher("red", "--colour", "30c030", "--duration", "5")
+        lines = watcher.finish()
+        second.finish()
+        self.assertEqual(len(self.events(lines, "gone", identity="red", reason=2)), 1)
+        colours = [track["colour"] for track in self.summary(lines, "red", "video")]
+        self.assertEqual(len(colours), 2)
+        self.assertColour(colours[1], "30c030")
+
+    def test_a_bad_token_is_refused_with_a_reason(self) -> None:
+        lines = self.publisher("red", "--api-secret", "not the secret of this server").finish()
+        (failure,) = self.events(lines, "failed", action="join")
+        self.assertIn("invalid authorization token", failure["error"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,211 @@
+import MediaCore
+import NIOCore
+import RTP
+import Testing
+
+@testable import RoomServer
+
+/// A reference to a schedule, since expectations can't call mutating methods.
+private final class Schedule {
+  private var value = OfferSchedule()
+  var isAwaitingAnswer: Bool { value.isAwaitingAnswer }
+  func request(now: Int64) { value.request(now: now) }
+  func answered(now: Int64) -> Bool { value.answered(now: now) }
+  func next(now: Int64) -> OfferSchedule.Action { value.next(now: now) }
+}
+
+@Suite struct OfferScheduleTests {
+  @Test func theFirstOfferIsQuickAndLaterChangesAreGathered() {
+    let schedule = Schedule()
+    #expect(schedule.next(now: 0) == .wait(until: nil))
+    schedule.request(now: 0)
+    schedule.request(now: 1)
+    #expect(schedule.next(now: 1) == .wait(until: OfferSchedule.firstDebounce))
+    #expect(schedule.next(now: OfferSchedule.firstDebounce) == .offer)
+    let answered = OfferSchedule.firstDebounce + 1
+    #expect(schedule.answered(now: answered))
+    #expect(schedule.next(now: answered) == .wait(until: nil))
+    schedule.request(now: answered)
+    #expect(schedule.next(now: answered) == .wait(until: answered + OfferSchedule.debounce))
+  }
+
+  @Test func noSecondOfferBeforeTheAnswerAndExactlyOneAfterIt() {
+    let schedule = Schedule()
+    schedule.request(now: 0)
+    #expect(schedule.next(now: 1_000_000_000) == .offer)
+    for time in 2...5 as ClosedRange<Int64> {
+      schedule.request(now: time * 1_000_000_000)
+      #expect(schedule.next(now: time * 1_000_000_000) != .offer)
+    }
+    #expect(schedule.isAwaitingAnswer)
+    #expect(schedule.answered(now: 6_000_000_000))
+    #expect(schedule.next(now: 6_000_000_000) == .wait(until: 6_000_000_000 + OfferSchedule.debounce))
+    #expect(schedule.next(now: 7_000_000_000) == .offer)
+    #expect(schedule.answered(now: 8_000_000_000))
+    #expect(schedule.next(now: 20_000_000_000) == .wait(until: nil))
+  }
+
+  @Test func anAnswerThatNobodyWaitsForIsRefusedAndAMissingOneEndsIt() {
+    let schedule = Schedule()
+    #expect(!schedule.answered(now: 0))
+    schedule.request(now: 0)
+    #expect(schedule.next(now: OfferSchedule.firstDebounce) == .offer)
+    let end = OfferSchedule.firstDebounce + OfferSchedule.answerTimeout
+    #expect(schedule.next(now: end - 1) == .wait(until: end))
+    #expect(schedule.next(now: end) == .giveUp)
+    #expect(schedule.next(now: end + 1) == .wait(until: nil))
+  }
+}
+
+@Suite struct SpeakerDetectorTests {
+  private static let interval: Int64 = 400_000_000
+
+  /// Feeds one interval with packets of 20 ms, of which so many are loud.
+  private func interval(_ detector: inout SpeakerDetector, loud: Int, level: UInt8, time: inout UInt32) -> Bool {
+    for index in 0..<20 {
+      time &+= 960
+      detector.note(level: index < loud ? level : 127, timestamp: time)
+    }
+    return detector.endInterval(Self.interval)
+  }
+
+  private func expect(_ changed: Bool, is expected: Bool) { #expect(changed == expected) }
+
+  @Test func speechIsFoundAndSilenceEndsIt() {
+    var detector = SpeakerDetector()
+    var time: UInt32 = 0
+    expect(interval(&detector, loud: 0, level: 0, time: &time), is: false)
+    expect(interval(&detector, loud: 20, level: 10, time: &time), is: true)
+    #expect(detector.isActive)
+    for _ in 0..<6 { _ = interval(&detector, loud: 0, level: 0, time: &time) }
+    #expect(!detector.isActive && detector.level == 0)
+  }
+
+  @Test func shortBeepsAndQuietNoiseAreNoSpeech() {
+    var detector = SpeakerDetector()
+    var time: UInt32 = 0
+    for _ in 0..<20 {
+      expect(interval(&detector, loud: 3, level: 5, time: &time), is: false)
+      expect(interval(&detector, loud: 20, level: 36, time: &time), is: false)
+    }
+    #expect(!detector.isActive)
+  }
+
+  @Test func aSteadyVoiceCausesNoFurtherChanges() {
+    var detector = SpeakerDetector()
+    var time: UInt32 = 0
+    for _ in 0..<5 { _ = interval(&detector, loud: 20, level: 20, time: &time) }
+    for _ in 0..<20 { expect(interval(&detector, loud: 20, level: 20, time: &time), is: false) }
+    #expect(detector.level > 0 && detector.level < 1)
+    let steps = detector.level * 8
+    #expect(steps == steps.rounded())
+  }
+
+  @Test func packetsThatDoNotComeAreSilence() {
+    var detector = SpeakerDetector()
+    var time: UInt32 = 0
+    _ = interval(&detector, loud: 20, level: 10, time: &time)
+    for _ in 0..<6 { _ = detector.endInterval(Self.interval) }
+    #expect(!detector.isActive)
+  }
+}
+
+@Suite struct LayerChoiceTests {
+  private func layers(_ flowing: [Bool], now: Int64 = 10_000_000_000) -> [LayerState] {
+    flowing.enumerated().map { index, flows in
+      var layer = LayerState(width: 320 << index, height: 180 << index)
+      if flows { layer.note(startsFrame: true, temporalLayer: 0, now: now) }
+      return layer
+    }
+  }
+  private let now: Int64 = 10_000_000_000
+
+  @Test func theBestFlowingLayerUpToTheWishIsTaken() {
+    #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(), now: now) == 2)
+    #expect(LayerChoice.layer(of: layers([true, true, false]), wish: VideoWish(), now: now) == 1)
+    #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(quality: 0), now: now) == 0)
+    #expect(LayerChoice.layer(of: layers([false, true, true]), wish: VideoWish(quality: 0), now: now) == 1)
+    #expect(LayerChoice.layer(of: layers([false, false, false]), wish: VideoWish(), now: now) == 2)
+    #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(), now: now * 2) == 2)
+    #expect(LayerChoice.layer(of: layers([true]), wish: VideoWish(quality: 0), now: now) == 0)
+    #expect(LayerChoice.layer(of: layers([true]), wish: VideoWish(isDisabled: true), now: now) == nil)
+    #expect(LayerChoice.layer(of: [], wish: VideoWish(), now: now) == nil)
+  }
+
+  @Test func aSizeGoesBeforeTheQuality() {
+    let all = layers([true, true, true])
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(quality: 2, width: 300, height: 160), now: now) == 0)
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(quality: 0, width: 640, height: 360), now: now) == 1)
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(quality: 0, width: 5000, height: 360), now: now) == 2)
+  }
+
+  @Test func aFrameRateChoosesTheTemporalLayer() {
+    var layer = LayerState(width: 640, height: 360)
+    for frame in 0..<62 {
+      layer.note(startsFrame: true, temporalLayer: UInt8(frame % 3), now: now + Int64(frame) * 33_333_333)
+    }
+    #expect(layer.framesPerSecond >= 28 && layer.framesPerSecond <= 32)
+    #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish()) == .max)
+    #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish(framesPerSecond: 30)) == .max)
+    #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish(framesPerSecond: 15)) == 1)
+    #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish(framesPerSecond: 5)) == 0)
+  }
+}
+
+@Suite struct VP8DescriptorTests {
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func aRewrittenDescriptorReadsBackWithTheNewNumbers(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let scratch = VP8DescriptorScratch()
+    for _ in 0..<500 {
+      var payload: [UInt8] = [UInt8.random(in: 0...255, using: &random) & 0x37]
+      let flags = UInt8.random(in: 0...15, using: &random) << 4
+      if flags != 0 {
+        payload[0] |= 0x80
+        payload.append(flags)
+        if flags & 0x80 != 0 {
+          let isLong = Bool.random(using: &random)
+          payload.append(UInt8.random(in: 0...127, using: &random) | (isLong ? 0x80 : 0))
+          if isLong { payload.append(UInt8.random(in: 0...255, using: &random)) }
+        }
+        if flags & 0x40 != 0 { payload.append(UInt8.random(in: 0...255, using: &random)) }
+        if flags & 0x30 != 0 { payload.append(UInt8.random(in: 0...255, using: &random)) }
+      }
+      payload += [0x9d, 1, 2, 3]  // an interframe
+      let parsed = try payload.withUnsafeBytes { try #require(VP8Depacketizer.parse($0)) }
+      let numbers = PictureNumbers(
+        pictureID: parsed.pictureID.map { _ in UInt16.random(in: 0...0x7fff, using: &random) },
+        tl0PictureIndex: parsed.baseLayerIndex.map { _ in UInt8.random(in: 0...255, using: &random) },
+        keyIndex: parsed.keyIndex.map { _ in UInt8.random(in: 0...31, using: &random) })
+      let written = Array(scratch.write(first: payload[0], parsed: parsed, numbers: numbers))
+      let again = try (written + payload.dropFirst(parsed.headerCount)).withUnsafeBytes {
+        try #require(VP8Depacketizer.parse($0))
+      }
+      #expect(again.headerCount == written.count && written.count <= VP8DescriptorScratch.longest)
+      #expect(again.pictureID == numbers.pictureID && again.baseLayerIndex == numbers.tl0PictureIndex)
+      #expect(again.keyIndex == numbers.keyIndex && again.temporalLayer == parsed.temporalLayer)
+      #expect(again.isLayerSync == parsed.isLayerSync && again.startsFrame == parsed.startsFrame)
+      #expect(again.isNonReference == parsed.isNonReference && again.isKeyframe == parsed.isKeyframe)
+    }
+  }
+}
+
+@Suite struct LimitTests {
+  @Test func aBurstIsAllowedButNoFlood() {
+    let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    var budget = MessageBudget(perSecond: 10, now: start)
+    var taken = 0
+    for _ in 0..<25 where budget.take(now: start) { taken += 1 }
+    #expect(taken == 20)
+    for _ in 0..<5 where budget.take(now: start + .milliseconds(150)) { taken += 1 }
+    #expect(taken == 21)
+  }
+
+  @Test func namesHaveThePrefixesThatSDKsDemand() {
+    var random = SeededRandom(seed: 1)
+    let (room, participant) = (SID.room(using: &random), SID.participant(using: &random))
+    let track = SID.track(using: &random)
+    #expect(room.hasPrefix("RM_") && participant.hasPrefix("PA_"))
+    #expect(track.hasPrefix("TR_") && track.utf8.count == 15)
+  }
+}
