@@ -118,8 +118,9 @@ public final class Recording: Sendable {
     var core = SessionCore(settings: settings.session)
     var events = first
     var now = SessionTime.zero
-    // Plans that are this far behind lose their picture (not their sound), until the machine has caught up.
-    let tooLate = settings.session.latency + .milliseconds(600)
+    // Being late costs nothing but what a kill would lose. Plans that are this far behind lose their picture (not
+    // their sound), until the machine has caught up.
+    let tooLate = settings.session.latency + .seconds(2)
     while true {
       for event in events { core.handle(event) }
       events.removeAll(keepingCapacity: true)

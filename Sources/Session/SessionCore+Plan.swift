@@ -85,15 +85,19 @@ extension SessionCore {
   /// The truth table: video only when the track is subscribed and enabled and a picture has been decoded.
   private func content(of key: TileKey, at time: SessionTime) -> (content: PlannedContent, isDimmed: Bool) {
     let state = track(for: key).flatMap { tracks[$0] }
+    let isScreen = state?.track.source == .screenShare
+    let patience = isScreen ? settings.screenNoSignalAfter : settings.noSignalAfter
     if let lostSince {
-      if time - lostSince < settings.dimFor, let state, state.isEnabled, let shown = state.shown {
+      // A picture that was too old to be shown before the loss does not come back with it.
+      if time - lostSince < settings.dimFor, let state, state.isEnabled, let shown = state.shown,
+        lostSince - (state.lastFrameAt ?? lostSince) < patience
+      {
         return (.picture(shown.id, state.track.id), true)
       }
       return (.card(.reconnecting), false)
     }
     guard let state else { return (.card(.cameraOff), false) }
     if state.track.isMuted { return (.card(.cameraOff), false) }
-    let patience = state.track.source == .screenShare ? settings.screenNoSignalAfter : settings.noSignalAfter
     guard state.isSubscribed else {
       // A subscription takes a moment; the card says so before it says that something is wrong.
       return (.card(time - state.enabledSince < .seconds(2) ? .starting : .notReceived), false)

@@ -122,6 +122,16 @@ import Testing
     #expect(run.tile("ann", at: 8400)?.isDimmed == false)
   }
 
+  @Test func anOutageDoesNotBringBackAPictureThatWasTooOld() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    room.at(5000, .connectionLost("test"))
+    let run = room.run(until: 8000)
+    #expect(run.card("ann", at: 4900) == .noSignal)
+    #expect(run.card("ann", at: 5100) == .reconnecting)
+  }
+
   // MARK: Time
 
   @Test func everyInstantIsPlannedOnceWithoutGaps() {

@@ -1,0 +1,88 @@
+import Codecs
+import Foundation
+import Layouts
+import Logging
+import MediaCore
+import Session
+import Synchronization
+import Testing
+import WebM
+
+@testable import Recording
+
+@Suite struct RecordingTests {
+  /// A room connection that only notes what is asked of it.
+  private final class Control: RoomControl {
+    let asked = Mutex<[String]>([])
+    func requestKeyframe(_ track: TrackID) { asked.withLock { $0.append("keyframe \(track)") } }
+    func subscribe(_ track: TrackID) { asked.withLock { $0.append("subscribe \(track)") } }
+    func leave() { asked.withLock { $0.append("leave") } }
+  }
+
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "recbot-\(UUID())")
+  private let ann = ParticipantIdentity("ann")
+
+  private func recording(
+    _ name: String = "a.webm", maximum: SessionTime? = nil
+  ) throws -> (recording: Recording, control: Control, path: String) {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let path = folder.appending(path: name).path
+    var session = SessionCore.Settings(canvas: CanvasSize(width: 320, height: 180), layout: .grid)
+    session.maximumDuration = maximum
+    let recording = Recording(
+      settings: RecordingSettings(session: session, output: path), logger: Logger(label: "test"))
+    let control = Control()
+    recording.start(control: control)
+    return (recording, control, path)
+  }
+
+  @Test func aSessionThatNeverBeginsLeavesNoFile() async throws {
+    let (recording, _, path) = try recording()
+    recording.sequencer.put(.room(.ended(.connectionLost("refused"))))
+    recording.cancel()
+    await #expect(throws: RecordingError.neverStarted) { try await recording.wait() }
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test func anEndedSessionIsAWholeFileOfItsLength() async throws {
+    let (recording, control, path) = try recording(maximum: .milliseconds(1_500))
+    recording.sequencer.put(.room(.joined(room: "r")))
+    recording.sequencer.put(.room(.participant(Participant(identity: ann, name: "Ann"))))
+    let summary = try await recording.wait()
+    #expect(summary.end == .maxDuration)
+    #expect(control.asked.withLock { $0 } == ["leave"])
+    let report = try WebMProbe.probe(path)
+    #expect(report.endedCleanly)
+    #expect(report.duration == .milliseconds(1_500))
+    #expect(report.tracks.first { $0.kind == .video }?.frames == 45)
+    #expect(report.tracks.first { $0.kind == .audio }?.frames == 75)
+    #expect(report.gaps.isEmpty && report.problems.isEmpty)
+  }
+
+  @Test func framesThatCannotBeDecodedAreCountedAndAKeyframeIsAskedFor() async throws {
+    let (recording, control, _) = try recording(maximum: .seconds(1))
+    let track = Track(id: TrackID("TR_1"), participant: ann, kind: .video, source: .camera)
+    recording.sequencer.put(.room(.joined(room: "r")))
+    recording.sequencer.put(.room(.participant(Participant(identity: ann))))
+    recording.sequencer.put(.room(.track(track)))
+    recording.sequencer.put(.room(.trackSubscribed(track.id, true)))
+    for index in 0..<5 {
+      recording.sequencer.put(
+        .frame(
+          EncodedFrame(
+            track: track.id, codec: .vp8, payload: MediaBuffer([0x10, 2, 0, 0x9d, 1, 0x2a, 0xff, 0xff, 0xff, 0xff]),
+            rtpTime: Int64(index) * 3000, isKeyframe: true)))
+    }
+    let summary = try await recording.wait()
+    #expect(summary.progress.decodeErrors == 5)
+    #expect(control.asked.withLock { $0.contains("keyframe TR_1") })
+  }
+
+  @Test func anOutputThatCannotBeMadeEndsTheRecordingWithItsReason() async throws {
+    let (recording, control, path) = try recording("missing/a.webm")
+    recording.sequencer.put(.room(.joined(room: "r")))
+    let error = await #expect(throws: RecordingError.self) { try await recording.wait() }
+    #expect(error?.description.contains(path) == true)
+    #expect(control.asked.withLock { $0 } == ["leave"])
+  }
+}
