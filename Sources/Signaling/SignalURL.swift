@@ -54,7 +54,9 @@ public struct SignalURL: Hashable, Sendable, CustomStringConvertible {
     if authority.first == UInt8(ascii: "[") {
       guard let close = authority.firstIndex(of: UInt8(ascii: "]")) else { throw .host }
       name = authority[authority.index(after: authority.startIndex)..<close]
-      guard name.allSatisfy({ "0123456789abcdefABCDEF:.%".utf8.contains($0) }) else { throw .host }
+      // An IPv6 literal has at least two colons (RFC 3986 section 3.2.2).
+      guard name.contains(UInt8(ascii: ":")), name.allSatisfy({ "0123456789abcdefABCDEF:.%".utf8.contains($0) })
+      else { throw .host }
       let behind = authority[authority.index(after: close)...]
       if behind.first == UInt8(ascii: ":") {
         portText = behind.dropFirst()

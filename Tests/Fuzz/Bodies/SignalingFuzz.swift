@@ -1,31 +1,42 @@
 import Rooms
 import Signaling
 
-/// Everything of signalling that reads bytes from the network: messages of both sides in both forms, tokens,
-/// candidates, queries and addresses. The first byte chooses.
+/// Everything of signalling that reads bytes from the network, but tokens: messages of both sides in both forms, data
+/// packets, candidates, queries, addresses and refusals. The lower three bits of the first byte choose, the next two
+/// say whether messages are read and written as text.
 public func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
   guard let choice = bytes.first else { return }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
+  let isText = choice & 8 != 0
+  let writesText = choice & 16 != 0
   switch choice % 8 {
   case 0, 1:
-    if let message = SignalCoding.response(rest, isText: choice & 8 != 0) {
-      _ = SignalCoding.encode(message, asText: choice & 16 != 0)
+    if let message = SignalCoding.response(rest, isText: isText) {
+      _ = SignalCoding.encode(message, asText: writesText)
     }
   case 2:
-    if let message = SignalCoding.request(rest, isText: choice & 8 != 0) {
-      _ = SignalCoding.encode(message, asText: choice & 16 != 0)
+    if let message = SignalCoding.request(rest, isText: isText) {
+      _ = SignalCoding.encode(message, asText: writesText)
     }
   case 3:
-    _ = try? AccessToken(reading: text)
-    _ = try? AccessToken(verifying: text, now: 1_800_000_000) { $0 == "devkey" ? "secret" : nil }
+    if let packet = try? Livekit_DataPacket(serializedBytes: rest) {
+      _ = SignalCoding.encode(packet, asText: writesText)
+    }
+    precondition(Base64URL.decode(Base64URL.encode(rest, padding: isText)) == rest, "base64 does not come back")
+    _ = Base64URL.decode(rest)
   case 4:
-    if let candidate = TrickleCandidate(json: text) { _ = TrickleCandidate(json: candidate.json) }
+    if let candidate = TrickleCandidate(json: text) {
+      precondition(TrickleCandidate(json: candidate.json)?.candidate == candidate.candidate)
+    }
   case 5:
     let query = SignalQuery(parsing: text)
-    _ = SignalQuery(parsing: query.text)
+    precondition(SignalQuery(parsing: query.text).text == query.text, "a query does not come back")
   case 6:
-    if let url = try? SignalURL(text) { _ = url.target(SignalQuery(parsing: text)) }
+    if let url = try? SignalURL(text) {
+      _ = url.target(SignalQuery(parsing: text))
+      precondition((try? SignalURL(url.description)) == url, "an address does not come back")
+    }
   default:
     _ = RoomError.refusedUpgrade(status: rest.count, text: text).description
   }

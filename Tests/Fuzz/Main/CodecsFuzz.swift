@@ -1,0 +1,27 @@
+import Codecs
+import MediaCore
+
+/// Feeds bytes to the readers of frame and packet heads, and, cut into frames by two bytes of length each, to the
+/// decoders: a picture is decoded only when its head was accepted, and never one larger than the cap.
+public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
+  var pool = PicturePool()
+  let pictures = VP8Decoder(sizeCap: .init(width: 176, height: 144))
+  guard let sound = try? OpusDecoder() else { return }
+  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: OpusDecoder.maximumBufferCount)
+  defer { samples.deallocate() }
+  var rest = bytes[...]
+  while rest.count > 2 {
+    let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+    let frame = UnsafeRawBufferPointer(rebasing: rest.prefix(length))
+    rest = rest.dropFirst(length)
+    if let header = VP8FrameHeader(frame) { precondition(header.firstPartitionSize <= frame.count) }
+    if let picture = try? pictures.decode(frame, into: &pool) {
+      precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
+    }
+    if let count = try? sound.decode(frame, into: samples) {
+      precondition(count == OpusPacket.sampleCount(of: frame), "the decoder and the packet's head disagree")
+    }
+    _ = try? sound.decodeFEC(nextPacket: frame, samples: 960, into: samples)
+    _ = try? sound.conceal(samples: 960, into: samples)
+  }
+}

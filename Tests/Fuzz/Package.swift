@@ -1,0 +1,40 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Everything that reads bytes from the network or from foreign files, compiled a second time for libFuzzer and
+// AddressSanitizer (`run.sh` does it). `Sources` is a link to the project's; what owns sockets, and what would bring
+// BoringSSL along, is left out, so that this is built within a minute.
+let package = Package(
+  name: "Fuzz",
+  dependencies: [.package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0")],
+  targets: [
+    // The entry, and the targets that need more of a module than its public face.
+    .executableTarget(
+      name: "Fuzz", dependencies: ["FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "RTP", "SDP", "Transport"],
+      path: "Main"),
+    // The targets that unit tests use too, with seeded inputs.
+    .target(name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
+    .target(name: "MediaCore"),
+    .target(name: "RTP", dependencies: ["MediaCore"]),
+    .target(name: "SDP", dependencies: ["MediaCore"]),
+    // The offer/answer machine.
+    .target(
+      name: "PeerConnection", dependencies: ["MediaCore", "RTP", "SDP"],
+      sources: ["Negotiation", "PeerConnectionError.swift"]),
+    .target(
+      name: "Transport",
+      sources: ["DataChannelMessage.swift", "ICECandidate.swift", "ICEServerAddress.swift", "PacketKind.swift"]),
+    // All but the access token, which needs JWTKit: Tests/SignalingTests damages tokens.
+    .target(
+      name: "Signaling",
+      dependencies: ["MediaCore", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      exclude: ["AccessToken.swift", "Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+    .target(name: "Rooms", sources: ["RoomError.swift"]),
+    .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
+    .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
+    .systemLibrary(name: "COpus", pkgConfig: "opus"),
+    .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
+    .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
+  ],
+  swiftLanguageModes: [.v6]
+)
