@@ -4,8 +4,7 @@ import MediaCore
 ///
 /// Each frame gives one observation, `arrival - sent`: the offset plus the time the frame spent on its way. The
 /// smallest observation of the last seconds is the offset plus the shortest way, which is the same for everybody on
-/// the same path, so jitter and retransmissions do not move pictures. One instance per publisher (sender-report time,
-/// which sound and pictures share: lip sync), or per stream as long as there is no sender report.
+/// the same path, so jitter and retransmissions do not move pictures.
 struct OffsetEstimator: Sendable {
   /// The offset in use, nanoseconds; add it to the sender's time to get session time.
   private(set) var offset: Int64?
@@ -14,18 +13,18 @@ struct OffsetEstimator: Sendable {
   private static let bucketCount = 10
   /// A jump by more than this is another clock, not jitter.
   private static let resetThreshold: Int64 = 5_000_000_000
-  /// While settling, the offset steps; later it follows by at most 5 ms a second, so that sound is never stepped.
-  private static let settlingTime: Int64 = 2_000_000_000
   private static let slewPerSecond: Int64 = 5_000_000
   private static let stepThreshold: Int64 = 150_000_000
 
   private var minima = [Int64](repeating: .max, count: OffsetEstimator.bucketCount)
   private var bucket: Int64 = 0
-  private var first: Int64 = 0
+  /// When the first observation of this clock came, session clock, ns.
+  private(set) var first: Int64 = 0
   private var lastUpdate: Int64 = 0
 
   /// Takes one observation: a frame sent at `sent` (sender's clock, ns) arrived at `arrival` (session clock, ns).
-  mutating func observe(sent: Int64, arrival: Int64) {
+  /// When it `steps`, the offset follows at once; otherwise by at most 5 ms a second, so that sound is not torn.
+  mutating func observe(sent: Int64, arrival: Int64, steps: Bool) {
     let observation = arrival &- sent
     guard let current = offset, (observation &- current).magnitude < UInt64(Self.resetThreshold) else {
       offset = observation
@@ -46,7 +45,7 @@ struct OffsetEstimator: Sendable {
     minima[index] = min(minima[index], observation)
     let target = minima.min() ?? observation
     let difference = target &- current
-    if arrival &- first < Self.settlingTime || difference.magnitude > UInt64(Self.stepThreshold) {
+    if steps || difference.magnitude > UInt64(Self.stepThreshold) {
       offset = target
     } else {
       let elapsed = max(0, min(arrival &- lastUpdate, Self.bucketLength))
@@ -56,5 +55,28 @@ struct OffsetEstimator: Sendable {
     lastUpdate = arrival
   }
 
+  /// True while so little has been observed that steps do not matter: the first 2 s of this clock.
+  func isSettling(at now: Int64) -> Bool { offset == nil || now &- first < 2_000_000_000 }
+
   private static func index(_ bucket: Int64) -> Int { Int(((bucket % 10) + 10) % 10) }
+}
+
+/// The clock of one publisher, which its sound and its pictures share by its sender reports: lip sync.
+///
+/// Reports begin late (a browser's first one for sound comes after 2.5 to 5 s). As long as one of the publisher's streams
+/// has none, all of them are placed by their own arrivals, which differ by the encoders' delays only; mixing both ways
+/// would tear them apart. When the last stream has its report, all change over together.
+struct PublisherClock: Sendable {
+  private(set) var estimator = OffsetEstimator()
+  /// True when all streams are placed by this clock.
+  private(set) var isShared = false
+
+  /// Takes one observation of a stream that has a sender report.
+  mutating func observe(capture: Int64, arrival: Int64) {
+    // Until it is used it may step; afterwards sound hangs on it.
+    estimator.observe(sent: capture, arrival: arrival, steps: !isShared)
+  }
+
+  /// From now on all streams that have reports are placed by this clock.
+  mutating func share() { isShared = true }
 }

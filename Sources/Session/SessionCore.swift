@@ -50,7 +50,7 @@ public struct SessionCore: Sendable {
 
     /// Makes settings; the defaults are those of the command line.
     public init(
-      canvas: CanvasSize, layout: LayoutName, framesPerSecond: Int = 30, latency: SessionTime = .milliseconds(400),
+      canvas: CanvasSize, layout: LayoutName, framesPerSecond: Int = 30, latency: SessionTime = .milliseconds(500),
       noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
       dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
       talker: TalkerPolicy.Settings = TalkerPolicy.Settings()
@@ -86,7 +86,7 @@ public struct SessionCore: Sendable {
   var lostSince: SessionTime?
   /// The tiles' places, as long as nothing that moves them has changed.
   var arrangement: Arrangement?
-  private var publisherClocks: [ParticipantIdentity: OffsetEstimator] = [:]
+  private var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
   private var emptySince: SessionTime? = .zero
   private var end: (reason: SessionEnd, at: SessionTime)?
   private var isEnding = false
@@ -169,17 +169,29 @@ public struct SessionCore: Sendable {
     while taken < pendingFrames.count, pendingFrames[taken].arrived <= limit {
       let (id, arrived, frame) = pendingFrames[taken]
       taken += 1
-      // A frame can overtake the announcement of its track only by the latency; it is kept by the track's state,
-      // which is made here when the announcement is still pending.
+      // Frames are taken earlier than room events by the latency. The state of a track whose announcement is still
+      // pending is made here to hold them; nothing is shown of it before the announcement counts.
       guard let owner = owner(of: frame.track) else { continue }
-      if tracks[frame.track] == nil { announce(owner, at: arrived) }
-      var clock = publisherClocks[owner.participant] ?? OffsetEstimator()
+      if tracks[frame.track] == nil { tracks[frame.track] = TrackState(track: owner, now: arrived) }
+      var clock = publisherClocks[owner.participant] ?? PublisherClock()
+      if !clock.isShared, everyStreamHasReports(of: owner.participant, at: arrived) { clock.share() }
       if let presentation = tracks[frame.track]?.presentation(of: frame, arrived: arrived, publisher: &clock) {
         tracks[frame.track]?.enqueue(.init(id: id, presentation: presentation, frame: frame))
       }
       publisherClocks[owner.participant] = clock
     }
     if taken > 0 { pendingFrames.removeFirst(taken) }
+  }
+
+  /// True when all streams of a publisher that flow have sender reports.
+  private func everyStreamHasReports(of identity: ParticipantIdentity, at now: SessionTime) -> Bool {
+    var count = 0
+    for state in tracks.values where state.track.participant == identity {
+      guard let last = state.lastArrival, now - last < .seconds(5) else { continue }
+      if !state.hasReport { return false }
+      count += 1
+    }
+    return count > 0
   }
 
   /// The publication that a frame belongs to, also when its announcement has not been applied yet.
@@ -246,10 +258,10 @@ extension SessionCore {
   }
 
   private mutating func announce(_ track: Track, at now: SessionTime) {
-    guard var state = tracks[track.id] else {
-      tracks[track.id] = TrackState(track: track, now: now)
+    var state = tracks[track.id] ?? TrackState(track: track, now: now)
+    if !trackOrder.contains(track.id) {
       trackOrder.append(track.id)
-      return
+      state.forgetPicture(now: now)
     }
     let wasEnabled = state.isEnabled
     state.track = track

@@ -22,6 +22,10 @@ struct TrackState: Sendable {
   private(set) var displayWidth = 0
   /// See `displayWidth`.
   private(set) var displayHeight = 0
+  /// When the last frame came; nil before the first.
+  private(set) var lastArrival: SessionTime?
+  /// True when the last frame had a capture time: the stream has a sender report.
+  private(set) var hasReport = false
   /// Pictures that reference missing ones are not decoded.
   var needsKeyframe = true
   var lastKeyframeRequest: SessionTime?
@@ -42,17 +46,21 @@ struct TrackState: Sendable {
   /// True when the truth table lets media through.
   var isEnabled: Bool { isSubscribed && !track.isMuted }
 
-  /// The time of the frame on the session's clock, by the sender reports of its publisher when there are any and by
-  /// its own arrival otherwise.
+  /// The time of the frame on the session's clock, by its publisher's clock when that is in use, and by its own
+  /// arrival otherwise.
   mutating func presentation(
-    of frame: EncodedFrame, arrived: SessionTime, publisher: inout OffsetEstimator
+    of frame: EncodedFrame, arrived: SessionTime, publisher: inout PublisherClock
   ) -> SessionTime {
     let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
-    offset.observe(sent: media, arrival: arrived.nanoseconds)
+    let now = arrived.nanoseconds
+    // Pictures may be moved at any time; sound only while nobody can have got used to it.
+    offset.observe(sent: media, arrival: now, steps: track.kind == .video || offset.isSettling(at: now))
     var time = media &+ (offset.offset ?? 0)
+    lastArrival = arrived
+    hasReport = frame.captureTime != nil
     if let capture = frame.captureTime {
-      publisher.observe(sent: capture.nanoseconds, arrival: arrived.nanoseconds)
-      time = capture.nanoseconds &+ (publisher.offset ?? 0)
+      publisher.observe(capture: capture.nanoseconds, arrival: now)
+      if publisher.isShared { time = capture.nanoseconds &+ (publisher.estimator.offset ?? 0) }
     }
     // Pictures are decoded in order, so a clock correction must never turn the order around.
     if let last = lastPresentation, track.kind == .video { time = max(time, last.nanoseconds) }

@@ -137,7 +137,7 @@ import Testing
   @Test func everyInstantIsPlannedOnceWithoutGaps() {
     var room = RoomScript()
     room.join("ann", at: 0)
-    let plans = room.run(until: 3400).plans
+    let plans = room.run(until: 3500).plans
     #expect(plans.map(\.slot) == Array(0...90))
     #expect(plans[30].time == .seconds(1))
   }
@@ -199,6 +199,36 @@ import Testing
       let age = plan.time.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
       #expect(age >= 30 && age <= 30 + 36)
     }
+  }
+
+  @Test func soundWithoutAReportIsNotTornFromPicturesThatHaveOne() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    // At first pictures take 150 ms (a slow start), then 50 ms; sound takes 30 ms, and its report comes after 4 s.
+    for index in 0..<Int64(270) {
+      let sent = index * 1000 / 30
+      let delay: Int64 = sent < 2500 ? 150 : 50
+      room.frame(
+        "ann.camera", at: sent + delay, sent: sent + 777, capture: sent > 1000 ? 5_000_000 + sent : nil)
+    }
+    for sent in stride(from: Int64(0), to: 9000, by: 20) {
+      room.frame(
+        "ann.microphone", at: sent + 30, sent: sent + 99, capture: sent > 4000 ? 5_000_000 + sent : nil, codec: .opus)
+    }
+    let run = room.run(until: 10_000)
+    let frames = room.ordered()
+    for plan in run.plans where plan.time > .milliseconds(2_800) && plan.time < .seconds(9) {
+      guard case .picture(let id, _)? = plan.tiles.first?.content,
+        case .frame(let frame) = frames[Int(id.rawValue)].payload
+      else { continue }
+      // Sound is placed 30 ms after its capture all the time; pictures at most 20 ms later than that (and a slot).
+      let age = plan.time.wholeMilliseconds - (frame.rtpTime / 90 - 777)
+      #expect(age >= 30 && age <= 50 + 36, "at \(plan.time)")
+    }
+    let sound = run.outputs.compactMap { output -> Int64? in
+      if case .sound(let frame, let at) = output { at.wholeMilliseconds - (frame.rtpTime / 48 - 99) } else { nil }
+    }
+    #expect(sound.allSatisfy { (29...31).contains($0) })
   }
 
   @Test func afterALossNothingIsDecodedBeforeAKeyframe() {

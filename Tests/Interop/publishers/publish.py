@@ -9,13 +9,15 @@ What it does is printed as JSON lines with wall-clock times, for a judge to comp
 Script steps, `;`-separated, in seconds after `--epoch` (default: the moment when all is published):
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
-  name=TEXT metadata=TEXT data=TEXT lossy=TEXT colour=RRGGBB   and spans: t=2-5:talk
+  name=TEXT metadata=TEXT data=TEXT lossy=TEXT colour=RRGGBB size=WxH talk hush   and spans: t=2-5:talk
+With `--commands` the same actions are also taken from standard input, one a line; its end makes the client leave.
 """
 
 import argparse
 import asyncio
 import math
 import signal
+import sys
 import time
 
 import numpy
@@ -28,13 +30,23 @@ SAMPLE_RATE = 48_000
 CHUNK = SAMPLE_RATE // 100
 
 
-def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = False) -> rtc.VideoFrame:
-    """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen."""
+def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = False,
+          stripes: int = 0) -> rtc.VideoFrame:
+    """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen.
+
+    With `stripes`, the left half is black and white columns, each so many pixels wide: a picture that was made smaller
+    on its way comes out grey there.
+    """
     luma = numpy.full((height, width), colour[0], numpy.uint8)
     if bars:
         luma[:: max(2, height // 8)] = 16
-    chroma = (height // 2) * (width // 2)
-    data = luma.tobytes() + bytes([colour[1]]) * chroma + bytes([colour[2]]) * chroma
+    blue = numpy.full((height // 2, width // 2), colour[1], numpy.uint8)
+    red = numpy.full((height // 2, width // 2), colour[2], numpy.uint8)
+    if stripes:
+        half = width // 4 * 2
+        luma[:, :half] = numpy.where(numpy.arange(half) // stripes % 2, 235, 16)
+        blue[:, :half // 2] = red[:, :half // 2] = 128
+    data = luma.tobytes() + blue.tobytes() + red.tobytes()
     return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(data))
 
 
@@ -43,9 +55,11 @@ class Voice:
 
     def __init__(self, frequency: float, seed: int):
         self.frequency = frequency
-        # A loop of low-passed noise, shaped into syllables of 200 ms: loud, but nothing like the beep.
-        noise = numpy.random.default_rng(seed).standard_normal(SAMPLE_RATE * 2)
-        noise = numpy.convolve(noise, numpy.ones(24) / 24, "same")
+        # A loop of noise in the band of a voice, shaped into syllables of 200 ms: loud, but nothing like a higher beep.
+        spectrum = numpy.fft.rfft(numpy.random.default_rng(seed).standard_normal(SAMPLE_RATE * 2))
+        pitches = numpy.fft.rfftfreq(SAMPLE_RATE * 2, 1 / SAMPLE_RATE)
+        spectrum[(pitches < 150) | (pitches > 1200)] = 0
+        noise = numpy.fft.irfft(spectrum)
         noise /= numpy.abs(noise).max()
         at = numpy.arange(noise.size) / SAMPLE_RATE
         self.noise = noise * (0.35 + 0.25 * numpy.sin(2 * math.pi * 5 * at)) * 20_000
@@ -78,10 +92,13 @@ class Participant:
         self.sources: dict[str, rtc.VideoSource | rtc.AudioSource] = {}
         self.publications: dict[str, rtc.LocalTrackPublication] = {}
         self.stopping = asyncio.Event()
-        self.paint(options.colour)
+        self.talks_until_told = False
+        self.colour = options.colour
+        self.paint()
 
-    def paint(self, colour: str) -> None:
-        self.frame = solid(*self.size, yuv(colour))
+    def paint(self) -> None:
+        """Makes the camera's two pictures; they may change at any time, as when a phone is turned."""
+        self.frame = solid(*self.size, yuv(self.colour), stripes=self.options.stripes)
         self.flash = solid(*self.size, yuv("ffffff"))
 
     def token(self) -> str:
@@ -104,6 +121,7 @@ class Participant:
             await self.publish("microphone")
         if self.options.screen:
             await self.publish("screen")
+        emit("complete")
 
     async def publish(self, kind: str) -> None:
         if self.room is None or kind in self.publications:
@@ -171,9 +189,16 @@ class Participant:
             await self.publish(kind)
         elif verb == "unpublish":
             await self.unpublish(kind)
+        elif action in ("talk", "hush"):
+            self.talks_until_told = action == "talk"
         elif action == "colour":
-            self.paint(argument)
+            self.colour = argument
+            self.paint()
             emit("colour", colour=argument)
+        elif action == "size":
+            self.size = parse_size(argument)
+            self.paint()
+            emit("size", size=argument)
         elif self.room is None:
             emit("skipped", action=action)
         elif action in ("data", "lossy"):
@@ -191,12 +216,24 @@ class Participant:
     async def run_script(self) -> None:
         for at, action, argument in self.steps:
             await asyncio.sleep(max(0.0, self.epoch + at - time.time()))
-            try:
-                await self.perform(action, argument)
-            except ValueError:
-                raise
-            except Exception as error:  # the SDK's own error types have no common base
-                emit("failed", action=action, error=str(error))
+            await self.attempt(action, argument)
+
+    async def attempt(self, action: str, argument: str) -> None:
+        try:
+            await self.perform(action, argument)
+        except ValueError:
+            raise
+        except Exception as error:  # the SDK's own error types have no common base
+            emit("failed", action=action, error=str(error))
+
+    async def run_commands(self) -> None:
+        """Takes actions from standard input until it ends; whoever started this client is gone then."""
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            action, _, argument = line.decode().strip().partition("=")
+            await self.attempt(action, argument)
+        self.stopping.set()
 
     async def run_video(self) -> None:
         """Captures at wall-clock multiples of the frame period; a late frame is skipped, not sent in a burst."""
@@ -231,7 +268,7 @@ class Participant:
             if tick < settled and time.time() * 100 - tick > 3:
                 tick = math.floor(time.time() * 100)
             now = tick / 100 - self.epoch
-            talks = any(start <= now < end for start, end in self.talks)
+            talks = self.talks_until_told or any(start <= now < end for start, end in self.talks)
             if talks != talking:
                 talking = talks
                 emit("talking" if talking else "silent")
@@ -269,7 +306,7 @@ class Participant:
         if self.options.stats:
             tasks.append(asyncio.create_task(self.run_stats()))
         try:
-            if not any(action == "join" for _, action, _ in self.steps[:1]):
+            if not self.options.wait and not any(action == "join" for _, action, _ in self.steps[:1]):
                 await self.join()
             if self.epoch == math.inf:
                 self.epoch = time.time()
@@ -278,6 +315,9 @@ class Participant:
             end = asyncio.create_task(self.stopping.wait())
             timeout = self.options.duration and max(0.0, self.epoch + self.options.duration - time.time())
             pending = {end, *tasks[:2]}
+            if self.options.commands:
+                tasks.append(asyncio.create_task(self.run_commands()))
+                pending.add(tasks[-1])
             done, _ = await asyncio.wait(pending, timeout=timeout or None, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
@@ -317,6 +357,10 @@ def main() -> None:
     parser.add_argument("--epoch", type=float, default=0.0, help="wall-clock time of the script's t=0")
     parser.add_argument("--duration", type=float, default=0.0, help="seconds after the epoch until it leaves")
     parser.add_argument("--script", default="")
+    parser.add_argument("--commands", action="store_true", help="take actions from standard input too")
+    parser.add_argument("--wait", action="store_true", help="don't join before the command or step `join`")
+    parser.add_argument("--stripes", type=int, default=0, metavar="N",
+                        help="the left half of the camera's picture is columns of N pixels, black and white")
     parser.add_argument("--stats", action="store_true", help="also print the SDK's sending statistics")
     options = parser.parse_args()
 

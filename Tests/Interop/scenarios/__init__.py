@@ -1,0 +1,20 @@
+"""The scenarios, by name, in the order in which they are run."""
+
+from scenarios.churn import churn
+from scenarios.conversation import conversation
+from scenarios.demo import demo
+from scenarios.endings import endings
+from scenarios.judging import judging
+from scenarios.kill import kill
+from scenarios.outage import outage
+from scenarios.presence import presence
+from scenarios.refusals import refusals
+from scenarios.shapes import shapes
+from scenarios.simulcast import simulcast
+from scenarios.speaker import speaker
+from scenarios.tracks import tracks
+from scenarios.trouble import trouble
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (
+    judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
+    trouble, endings, kill)}

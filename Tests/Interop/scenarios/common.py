@@ -1,0 +1,82 @@
+"""Checks that several scenarios share."""
+
+import numpy as np
+
+from judge import Recording, beeps, flashes, skews
+from stage import Publisher, Recorder
+from verdict import Verdict, ms, worst
+
+SKEW = 0.060
+DURATION = 0.100
+FRAME = 1 / 30
+
+
+def load(recorder: Recorder, verdict: Verdict) -> Recording:
+    """Decodes the finished file and checks what holds for every recording.
+
+    Duration against wall clock: the recording begins at the date in the file (the moment of joining, to the
+    microsecond; `clock` checks that date against the flashes) and ends when SIGINT was sent.
+    """
+    recording = Recording.load(str(recorder.path))
+    verdict.check(recorder.output[-1] == str(recorder.path), "standard output does not end with the file's path")
+    verdict.check(recorder.started <= recording.zero <= recorder.ended, "the file's date is not that of the recording")
+    if recorder.stopped_at is not None:
+        error = recording.duration - (recorder.stopped_at - recording.zero)
+        verdict.check(abs(error) <= DURATION, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
+        verdict.figure(f"duration {recording.duration:.2f} s ({error * 1000:+.0f} ms)")
+    continuous(recording, verdict)
+    progress = recorder.last_progress
+    verdict.check(progress.get("decode_errors") == 0, f"{progress.get('decode_errors')} decode errors")
+    return recording
+
+
+def continuous(recording: Recording, verdict: Verdict) -> None:
+    """No gap in sound or pictures, both from the beginning to the end."""
+    # Times in WebM are whole milliseconds.
+    verdict.check(recording.sound_gap <= 0.0011, f"gap of {ms(recording.sound_gap)} between sound packets")
+    verdict.check(abs(recording.packets[0]) <= 0.010, f"the sound begins at {ms(recording.packets[0])}")
+    verdict.check(abs(recording.sound_end - recording.duration) <= 2 * FRAME, "the sound ends before the recording")
+    verdict.check(recording.times[0] <= 0.010, f"the pictures begin at {ms(recording.times[0])}")
+    verdict.check(recording.picture_gap <= FRAME + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
+
+
+def calm(recording: Recording, moment: float) -> float:
+    """A moment at most 0.2 s away in which nobody flashes."""
+    phase = (recording.zero + moment) % 1
+    return moment + 0.2 if phase < 0.2 else moment - 0.1 if phase > 0.9 else moment
+
+
+def in_step(recording: Recording, people: list[Publisher], start: float, end: float, verdict: Verdict,
+            limit: float = SKEW) -> None:
+    """Each flash is there each second, with its beep at the same time, for everybody; tells median and worst skew.
+
+    Times are those of the recording. Everybody must have a tile with their colour from `start` to `end`.
+    """
+    end -= 0.25  # the beep of a flash must be there too
+    wanted = sum(start <= second - recording.zero <= end - 0.1
+                 for second in range(int(recording.zero), int(recording.zero + recording.duration) + 1))
+    lateness: list[float] = []
+    by_second: dict[int, list[float]] = {}
+    for person in people:
+        tile = recording.tile(person.colour, calm(recording, start))
+        if not verdict.check(tile is not None, f"{person.name}: no tile of their colour"):
+            continue
+        seen = flashes(recording, tile, start, end)
+        heard = beeps(recording, person.pitch, start - 0.5, end + 0.5)
+        found = skews(seen, heard)
+        verdict.check(len(seen) >= wanted, f"{person.name}: {len(seen)} flashes in {wanted} seconds")
+        verdict.check(len(found) == len(seen), f"{person.name}: {len(seen)} flashes, but {len(found)} with a beep")
+        verdict.check(worst(found) <= limit, f"{person.name}: flash to beep {ms(worst(found))}")
+        verdict.figure(f"{person.name} skew {np.median(found or [np.nan]) * 1000:+.0f} (max {ms(worst(found))})")
+        for moment in seen:
+            second = round(recording.zero + moment - 0.1)
+            lateness.append(recording.zero + moment - second)
+            by_second.setdefault(second, []).append(moment)
+    # Everybody flashes at the same instant: shows how well publishers are aligned, and what the way through costs.
+    spread = worst(max(moments) - min(moments) for moments in by_second.values() if len(moments) > 1)
+    if len(people) > 1:
+        verdict.figure(f"between people {ms(spread)}")
+        verdict.check(spread <= 0.15, f"the same instant of two people is shown {ms(spread)} apart")
+    if lateness:
+        verdict.figure(f"shown after {ms(float(np.median(lateness)))}")
+        verdict.check(-FRAME - limit + SKEW <= min(lateness) and max(lateness) <= 0.4, "flashes are not shown when they were")

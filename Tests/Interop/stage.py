@@ -1,0 +1,270 @@
+"""The processes of a scenario: a room server, publishers, recorders. Each is ended by its own id when the stage closes.
+
+Times are seconds of the wall clock (`time.time()`), which all processes of one machine share.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import jwt
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECRET = "interop-secret-of-at-least-32-bytes!"
+KEY = "devkey"
+
+# Colours that no card, avatar or outline comes near, and beeps that the judge tells apart, all above the voices.
+COLOURS = {"red": "d02020", "green": "20c020", "blue": "2020d0", "yellow": "d0d020", "cyan": "20c0c0"}
+PITCHES = {"red": 1800.0, "green": 2300.0, "blue": 2900.0, "yellow": 3600.0, "cyan": 4400.0}
+SCREEN_COLOUR = "d020d0"
+
+
+class Failed(Exception):
+    """A scenario cannot go on: a process did not do what it had to."""
+
+
+def make_token(identity: str, room: str, ttl: int = 600, secret: str = SECRET, key: str = KEY, **grants) -> str:
+    """A token as a LiveKit server takes it; `grants` go over those of a recorder, None removes one."""
+    now = int(time.time())
+    video = {"room": room, "roomJoin": True, "canSubscribe": True, "canPublish": False, "hidden": True, **grants}
+    claims = {"iss": key, "sub": identity, "nbf": now - 3600, "exp": now + ttl,
+              "video": {name: value for name, value in video.items() if value is not None}}
+    return jwt.encode(claims, secret, algorithm="HS256")
+
+
+class Process:
+    """A child process whose output lines are kept with the time at which they came."""
+
+    def __init__(self, name: str, command: list[str], folder: pathlib.Path, environment: dict[str, str] | None = None,
+                 largest_file: int = 0):
+        self.name = name
+        self.log = folder / f"{name}.log"
+        while self.log.exists():  # a server that was started again
+            self.log = self.log.with_name("+" + self.log.name)
+        self.lines: list[tuple[float, str]] = []
+        self.status: int | None = None
+        self.ended: float | None = None
+        self.usage = None
+        self.changed = threading.Condition()
+        # What a developer has set must not change a test.
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECBOT_", "LIVEKIT_"))}
+        with open(self.log, "wb") as errors:
+            if largest_file:
+                command = ["prlimit", f"--fsize={largest_file}", *command]
+            self.started = time.time()
+            self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                          cwd=folder, env=clean | (environment or {}))
+        threading.Thread(target=self.read, daemon=True).start()
+        threading.Thread(target=self.reap, daemon=True).start()
+
+    def read(self) -> None:
+        """The reading thread: keeps standard output as it comes."""
+        for line in self.child.stdout:
+            with self.changed:
+                self.lines.append((time.time(), line.decode(errors="replace").rstrip("\n")))
+                self.changed.notify_all()
+        with self.changed:
+            self.lines.append((time.time(), ""))  # the end, so that an unfinished wait looks again
+            self.changed.notify_all()
+
+    def reap(self) -> None:
+        """The waiting thread: notes how and when the process ended, and what it used."""
+        _, status, usage = os.wait4(self.child.pid, 0)
+        with self.changed:
+            self.ended = time.time()
+            self.status = self.child.returncode = os.waitstatus_to_exitcode(status)
+            self.usage = usage
+            self.changed.notify_all()
+
+    @property
+    def errors(self) -> str:
+        """What stands on standard error so far."""
+        return self.log.read_text(errors="replace")
+
+    @property
+    def output(self) -> list[str]:
+        """The lines of standard output so far."""
+        return [line for _, line in self.lines if line]
+
+    def line(self, wanted: Callable[[str], bool], timeout: float, after: int = 0) -> tuple[float, str]:
+        """Waits for a line; gives it with its time."""
+        end = time.monotonic() + timeout
+        with self.changed:
+            while True:
+                for at, text in self.lines[after:]:
+                    if text and wanted(text):
+                        return at, text
+                if self.status is not None and self.lines and not self.lines[-1][1]:
+                    raise Failed(f"{self.name} ended with {self.status}: {self.tail()}")
+                if not self.changed.wait(max(0.0, end - time.monotonic())):
+                    raise Failed(f"{self.name}: not what was waited for within {timeout} s: {self.tail()}")
+
+    def exit(self, timeout: float) -> int:
+        """Waits for the end; gives the exit code (negative: the signal)."""
+        end = time.monotonic() + timeout
+        with self.changed:
+            while self.status is None or not (self.lines and not self.lines[-1][1]):
+                if not self.changed.wait(max(0.0, end - time.monotonic())):
+                    raise Failed(f"{self.name} did not end within {timeout} s: {self.tail()}")
+            return self.status
+
+    def send(self, number: signal.Signals) -> float:
+        """Sends a signal; gives the time."""
+        with self.changed:
+            if self.status is None:
+                os.kill(self.child.pid, number)
+        return time.time()
+
+    def close(self) -> None:
+        """Ends the process, whatever it does."""
+        for number, patience in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
+            if self.status is not None:
+                break
+            self.send(number)
+            try:
+                self.exit(patience)
+            except Failed:
+                continue
+        self.child.stdin.close()
+
+    def tail(self) -> str:
+        """The end of what it said, for a failure's text."""
+        said = self.errors.strip().splitlines()[-3:] or self.output[-2:]
+        return " | ".join(said) or "(it said nothing)"
+
+
+class Publisher(Process):
+    """A participant with a known colour and pitch, commanded by lines of text. Is made ready, but doesn't join yet."""
+
+    def __init__(self, name: str, url: str, room: str, folder: pathlib.Path, *options: str, colour: str,
+                 display: str = ""):
+        self.colour, self.pitch, self.display = COLOURS[colour], PITCHES[colour], display or name.capitalize()
+        super().__init__(name, [
+            sys.executable, str(HERE / "publishers" / "publish.py"), "--url", url, "--room", room, "--identity", name,
+            "--name", self.display, "--api-key", KEY, "--api-secret", SECRET, "--colour", self.colour,
+            "--frequency", str(self.pitch), "--screen-colour", SCREEN_COLOUR, "--commands", "--wait", *options], folder)
+
+    def event(self, name: str, timeout: float = 10.0, after: int = 0, **fields) -> dict:
+        """Waits for an event (a JSON line) with these fields."""
+        def matches(text: str) -> bool:
+            found = json.loads(text)
+            return found["event"] == name and all(found.get(key) == value for key, value in fields.items())
+        return json.loads(self.line(matches, timeout, after)[1])
+
+    def events(self, name: str) -> list[dict]:
+        """All events of this name so far."""
+        return [found for found in map(json.loads, self.output) if found["event"] == name]
+
+    def join(self) -> "Publisher":
+        """Joins the room; waits until everything is published."""
+        self.event("ready", timeout=30)  # importing the SDK takes seconds on a busy machine
+        self.tell("join", "complete")
+        return self
+
+    def tell(self, action: str, event: str = "", **fields) -> float:
+        """Gives a command; gives the wall-clock time of the event that answers it (or of the command)."""
+        after = len(self.lines)
+        sent = time.time()
+        self.child.stdin.write(action.encode() + b"\n")
+        self.child.stdin.flush()
+        return self.event(event, after=after, **fields)["wall"] if event else sent
+
+
+class Recorder(Process):
+    """`recbot join`, recording."""
+
+    def __init__(self, name: str, recbot: str, url: str, room: str, folder: pathlib.Path, *options: str,
+                 identity: str = "", largest_file: int = 0):
+        self.path = folder / f"{name}.webm"
+        self.stopped_at: float | None = None
+        self.resident = 0
+        super().__init__(name, [
+            recbot, "join", room, "--url", url, "--api-key", KEY, "--identity", identity or name,
+            "--output", str(self.path), "--progress", "json", *options], folder, {"LIVEKIT_API_SECRET": SECRET},
+            largest_file)
+
+    @staticmethod
+    def progress(text: str) -> dict:
+        """A line of `--progress json`; empty for other lines."""
+        return json.loads(text) if text.startswith("{") else {}
+
+    def recording(self, timeout: float = 20.0) -> float:
+        """Waits until it records; gives the time at which it said so (at most half a second after the beginning)."""
+        return self.line(lambda text: self.progress(text).get("phase") == "recording", timeout)[0]
+
+    def stop(self, number: signal.Signals = signal.SIGINT, timeout: float = 10.0) -> float:
+        """Ends the recording as Ctrl-C does and waits for the finished file; gives the time of the signal."""
+        # The usage that wait4 gives would count what this process had when it forked.
+        status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
+        self.resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024
+        self.stopped_at = self.send(number)
+        status = self.exit(timeout)
+        if status != 0:
+            raise Failed(f"{self.name} ended with {status}: {self.tail()}")
+        return self.stopped_at
+
+    @property
+    def last_progress(self) -> dict:
+        """The newest report of progress."""
+        reports = [self.progress(text) for text in self.output]
+        return next((report for report in reversed(reports) if report), {})
+
+    @property
+    def cost(self) -> str:
+        """Processor time per second of life, and the largest resident size before the end."""
+        seconds = self.usage.ru_utime + self.usage.ru_stime
+        return f"cpu {100 * seconds / (self.ended - self.started):.0f}% rss {self.resident} MB"
+
+
+class Stage:
+    """One scenario's room server and everybody in it. A context manager: nothing is left running behind it."""
+
+    def __init__(self, recbot: str, folder: pathlib.Path, log_level: str = "warning"):
+        self.recbot, self.folder, self.log_level = recbot, folder, log_level
+        self.processes: list[Process] = []
+        self.url = ""
+
+    def __enter__(self) -> "Stage":
+        return self
+
+    def __exit__(self, *_) -> None:
+        for process in reversed(self.processes):
+            process.close()
+
+    def start(self, process):
+        """Takes a process on, to be ended with the stage."""
+        self.processes.append(process)
+        return process
+
+    def run(self, name: str, *arguments: str, **environment: str) -> Process:
+        """Starts `recbot` with these arguments."""
+        return self.start(Process(name, [self.recbot, *arguments], self.folder, environment))
+
+    def server(self, port: str = "0") -> Process:
+        """Starts a room server, on a free port unless told otherwise."""
+        server = self.run("server", "room-server", "--port", port, "--api-key", KEY, "--log-level", self.log_level,
+                          LIVEKIT_API_SECRET=SECRET)
+        _, text = server.line(lambda text: "ws://" in text, 20)
+        self.url = next(word for word in text.split() if word.startswith("ws://"))
+        return server
+
+    def publisher(self, name: str, *options: str, colour: str, room: str = "test", display: str = "") -> Publisher:
+        """Starts a participant; `join()` lets it in."""
+        return self.start(Publisher(name, self.url, room, self.folder, *options, colour=colour, display=display))
+
+    def recorder(self, name: str, *options: str, room: str = "test", **others) -> Recorder:
+        """Starts a recording of a room."""
+        return self.start(Recorder(name, self.recbot, self.url, room, self.folder, "--log-level", self.log_level,
+                                   *options, **others))
+
+    @staticmethod
+    def until(wall: float) -> float:
+        """Lets the recording run on; gives the time."""
+        time.sleep(max(0.0, wall - time.time()))
+        return time.time()

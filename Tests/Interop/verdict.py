@@ -1,0 +1,32 @@
+"""What a scenario has to say: figures that it measured, and what was not as it should be."""
+
+import dataclasses
+from collections.abc import Iterable
+
+
+@dataclasses.dataclass
+class Verdict:
+    """Collects; a check that fails doesn't end the scenario, so that one run tells everything."""
+
+    figures: list[str] = dataclasses.field(default_factory=list)
+    faults: list[str] = dataclasses.field(default_factory=list)
+
+    def check(self, good: bool, otherwise: str) -> bool:
+        """Notes a fault unless `good`."""
+        if not good:
+            self.faults.append(otherwise)
+        return bool(good)
+
+    def figure(self, text: str) -> None:
+        """Notes a measured figure for the scenario's line."""
+        self.figures.append(text)
+
+
+def ms(seconds: float) -> str:
+    """Seconds as whole milliseconds."""
+    return f"{seconds * 1000:.0f} ms" if seconds != float("inf") else "never"
+
+
+def worst(values: Iterable[float]) -> float:
+    """The largest magnitude; infinite when there are no values."""
+    return max((abs(value) for value in values), default=float("inf"))
