@@ -100,7 +100,7 @@ let package = Package(
       dependencies: ["Rooms", "RoomServer", "Signaling", "Session", "Transport", "MediaCore", logging] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
-    .testTarget(name: "SignalingTests", dependencies: ["Signaling", protobuf, crypto]),
+    .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore"]),
     .target(

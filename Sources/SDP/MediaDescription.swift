@@ -92,9 +92,13 @@ public struct MediaDescription: Hashable, Sendable {
   /// True when the section is refused or stopped: port 0 without `a=bundle-only`.
   public var isRejected: Bool { port == 0 && !isBundleOnly }
 
-  /// Payload types of the `m=` line, in order of preference.
+  /// Payload types of the `m=` line, in order of preference; each once.
   public var payloadTypes: [PayloadType] {
-    formats.compactMap { UInt8($0).flatMap { $0 < 128 ? PayloadType($0) : nil } }
+    var seen: Set<UInt8> = []
+    return formats.compactMap { text in
+      guard let type = UInt8(text), type < 128, seen.insert(type).inserted else { return nil }
+      return PayloadType(type)
+    }
   }
 
   /// The mapping of a payload type; static ones of RFC 3551 without a line are not known here.
@@ -124,11 +128,14 @@ public struct MediaDescription: Hashable, Sendable {
     return (ssrcs.map(\.ssrc) + ssrcGroups.flatMap(\.ssrcs)).filter { seen.insert($0).inserted }
   }
 
-  /// The source whose lost packets `ssrc` repeats, by the FID groups (RFC 5576 section 4.2).
-  public func mediaSSRC(ofRetransmission ssrc: SSRC) -> SSRC? {
-    for group in ssrcGroups where group.semantics == "FID" && group.ssrcs.count >= 2 {
-      if group.ssrcs.dropFirst().contains(ssrc) { return group.ssrcs.first }
+  /// For every source of retransmissions the source whose lost packets it repeats, by the FID groups (RFC 5576
+  /// section 4.2).
+  public var retransmittedSSRCs: [SSRC: SSRC] {
+    var result: [SSRC: SSRC] = [:]
+    for group in ssrcGroups where group.semantics == "FID" {
+      guard let media = group.ssrcs.first else { continue }
+      for ssrc in group.ssrcs.dropFirst() where result[ssrc] == nil { result[ssrc] = media }
     }
-    return nil
+    return result
   }
 }

@@ -70,8 +70,13 @@ public struct SessionDescription: Hashable, Sendable {
     self.name = name
   }
 
-  /// The members of the first BUNDLE group; nil when there is none.
-  public var bundle: [MID]? { groups.first { $0.semantics == "BUNDLE" }?.mids }
+  /// The members of the first BUNDLE group, each once; nil when there is none.
+  public var bundle: [MID]? {
+    guard let group = groups.first(where: { $0.semantics == "BUNDLE" }) else { return nil }
+    var seen: Set<MID> = []
+    // More members than sections there can be name nothing.
+    return Array(group.mids.filter { seen.insert($0).inserted }.prefix(Self.maximumSections))
+  }
 
   /// The transport attributes of a section, with those of the session where it has none.
   public func transport(of section: MediaDescription) -> TransportAttributes {

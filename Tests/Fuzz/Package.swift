@@ -13,7 +13,8 @@ let package = Package(
       name: "Fuzz", dependencies: ["FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "RTP", "SDP", "Transport"],
       path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
-    .target(name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
+    .target(
+      name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
     .target(name: "MediaCore"),
     .target(name: "RTP", dependencies: ["MediaCore"]),
     .target(name: "SDP", dependencies: ["MediaCore"]),
@@ -24,7 +25,7 @@ let package = Package(
     .target(
       name: "Transport",
       sources: ["DataChannelMessage.swift", "ICECandidate.swift", "ICEServerAddress.swift", "PacketKind.swift"]),
-    // All but the access token, which needs JWTKit: Tests/SignalingTests damages tokens.
+    // All but the access token, which needs JWTKit: Tests/SignalingTests feeds it damaged ones.
     .target(
       name: "Signaling",
       dependencies: ["MediaCore", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],

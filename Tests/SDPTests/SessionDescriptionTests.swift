@@ -49,8 +49,7 @@ import Testing
   @Test func retransmissionSourcesAreFoundByTheirGroup() throws {
     let video = try SessionDescription(parsing: Fixtures.liveKitSubscriberOffer).media[2]
     #expect(video.announcedSSRCs == [SSRC(3001), SSRC(3002)])
-    #expect(video.mediaSSRC(ofRetransmission: SSRC(3002)) == SSRC(3001))
-    #expect(video.mediaSSRC(ofRetransmission: SSRC(3001)) == nil)
+    #expect(video.retransmittedSSRCs == [SSRC(3002): SSRC(3001)])
     #expect(video.streams == [MediaStreamTrack(stream: "PA_alice|TR_video", track: "TR_video")])
   }
 

@@ -223,8 +223,7 @@ extension Negotiation {
       if let name = HeaderExtension(uri: mapping.uri) { map.set(name, id: mapping.id) }
     }
     let announced = remote.announcedSSRCs
-    var repairs: [SSRC: SSRC] = [:]
-    for ssrc in announced { repairs[ssrc] = remote.mediaSSRC(ofRetransmission: ssrc) }
+    let repairs = remote.retransmittedSSRCs
     let offered = Set(local.rids.filter { !$0.sends }.map(\.id))
     return NegotiatedMedia(
       index: index, mid: section.mid, kind: kind, receives: receives, sends: sends && sendType != nil,
