@@ -10,6 +10,8 @@ public struct SenderReportClock: Sendable {
   static let outlierLimit: Int64 = 500_000_000
   /// So many outliers in a row are the truth.
   static let outliersToJump = 3
+  /// A report nearer than this to the one before is its repetition, in nanoseconds: a few RTP ticks.
+  static let repetitionLimit: Int64 = 100_000
   /// Most that the mapping moves per report, in nanoseconds.
   static let slewPerReport: Int64 = 10_000_000
   private static let window = 7
@@ -62,6 +64,13 @@ public struct SenderReportClock: Sendable {
       offsets.removeAll(keepingCapacity: true)
       accept(candidate, ntp, rtp)
       offset = candidate
+      return true
+    }
+    // A forwarder repeats a publisher's report, only moved on in time, until the next one comes. The repetition says
+    // nothing new; counted, it would outvote the better reports.
+    if let last = offsets.last, (candidate &- last).magnitude <= SenderReportClock.repetitionLimit {
+      (lastNTP, lastRTP, refused) = (ntp, rtp, 0)
+      acceptedCount += 1
       return true
     }
     accept(candidate, ntp, rtp)

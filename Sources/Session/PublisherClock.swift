@@ -70,6 +70,8 @@ struct PublisherClock: Sendable {
   private(set) var estimator = OffsetEstimator()
   /// True when all streams are placed by this clock.
   private(set) var isShared = false
+  /// True when the reports of all streams are believed against the times of arrival.
+  private(set) var isTrusted = false
 
   /// Takes one observation of a stream that has a sender report.
   mutating func observe(capture: Int64, arrival: Int64) {
@@ -79,4 +81,7 @@ struct PublisherClock: Sendable {
 
   /// From now on all streams that have reports are placed by this clock.
   mutating func share() { isShared = true }
+
+  /// From now on reports count in full.
+  mutating func trust() { isTrusted = true }
 }

@@ -174,7 +174,8 @@ public struct SessionCore: Sendable {
       guard let owner = owner(of: frame.track) else { continue }
       if tracks[frame.track] == nil { tracks[frame.track] = TrackState(track: owner, now: arrived) }
       var clock = publisherClocks[owner.participant] ?? PublisherClock()
-      if !clock.isShared, everyStreamHasReports(of: owner.participant, at: arrived) { clock.share() }
+      if !clock.isShared, everyStream(of: owner.participant, at: arrived, \.hasReport) { clock.share() }
+      if !clock.isTrusted, everyStream(of: owner.participant, at: arrived, \.hasTrustedReports) { clock.trust() }
       if let presentation = tracks[frame.track]?.presentation(of: frame, arrived: arrived, publisher: &clock) {
         tracks[frame.track]?.enqueue(.init(id: id, presentation: presentation, frame: frame))
       }
@@ -183,12 +184,14 @@ public struct SessionCore: Sendable {
     if taken > 0 { pendingFrames.removeFirst(taken) }
   }
 
-  /// True when all streams of a publisher that flow have sender reports.
-  private func everyStreamHasReports(of identity: ParticipantIdentity, at now: SessionTime) -> Bool {
+  /// True when something holds for all streams of a publisher that flow.
+  private func everyStream(
+    of identity: ParticipantIdentity, at now: SessionTime, _ property: KeyPath<TrackState, Bool>
+  ) -> Bool {
     var count = 0
     for state in tracks.values where state.track.participant == identity {
       guard let last = state.lastArrival, now - last < .seconds(5) else { continue }
-      if !state.hasReport { return false }
+      if !state[keyPath: property] { return false }
       count += 1
     }
     return count > 0

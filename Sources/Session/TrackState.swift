@@ -26,6 +26,12 @@ struct TrackState: Sendable {
   private(set) var lastArrival: SessionTime?
   /// True when the last frame had a capture time: the stream has a sender report.
   private(set) var hasReport = false
+  /// The capture clock against the media clock, ns, by the last report, and how many different ones there were.
+  private var mapping: Int64?
+  private var mappings = 0
+  private var firstReportAt: SessionTime?
+  /// The shortest way of this stream by its own reports.
+  private var ownWay = OffsetEstimator()
   /// Pictures that reference missing ones are not decoded.
   var needsKeyframe = true
   var lastKeyframeRequest: SessionTime?
@@ -35,6 +41,8 @@ struct TrackState: Sendable {
   private var offset = OffsetEstimator()
   private var lastPresentation: SessionTime?
 
+  /// By how much pictures are usually longer on their way than sound: encoding, pacing.
+  private static let wayDifference: Int64 = 60_000_000
   /// More frames than this are never kept: ten seconds at 60 a second.
   private static let limit = 600
 
@@ -59,14 +67,35 @@ struct TrackState: Sendable {
     lastArrival = arrived
     hasReport = frame.captureTime != nil
     if let capture = frame.captureTime {
+      note(mapping: capture.nanoseconds &- media, at: arrived)
+      ownWay.observe(sent: capture.nanoseconds, arrival: now, steps: true)
       publisher.observe(capture: capture.nanoseconds, arrival: now)
-      if publisher.isShared { time = capture.nanoseconds &+ (publisher.estimator.offset ?? 0) }
+      if publisher.isShared, let shared = publisher.estimator.offset, let own = ownWay.offset {
+        // Early reports can be wrong by what a busy sender was late; until there are some, they move pictures only
+        // by what the ways of sound and pictures usually differ.
+        let isTrusted = publisher.isTrusted || track.kind == .audio
+        time = capture.nanoseconds &+ (isTrusted ? shared : max(shared, own &- Self.wayDifference))
+      }
     }
     // Pictures are decoded in order, so a clock correction must never turn the order around.
     if let last = lastPresentation, track.kind == .video { time = max(time, last.nanoseconds) }
     let result = SessionTime(nanoseconds: time)
     lastPresentation = result
     return result
+  }
+
+  /// True when there have been enough reports to believe them against the times of arrival.
+  var hasTrustedReports: Bool {
+    guard let firstReportAt, let lastArrival else { return false }
+    // A steady clock gives the same mapping each time, so time counts as well.
+    return mappings >= 4 || lastArrival - firstReportAt > .seconds(20)
+  }
+
+  private mutating func note(mapping new: Int64, at now: SessionTime) {
+    if let mapping, (mapping &- new).magnitude < 100_000 { return }
+    mapping = new
+    mappings += 1
+    firstReportAt = firstReportAt ?? now
   }
 
   /// Queues a frame. When far too many wait, the oldest go: the decoder then needs a keyframe.
