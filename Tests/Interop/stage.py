@@ -194,9 +194,14 @@ class Recorder(Process):
         """A line of `--progress json`; empty for other lines."""
         return json.loads(text) if text.startswith("{") else {}
 
+    def phase(self, name: str, timeout: float, after: int = 0) -> int:
+        """Waits until it is in a phase, looking at the lines of output from the index `after` on; gives the line's."""
+        at, _ = self.line(lambda text: self.progress(text).get("phase") == name, timeout, after)
+        return next(index for index, (moment, _) in enumerate(self.lines) if moment == at and index >= after)
+
     def recording(self, timeout: float = 20.0) -> float:
         """Waits until it records; gives the time at which it said so (at most half a second after the beginning)."""
-        return self.line(lambda text: self.progress(text).get("phase") == "recording", timeout)[0]
+        return self.lines[self.phase("recording", timeout)][0]
 
     def stop(self, number: signal.Signals = signal.SIGINT, timeout: float = 10.0) -> float:
         """Ends the recording as Ctrl-C does and waits for the finished file; gives the time of the signal."""

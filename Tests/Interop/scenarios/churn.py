@@ -47,7 +47,7 @@ def churn(stage: Stage, verdict: Verdict) -> None:
         if not verdict.check(tile is not None, f"{person.display}: no tile of their colour"):
             continue
         name, likeness = read(still, label(recording.full(tile)), [other.display for other in people])
-        verdict.check(name == person.display, f"{person.display}'s picture has the label of {name} ({likeness:.2f})")
+        verdict.check(name == person.display, f"{person.display}'s picture has the label {name} ({likeness:.2f})")
     # Sound has just been published, by busy processes: libwebrtc's first sender reports of it are as late as its encoder
     # was at that moment, and the next ones come after 5 s.
     in_step(recording, people, start, recording.duration, verdict, limit=0.1)

@@ -19,9 +19,11 @@ def outage(stage: Stage, verdict: Verdict) -> None:
     server.exit(5)
     stage.until(killed + 7)
     stage.server(port=stage.url.rsplit(":", 1)[1])
-    person.event("reconnected", timeout=30)
-    back = person.events("reconnected")[-1]["wall"]
-    stage.until(back + 5)
+    # Both try again after longer and longer times, each for itself.
+    again = person.event("reconnected", timeout=30)["wall"]
+    told = recorder.phase("recording", 30, after=recorder.phase("reconnecting", 1))
+    back = max(again, recorder.lines[told][0])
+    stage.until(back + 4.5)
     recorder.stop()
 
     recording = load(recorder, verdict)
@@ -34,5 +36,5 @@ def outage(stage: Stage, verdict: Verdict) -> None:
     verdict.check(reason == "Reconnecting…" and likeness > 0.7,
                   f"during the outage the tile says {reason} ({likeness:.2f})")
     shown = recording.shown(person.colour, at + 5) + recording.zero
-    verdict.figure(f"picture gone after {ms(gone)}, again {ms(shown - back)} after the publisher was back")
+    verdict.figure(f"picture gone after {ms(gone)}, again {ms(shown - again)} after the publisher was back")
     in_step(recording, [person], shown - recording.zero + 1.5, recording.duration, verdict)
