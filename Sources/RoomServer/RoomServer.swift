@@ -26,7 +26,7 @@ public final class RoomServer: Sendable {
     public var resumeTimeout = 10
     /// Seconds after which a client that joined must have a media connection.
     public var connectTimeout = 60
-    /// Local IP addresses on which media is sent and received.
+    /// Local IP addresses on which media is sent and received; none: all of this machine.
     public var mediaAddresses = ["127.0.0.1"]
     /// UDP ports for media; nil for any.
     public var mediaPorts: ClosedRange<UInt16>?

@@ -81,6 +81,18 @@ import Testing
     }
   }
 
+  /// `Package.swift` declares no arrow that the table does not have.
+  @Test(arguments: table.keys.sorted()) func thePackageDeclaresTheTable(target: String) throws {
+    let row = try #require(Self.table[target])
+    let text = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
+    let declaration = try #require(
+      text.range(of: #"\.target\(\s*name: "\#(target)"[^\]]*"#, options: .regularExpression),
+      "Package.swift does not declare \(target)")
+    let names = text[declaration].split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map { $0.element }
+    let extra = Set(names.dropFirst().map(String.init)).subtracting(row.targets)
+    #expect(extra.isEmpty, "\(target) declares \(extra.sorted().joined(separator: ", "))")
+  }
+
   @Test func arrowsPointDownward() {
     for (target, row) in Self.table {
       for other in row.targets {

@@ -53,7 +53,7 @@ final class Room {
   /// What the media connections of all clients have in common.
   var mediaConfiguration: PeerConnection.Configuration {
     var media = PeerConnection.Configuration()
-    media.localAddresses = configuration.mediaAddresses
+    media.localAddresses = configuration.mediaAddresses.isEmpty ? nil : configuration.mediaAddresses
     media.portRange = configuration.mediaPorts
     media.losesPacket = configuration.losesPacket
     return media

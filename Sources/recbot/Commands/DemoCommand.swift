@@ -33,12 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
     let configuration = try shared.load()
     let logger = try shared.logger("demo", configuration)
     guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12") }
-    let length: SessionTime
-    do {
-      length = try Values.duration(duration)
-    } catch {
-      throw Failure(.usage, "--duration: \(error)")
-    }
+    let length = try shared.duration(duration, "--duration")
     guard length >= .seconds(2), length <= .seconds(3600) else {
       throw Failure(.usage, "--duration: from 2s to 1h")
     }

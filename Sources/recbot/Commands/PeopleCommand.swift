@@ -21,12 +21,7 @@ struct PeopleCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The room server (LIVEKIT_URL).", valueName: "url"))
   var url: String?
 
-  @Option(help: ArgumentHelp("API key (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
-  var apiKey: String?
-
-  @Option(
-    help: ArgumentHelp("API secret (LIVEKIT_API_SECRET; with devkey the default is 'secret').", valueName: "secret"))
-  var apiSecret: String?
+  @OptionGroup var credentials: ServerCredentials
 
   @OptionGroup var shared: SharedOptions
 
@@ -34,19 +29,11 @@ struct PeopleCommand: AsyncParsableCommand {
     let configuration = try shared.load()
     let logger = try shared.logger("people", configuration)
     guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12") }
-    let length: SessionTime
-    do {
-      length = try Values.duration(duration)
-    } catch {
-      throw Failure(.usage, "--duration: \(error)")
-    }
+    let length = try shared.duration(duration, "--duration")
     guard let url = configuration.text(flag: url, .url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
-    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
-    guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (key == "devkey" ? "secret" : nil) else {
-      throw Failure(.usage, "no secret for the API key '\(key)': give --api-secret or set LIVEKIT_API_SECRET")
-    }
+    let (key, secret) = try credentials.resolve(configuration)
     let script = DemoScript(participants: participants, duration: length)
     let stage = try DemoStage(script: script, room: room, url: url, apiKey: key, apiSecret: secret, logger: logger)
     do {

@@ -19,12 +19,7 @@ struct RoomServerCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Port for signalling; 0 takes any free one (default: 7880).", valueName: "port"))
   var port: String?
 
-  @Option(help: ArgumentHelp("API key that tokens are made with (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
-  var apiKey: String?
-
-  @Option(
-    help: ArgumentHelp("Its secret (LIVEKIT_API_SECRET; on loopback the default is 'secret').", valueName: "secret"))
-  var apiSecret: String?
+  @OptionGroup var credentials: ServerCredentials
 
   @OptionGroup var shared: SharedOptions
 
@@ -32,12 +27,8 @@ struct RoomServerCommand: AsyncParsableCommand {
     let configuration = try shared.load()
     let logger = try shared.logger("room-server", configuration)
     let bind = configuration.text(flag: bind, .bind) ?? "127.0.0.1"
-    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
     let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
-    guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (isLocal ? "secret" : nil) else {
-      throw Failure(
-        .usage, "a server that others can reach needs a secret: give --api-secret or set LIVEKIT_API_SECRET")
-    }
+    let (key, secret) = try credentials.resolve(configuration, allowsDefault: isLocal)
     var server = RoomServer.Configuration(apiKeys: [key: secret])
     server.bind = bind
     server.port = try configuration.value(flag: port, "--port", .port, default: 7880, parse: Values.port)

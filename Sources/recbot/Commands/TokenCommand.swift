@@ -24,31 +24,17 @@ struct TokenCommand: ParsableCommand {
   @Option(help: ArgumentHelp("How long it is valid (default: 1h).", valueName: "time"))
   var ttl = "1h"
 
-  @Option(help: ArgumentHelp("API key (LIVEKIT_API_KEY; default: devkey).", valueName: "key"))
-  var apiKey: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "API secret (LIVEKIT_API_SECRET; with the key devkey the default is 'secret').", valueName: "secret"))
-  var apiSecret: String?
+  @OptionGroup var credentials: ServerCredentials
 
   @OptionGroup var shared: SharedOptions
 
   func run() throws {
     let configuration = try shared.load()
-    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
-    guard let secret = configuration.text(flag: apiSecret, .apiSecret) ?? (key == "devkey" ? "secret" : nil) else {
-      throw Failure(.usage, "no secret for the API key '\(key)': give --api-secret or set LIVEKIT_API_SECRET")
-    }
+    let (key, secret) = try credentials.resolve(configuration)
     guard !identity.isEmpty, identity.utf8.count <= 256, !room.isEmpty, room.utf8.count <= 256 else {
       throw Failure(.usage, "room and identity must have 1 to 256 bytes")
     }
-    let lifetime: Int64
-    do {
-      lifetime = try Values.duration(ttl).wholeMilliseconds / 1000
-    } catch {
-      throw Failure(.usage, "--ttl: \(error)")
-    }
+    let lifetime = try shared.duration(ttl, "--ttl").wholeMilliseconds / 1000
     guard lifetime >= 1 else { throw Failure(.usage, "--ttl: at least 1s") }
     let grant = VideoGrant(
       room: room, roomJoin: true, canPublish: publish, canSubscribe: true, canPublishData: publish)

@@ -15,12 +15,11 @@ struct Job {
   var progress: ProgressMode
   var logger: Logger
 
-  /// The room client's last word.
+  /// Whether the room client has said its last word.
   private final class Ending: Sendable {
-    private let state = Mutex((isOver: false, error: RoomError?.none))
-    func finish(_ error: RoomError?) { state.withLock { $0 = (true, error) } }
-    var isOver: Bool { state.withLock { $0.isOver } }
-    var error: RoomError? { state.withLock { $0.error } }
+    private let state = Mutex(false)
+    func finish() { state.withLock { $0 = true } }
+    var isOver: Bool { state.withLock { $0 } }
   }
 
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
@@ -30,7 +29,7 @@ struct Job {
     let ending = Ending()
     let client = LiveKitRoomClient(
       options: options, loop: loop, sink: recording.sequencer, logger: logger,
-      onEnd: { _, error in ending.finish(error) })
+      onEnd: { _, _ in ending.finish() })
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import MediaCore
 import Settings
 
 /// Flags that every command has.
@@ -18,6 +19,15 @@ struct SharedOptions: ParsableArguments {
       return try Configuration.load(path: config, environment: Environment.all)
     } catch {
       throw Failure(error)
+    }
+  }
+
+  /// The span of time that a flag gives.
+  func duration(_ text: String, _ flag: String) throws -> SessionTime {
+    do {
+      return try Values.duration(text)
+    } catch {
+      throw Failure(.usage, "\(flag): \(error)")
     }
   }
 
