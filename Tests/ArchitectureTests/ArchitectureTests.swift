@@ -86,7 +86,7 @@ import Testing
     let row = try #require(Self.table[target])
     let text = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
     let declaration = try #require(
-      text.range(of: #"\.target\(\s*name: "\#(target)"[^\]]*"#, options: .regularExpression),
+      text.range(of: #"\.target\(\s*name: "\#(target)"(,\s*dependencies: \[[^\]]*)?"#, options: .regularExpression),
       "Package.swift does not declare \(target)")
     let names = text[declaration].split(separator: "\"").enumerated().filter { $0.offset % 2 == 1 }.map { $0.element }
     let extra = Set(names.dropFirst().map(String.init)).subtracting(row.targets)

@@ -118,12 +118,18 @@ import Transport
     try await client.join()
     server.stop()
     #expect(await eventually { sink.texts.last?.hasPrefix("lost") == true })
-    let (again, _) = try self.server(port: port)
+    // A child that another suite has just forked holds the closed socket until it has become its own program.
+    var again: RoomServer?
+    #expect(
+      await eventually {
+        again = try? self.server(port: port).0
+        return again != nil
+      })
     #expect(await eventually { sink.texts.suffix(2) == ["restored", "synchronized"] })
     client.leave()
     #expect(await eventually { sink.texts.last == "ended stopped" })
     loop.stop()
-    again.stop()
+    again?.stop()
   }
 
   final class Box: Sendable {

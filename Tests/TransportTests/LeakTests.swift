@@ -12,6 +12,15 @@ import Testing
     return count
   }
 
+  /// True as soon as a directory has no more than so many entries, within 30 s.
+  private func comesDown(_ directory: String, to limit: Int) -> Bool {
+    for _ in 0..<300 {
+      if entries(of: directory) <= limit { return true }
+      usleep(100_000)
+    }
+    return false
+  }
+
   @Test func connectingAndClosingLeavesNoThreadsOrDescriptors() throws {
     func cycle() throws {
       let pair = try TestPair()
@@ -25,11 +34,9 @@ import Testing
     let threads = entries(of: "/proc/self/task")
     let descriptors = entries(of: "/proc/self/fd")
     for _ in 0..<50 { try cycle() }
-    // Other suites run at the same time; fifty cycles that leak would show far more.
-    #expect(entries(of: "/proc/self/task") <= threads + 12)
-    #expect(entries(of: "/proc/self/fd") <= descriptors + 24)
-    print(
-      "threads \(threads) -> \(entries(of: "/proc/self/task")), descriptors \(descriptors) -> \(entries(of: "/proc/self/fd"))"
-    )
+    // Other suites of this process open and close theirs at the same time, so the counts are looked at until they have
+    // come down: what fifty cycles leak would stay.
+    #expect(comesDown("/proc/self/task", to: threads + 12))
+    #expect(comesDown("/proc/self/fd", to: descriptors + 24))
   }
 }
