@@ -13,8 +13,9 @@ final class ICEEvents {
 }
 
 extension MediaTransport {
-  // A name server that does not answer must not hold up the candidates that need no name.
-  private static let lookupLimit: Int64 = 1_500_000_000
+  // A name server that does not answer must not hold up the candidates that need no name: LiveKit servers hand out
+  // public STUN servers, which a closed network cannot even look up.
+  private static let lookupLimit: Int64 = 500_000_000
   // Time for the first pair to be found after both sides' credentials are known.
   private static let connectLimit: Int64 = 30_000_000_000
   // Packets that the peer has sent before it switched may still come over the old pair.

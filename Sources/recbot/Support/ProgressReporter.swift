@@ -44,6 +44,7 @@ struct ProgressReporter {
     case .live: Console.errorText("\r\u{1b}[K" + Self.fit(line(progress), columns: Console.columns - 1))
     case .plain:
       // Every change of phase, and a sign of life every ten seconds.
+      if progress.phase == .recording, progress.frames == 0 { return }
       if let last = lastPlain, last.phase == progress.phase, progress.time - last.time < .seconds(10) { return }
       lastPlain = (progress.phase, progress.time)
       Console.error(line(progress))
