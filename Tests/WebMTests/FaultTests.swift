@@ -112,7 +112,7 @@ import Testing
       try WebMWriter(descriptor: descriptor, path: "/dev/full", configuration: Clip.configuration)
     }
     #expect(error?.code == .invalid)
-    #expect(fcntl(descriptor, F_GETFD) == -1)
+    #expect(!isOpen(descriptor, on: "/dev/full"))
   }
 
   @Test func aFullFileSystemIsMetOnARealOne() throws {

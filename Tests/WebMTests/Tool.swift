@@ -135,3 +135,12 @@ final class TemporaryDirectory {
 
   func path(_ name: String) -> String { root + "/" + name }
 }
+
+/// True when a descriptor still is that file. Other suites run in this process, so that the number of a closed one may
+/// already be another file's.
+func isOpen(_ descriptor: Int32, on path: String) -> Bool {
+  var name = [CChar](repeating: 0, count: 4096)
+  let count = readlink("/proc/self/fd/\(descriptor)", &name, name.count)
+  guard count > 0 else { return false }
+  return String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) == path
+}

@@ -178,7 +178,7 @@ import Testing
     let writer = try WebMWriter(descriptor: descriptor, path: path, configuration: Clip.configuration)
     try writer.addPicture(0, isKeyframe: true)
     _ = try writer.finish()
-    #expect(fcntl(descriptor, F_GETFD) == -1)
+    #expect(!isOpen(descriptor, on: path))
     #expect(try WebMProbe.probe(path).endedCleanly)
     let full = open(path, O_RDWR)
     let refused = #expect(throws: WebMError.self) {

@@ -40,7 +40,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
   }
 
   private enum Work {
-    case publish(TrackDescription, @Sendable (Publication) -> Void)
+    case publish(TrackDescription, @Sendable (Publication?) -> Void)
     case unpublish(TrackID)
   }
 
@@ -57,9 +57,10 @@ public final class LiveKitPublisher: @unchecked Sendable {
   private var onJoin: (@Sendable (RoomError?) -> Void)?
   private var publications: [TrackID: RTPSender] = [:]
   private var waiting: [Work] = []
-  private var current: (track: TrackDescription, done: @Sendable (Publication) -> Void)?
+  private var current: (track: TrackDescription, done: @Sendable (Publication?) -> Void)?
   private var published: Publication?
   private var isNegotiating = false
+  private var isClosed = false
 
   /// Makes a participant that does nothing yet. `onKeyframeRequest` is called when somebody needs a keyframe.
   public init(
@@ -81,14 +82,17 @@ public final class LiveKitPublisher: @unchecked Sendable {
     if let error { throw error }
   }
 
-  /// Publishes a track; returns when it is negotiated.
-  public func publish(_ track: TrackDescription) async -> Publication {
-    await withCheckedContinuation { continuation in
+  /// Publishes a track; returns when it is negotiated. Throws `.connectionLost` when the connection ends before.
+  public func publish(_ track: TrackDescription) async throws(RoomError) -> Publication {
+    let publication = await withCheckedContinuation { (continuation: CheckedContinuation<Publication?, Never>) in
       loop.post { [self] in
+        if isClosed { return continuation.resume(returning: nil) }
         waiting.append(.publish(track) { continuation.resume(returning: $0) })
         next()
       }
     }
+    guard let publication else { throw RoomError(.connectionLost, "the track \(track.name) was not published") }
+    return publication
   }
 
   /// Withdraws a track.
@@ -244,6 +248,12 @@ public final class LiveKitPublisher: @unchecked Sendable {
   }
 
   private func close() {
+    isClosed = true
+    joined(RoomError(.connectionLost, "the connection ended before the join"))
+    // Nobody waits for ever for a track that cannot come any more.
+    current?.done(nil)
+    for case .publish(_, let done) in waiting { done(nil) }
+    (current, published, waiting) = (nil, nil, [])
     pingTimer?.cancel()
     pingTimer = nil
     media?.delegate = nil

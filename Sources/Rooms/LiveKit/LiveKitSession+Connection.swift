@@ -286,7 +286,7 @@ extension Livekit_DisconnectReason {
     case .serverShutdown: "the server shuts down"
     case .participantRemoved: "removed from the room"
     case .roomDeleted: "the room was deleted"
-    case .stateMismatch: "the server does not know this session any more"
+    case .stateMismatch: "the server no longer knows the bot"
     case .joinFailure: "the join was not completed"
     case .migration: "the session moves to another server"
     case .signalClose: "the signal connection was closed"

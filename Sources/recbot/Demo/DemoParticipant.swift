@@ -73,9 +73,9 @@ final class DemoParticipant: @unchecked Sendable {
   /// Joins and publishes camera and microphone.
   func join() async throws {
     try await publisher.join()
-    let camera = await publisher.publish(
+    let camera = try await publisher.publish(
       .init(name: "camera", source: .camera, width: Self.size.width, height: Self.size.height))
-    let microphone = await publisher.publish(.init(name: "mic", source: .microphone))
+    let microphone = try await publisher.publish(.init(name: "mic", source: .microphone))
     state.withLock { ($0.camera, $0.microphone) = (camera, microphone) }
   }
 
@@ -121,7 +121,8 @@ final class DemoParticipant: @unchecked Sendable {
       if sharing, state.screen == nil, !state.isScreenPending {
         state.isScreenPending = true
         Task {
-          let screen = await publisher.publish(
+          // A share that fails is left out; what ends the connection is told elsewhere.
+          let screen = try? await publisher.publish(
             .init(
               name: "screen", source: .screenShare, width: Self.screenSize.width, height: Self.screenSize.height))
           self.state.withLock { $0.screen = screen }
