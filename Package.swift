@@ -81,6 +81,9 @@ let package = Package(
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
+    .target(name: "TestKit", dependencies: ["MediaCore"], path: "Tests/TestKit"),
+    .testTarget(name: "TestKitTests", dependencies: ["TestKit", "MediaCore"]),
+    .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
