@@ -97,6 +97,9 @@ extension MediaTransport {
     if !hasGathered { ice.setRelayOnly(on) }
   }
 
+  /// Changes the STUN and TURN servers; counts from the next `gather()` or `restartICE()`.
+  public func setICEServers(_ servers: [ICEServer]) { configuration.iceServers = servers }
+
   // MARK: - Gathering
 
   private func beginGathering() {
