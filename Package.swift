@@ -50,7 +50,8 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
-    .target(name: "Settings", dependencies: ["Layouts", "MediaCore", yams]),
+    .target(
+      name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
     // L3
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),

@@ -27,6 +27,8 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnCredential = "connection.turn-credential"
   case identity = "recording.identity"
   case layout = "recording.layout"
+  case layoutsDir = "recording.layouts-dir"
+  case theme = "recording.theme"
   case size = "recording.size"
   case framesPerSecond = "recording.fps"
   case videoBitrate = "recording.video-bitrate"
