@@ -54,7 +54,7 @@ let package = Package(
       name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
     // L3
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
-    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),
+    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
       exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
@@ -79,6 +79,7 @@ let package = Package(
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CYUV"),
+    .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
@@ -88,7 +89,9 @@ let package = Package(
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
-    .testTarget(name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"]),
+    .testTarget(
+      name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      exclude: ["Goldens", "Images"]),
     .testTarget(name: "LayoutsTests", dependencies: ["Layouts", "MediaCore"], exclude: ["Goldens"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
@@ -122,8 +125,9 @@ let package = Package(
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
+    .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
-      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],
       path: "Tests/Benchmarks/compositor-bench"),
   ],
   swiftLanguageModes: [.v6]
