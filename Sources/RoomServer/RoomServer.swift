@@ -94,7 +94,8 @@ public final class RoomServer: Sendable {
     guard isNew else { throw .alreadyStarted }
     let directory = RoomDirectory(configuration: configuration, logger: logger)
     let listener = SignalListener(
-      gate: JoinGate(apiKeys: configuration.apiKeys), limits: configuration.limits, logger: logger, sink: directory)
+      gate: JoinGate(apiKeys: configuration.apiKeys), limits: configuration.limits, logger: logger, sink: directory,
+      mailbox: directory.mailbox)
     do throws(RoomServerError) {
       let port = try listener.listen(host: configuration.bind, port: configuration.port)
       let wasStopped = state.withLock { state in

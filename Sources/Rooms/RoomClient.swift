@@ -11,13 +11,19 @@ public protocol RoomClient: RoomControl {
 }
 
 extension RoomOptions {
-  /// Makes the client that these options ask for; it does nothing before `join`. Events and frames go to `sink` on the
+  /// Makes the client that these options ask for; it does nothing before `join`. Throws when the options cannot be
+  /// used. Events and frames go to `sink` on the
   /// loop's thread; `onEnd` is called there exactly once when the session is over, with the reason and, when it is a
   /// fault, the error.
   public func makeClient(
     loop: MediaLoop, sink: any SessionSink, logger: Logger,
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
-  ) -> any RoomClient {
-    LiveKitRoomClient(options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+  ) throws(RoomError) -> any RoomClient {
+    switch kind {
+    case .liveKit: return LiveKitRoomClient(options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+    case .peer(let room, let role):
+      return try PeerRoomClient(
+        room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+    }
   }
 }

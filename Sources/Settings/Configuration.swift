@@ -24,6 +24,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case maxDuration = "recording.max-duration"
   case stopWhenEmpty = "recording.stop-when-empty"
   case progress = "recording.progress"
+  case peerRole = "peer.as"
   case bind = "room-server.bind"
   case port = "room-server.port"
   case logLevel = "log.level"
@@ -37,6 +38,7 @@ public enum Setting: String, CaseIterable, Sendable {
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
     case .bind, .port: return ["RECBOT_ROOM_SERVER_\(name)"]
+    case .peerRole: return ["RECBOT_PEER_AS"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
     default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
     }

@@ -13,14 +13,18 @@ final class SignalListener: Sendable {
   private let limits: RoomServer.Limits
   private let logger: Logger
   private let sink: any SignalSink
+  private let mailbox: MailboxService
   private let channel = Mutex<(any Channel)?>(nil)
   private let open = Atomic<Int>(0)
 
-  init(gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink) {
+  init(
+    gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink, mailbox: MailboxService
+  ) {
     self.gate = gate
     self.limits = limits
     self.logger = logger
     self.sink = sink
+    self.mailbox = mailbox
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   }
 
@@ -82,18 +86,20 @@ final class SignalListener: Sendable {
       let pipeline = channel.pipeline.syncOperations
       let deadline = HandshakeDeadline(limit: .seconds(limits.handshakeTimeout))
       let handler = HTTPHandler(gate: gate)
-      let handlers = NIOLoopBound((deadline, handler), eventLoop: channel.eventLoop)
+      let mailboxHandler = MailboxHandler(mailbox: mailbox, gate: gate)
+      let handlers = NIOLoopBound((deadline, mailboxHandler, handler), eventLoop: channel.eventLoop)
       try pipeline.addHandler(deadline)
       try pipeline.configureHTTPServerPipeline(
         withServerUpgrade: (
           upgraders: [upgrader],
           completionHandler: { context in
-            let (deadline, handler) = handlers.value
+            let (deadline, mailboxHandler, handler) = handlers.value
             context.pipeline.syncOperations.removeHandler(deadline, promise: nil)
+            context.pipeline.syncOperations.removeHandler(mailboxHandler, promise: nil)
             context.pipeline.syncOperations.removeHandler(handler, promise: nil)
           }
         ), withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoderLimits)
-      try pipeline.addHandler(handler)
+      try pipeline.addHandlers(mailboxHandler, handler)
     }
   }
 

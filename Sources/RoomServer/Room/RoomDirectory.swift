@@ -9,6 +9,8 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   let configuration: RoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
+  /// For two-party rooms.
+  let mailbox: MailboxService
 
   private var rooms: [String: Room] = [:]
   private var participants: [ObjectIdentifier: Participant] = [:]
@@ -18,6 +20,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   init(configuration: RoomServer.Configuration, logger: Logger) {
     self.configuration = configuration
     self.logger = logger
+    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
   }
 
   func opened(_ connection: SignalConnection, _ request: JoinRequest) {
@@ -38,6 +41,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       isShutDown = true
       for room in Array(rooms.values) { room.close(.serverShutdown) }
       participants.removeAll()
+      mailbox.close()
     }
     loop.stop()
   }

@@ -27,7 +27,13 @@ struct Job {
     let recording = Recording(settings: settings, logger: logger)
     let loop = MediaLoop(name: "room")
     let ending = Ending()
-    let client = options.makeClient(loop: loop, sink: recording.sequencer, logger: logger) { _, _ in ending.finish() }
+    let client: any RoomClient
+    do {
+      client = try options.makeClient(loop: loop, sink: recording.sequencer, logger: logger) { _, _ in ending.finish() }
+    } catch {
+      loop.stop()
+      throw Failure(error)
+    }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
