@@ -1,5 +1,5 @@
 // The page of a two-party room: choose, join, talk, finish.
-import { PeerFlow } from "./flow.js";
+import { PeerFlow } from "./peer-flow.js";
 
 const $ = (id) => document.getElementById(id);
 const room = decodeURIComponent(location.pathname.split("/").pop());
