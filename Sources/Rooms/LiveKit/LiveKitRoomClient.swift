@@ -32,6 +32,7 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
   private(set) var generation = 0
   private var routes: [MID: Route] = [:]
   private var malformedMessages = 0
+  var reception: LoopTimer?
 
   /// Where the frames of an m-line belong.
   struct Route {
@@ -56,7 +57,7 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout,
       relayOnly: options.iceTransportPolicy == .relay, iceServers: options.iceServers,
-      wallClockOffset: Self.wallClock() &- MediaLoop.now())
+      wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia)
     session = LiveKitSession(settings: settings, policy: policy)
   }
 
@@ -109,6 +110,11 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
   /// Asks the server again to send a track.
   public func subscribe(_ track: TrackID) {
     loop.post { [self] in handle(.subscribe(track)) }
+  }
+
+  /// Says what is wanted of some video tracks; remembered across reconnects.
+  public func receive(_ wishes: [ReceptionWish]) {
+    loop.post { [self] in handle(.receive(wishes)) }
   }
 
   /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
@@ -196,10 +202,12 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED
+    configuration.bandwidthFeedback = options.bandwidthFeedback
     do {
       let connection = try PeerConnection(loop: loop, configuration: configuration)
       connection.delegate = self
       media = connection
+      watchReception()
     } catch {
       handle(.offerFailed(generation: number, error.description))
     }
@@ -211,6 +219,8 @@ public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
     closing.delegate = nil
     closing.close()
     (media, routes) = (nil, [:])
+    reception?.cancel()
+    reception = nil
     loop.timer(after: 0) { _ = closing }
   }
 

@@ -14,6 +14,7 @@ extension LiveKitSession {
     connectDeadline = now &+ settings.connectTimeout
     var query = SignalQuery()
     query.protocolVersion = Self.protocolVersion
+    query.autoSubscribe = settings.receivesMedia
     if kind == .resume {
       query.reconnect = true
       query.participantSID = participantSID
@@ -147,6 +148,7 @@ extension LiveKitSession {
     participantSID = join.participant.sid
     roster.reset(own: join.participant, others: join.otherParticipants)
     (bindings, paused, refused) = (TrackBindings(), [], [])
+    quality = .unknown
     (lastOffer, lastAnswer, waitingCandidates) = (nil, nil, [])
     if hasJoined { tellLoss() }
     bound = [:]
@@ -155,6 +157,7 @@ extension LiveKitSession {
     pingInterval = Self.seconds(join.pingInterval, default: 5)
     pingTimeout = max(Self.seconds(join.pingTimeout, default: 15), pingInterval &+ 1_000_000_000)
     opened(at: now)
+    sendWishes()
     if generation > 0 { add(.closeMedia) }
     generation += 1
     hasMedia = false
@@ -177,15 +180,19 @@ extension LiveKitSession {
 
   private mutating func resumed(_ response: Livekit_ReconnectResponse, at now: Int64) {
     opened(at: now)
-    let (answer, offer) = (lastAnswer, lastOffer)
+    let (answer, offer, settings, data) = (lastAnswer, lastOffer, settings, data)
+    let disabled = wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
     send {
       $0.syncState = .with { state in
         if let answer { state.answer = answer }
         if let offer { state.offer = offer }
         // Every wish is what `auto_subscribe` does already: nothing to list.
-        state.subscription = .with { $0.subscribe = false }
+        state.subscription = .with { $0.subscribe = !settings.receivesMedia }
+        state.trackSidsDisabled = disabled
+        state.datachannelReceiveStates = data.receiveStates
       }
     }
+    sendWishes()
     for candidate in waitingCandidates { sendCandidate(candidate) }
     waitingCandidates = []
     if hasMedia {

@@ -22,6 +22,12 @@ struct LiveKitSession: Sendable {
     case answered(generation: Int, offer: UInt32, sdp: String, sections: [MediaSection])
     case offerFailed(generation: Int, String)
     case subscribe(TrackID)
+    /// What is wanted of some tracks.
+    case receive([ReceptionWish])
+    /// A message of a data channel, whole.
+    case data(generation: Int, [UInt8], isReliable: Bool)
+    /// What came in during the last second; without the server's word.
+    case network(generation: Int, NetworkReport)
     case leave
     /// Everything sent before `closeSocket` is on its way, and the socket is closed.
     case left
@@ -79,6 +85,8 @@ struct LiveKitSession: Sendable {
     var iceServers: [ICEServer]
     /// Wall-clock nanoseconds since 1970 minus monotonic nanoseconds.
     var wallClockOffset: Int64
+    /// Whether tracks are subscribed; without, only data comes.
+    var receivesMedia = true
   }
 
   /// How long media may do without signalling before the recording is told of a loss: pictures and sound are still
@@ -113,6 +121,10 @@ struct LiveKitSession: Sendable {
   var announced = RoomState()
   var bound: [MID: TrackID] = [:]
   var lastSubscribe: [TrackID: Int64] = [:]
+  var wishes: [TrackID: ReceptionWish] = [:]
+  var data = DataReceiver()
+  /// How the server rates our connection.
+  var quality = ConnectionQuality.unknown
 
   var generation = 0
   var hasMedia = false
@@ -196,6 +208,13 @@ struct LiveKitSession: Sendable {
         mediaFailed("the server's offer could not be used: \(text)", at: now)
       }
     case .subscribe(let track): subscribe(track, at: now)
+    case .receive(let wishes): receive(wishes)
+    case .data(let number, let bytes, let isReliable):
+      if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
+    case .network(let number, var report):
+      guard number == generation, hasMedia, hasJoined, !isLossTold else { return }
+      report.quality = quality
+      add(.emit(.network(report)))
     case .leave: leave(at: now)
     case .left: break
     case .timer: timer(at: now)
