@@ -11,7 +11,7 @@ public struct ReceptionPolicy: Sendable {
     case best
   }
 
-  /// A track that could be received.
+  /// A video track that is published.
   public struct Candidate: Sendable, Hashable {
     /// Which.
     public var track: TrackID
@@ -21,10 +21,13 @@ public struct ReceptionPolicy: Sendable {
     public var height: Int
     /// How important it is: the lowest goes first. Ties are decided by the order of the candidates.
     public var rank: Int
+    /// False while it could not be received anyhow (muted, not subscribed): then nothing changes for it.
+    public var isFlowing: Bool
 
     /// Makes a candidate.
-    public init(track: TrackID, width: Int, height: Int, rank: Int) {
+    public init(track: TrackID, width: Int, height: Int, rank: Int, isFlowing: Bool = true) {
       self.track = track
+      self.isFlowing = isFlowing
       self.width = width
       self.height = height
       self.rank = rank
@@ -64,16 +67,14 @@ public struct ReceptionPolicy: Sendable {
   /// Starts with everything wanted at its best, as rooms do.
   public init(settings: Settings) { self.settings = settings }
 
-  /// Takes the tracks that could be received and how many the connection carries (nil: all). Gives what is to be said
-  /// to the room.
+  /// Takes all video tracks and how many of them the connection carries (nil: all). Gives what is to be said to the
+  /// room.
   public mutating func update(_ candidates: [Candidate], limit: Int?, at now: SessionTime) -> [ReceptionWish] {
-    if states.count > candidates.count {
-      let tracks = Set(candidates.map(\.track))
-      states = states.filter { tracks.contains($0.key) }
-    }
+    let tracks = Set(candidates.map(\.track))
+    if !states.keys.allSatisfy(tracks.contains) { states = states.filter { tracks.contains($0.key) } }
     var wishes: [ReceptionWish] = []
     let allowed = limit.map { best(candidates, atMost: $0) }
-    for candidate in candidates {
+    for candidate in candidates where candidate.isFlowing {
       let isNew = states[candidate.track] == nil
       var state = states[candidate.track] ?? State(
         told: ReceptionWish(track: candidate.track, reception: .wanted), toldAt: now)
@@ -93,7 +94,7 @@ public struct ReceptionPolicy: Sendable {
   /// nobody is exchanged without cause.
   private func best(_ candidates: [Candidate], atMost limit: Int) -> Set<TrackID> {
     // Those without a tile take nothing from the others.
-    let visible = settings.mode == .best ? candidates : candidates.filter { $0.width > 0 }
+    let visible = candidates.filter { $0.isFlowing && (settings.mode == .best || $0.width > 0) }
     let order = visible.enumerated().sorted { first, second in
       func key(_ entry: (offset: Int, element: Candidate)) -> (Int, Int, Int) {
         let isReceived = states[entry.element.track]?.told.reception == .wanted

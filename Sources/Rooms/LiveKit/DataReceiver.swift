@@ -85,7 +85,7 @@ struct DataReceiver: Sendable {
     case .encryptedPacket:
       encrypted &+= 1
       return []
-    case .speaker, .sipDtmf, .metrics, .rpcRequest, .rpcAck, .rpcResponse: return []
+    case .speaker, .sipDtmf, .rpcRequest, .rpcAck, .rpcResponse: return []
     }
   }
 

@@ -14,7 +14,7 @@ import Transport
 /// Public methods may be called on any thread.
 public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private let options: RoomOptions
-  private let loop: MediaLoop
+  let loop: MediaLoop
   private let sink: any SessionSink
   let logger: Logger
   private let onEnd: @Sendable (SessionEnd, RoomError?) -> Void
