@@ -81,6 +81,9 @@ let package = Package(
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
+    .target(name: "TestKit", dependencies: ["MediaCore"], path: "Tests/TestKit"),
+    .testTarget(name: "TestKitTests", dependencies: ["TestKit", "MediaCore"]),
+    .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
@@ -97,7 +100,9 @@ let package = Package(
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
     .testTarget(
       name: "RoomsTests",
-      dependencies: ["Rooms", "RoomServer", "Signaling", "Session", "Transport", "MediaCore", logging] + nio),
+      dependencies: [
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", logging,
+      ] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),

@@ -24,6 +24,8 @@ final class ReceiveStream {
   private var video: JitterBuffer?
   private var audio: AudioReorderBuffer?
   private var rotation = 0
+  /// The keyframe that is wanted is for the jitter buffer only.
+  private var wantsForGap = false
   /// When frames may become available without a further packet.
   private var frameDeadline: Int64?
   /// Concealment for more than this is silence to the listener anyway.
@@ -69,6 +71,12 @@ final class ReceiveStream {
   func takeOctets() -> Int64 {
     defer { takenOctets = statistics.octetCount }
     return statistics.octetCount &- takenOctets
+  }
+
+  /// A keyframe is needed, whatever comes of the packets that are missing.
+  func wantKeyframe() {
+    wantsForGap = false
+    keyframes.want()
   }
 
   private func noteKeyframe(_ packet: RTPPacket) {
@@ -128,8 +136,14 @@ final class ReceiveStream {
       // The delegate may have closed the connection or turned frames off.
       guard receiver.wantsFrames else { return }
     }
+    // Several tries at the packet have failed by then; over a long way they take longer.
+    if let roundTripTime = nack?.roundTripTime { video?.overdueAfter = max(200_000_000, 3 &* roundTripTime) }
     if video?.needsKeyframe == true {
+      if keyframes.deadline == nil { wantsForGap = true }
       keyframes.want()
+    } else if wantsForGap {
+      wantsForGap = false
+      keyframes.noLongerNeeded()
     }
   }
 
