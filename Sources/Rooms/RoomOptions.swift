@@ -1,3 +1,4 @@
+import PeerConnection
 import Transport
 
 /// What kind of room a room is.
@@ -32,6 +33,11 @@ public struct RoomOptions: Sendable {
   /// Whether redundant audio (RFC 2198) is accepted. Without it a LiveKit server sends plain Opus and repairs loss by
   /// retransmission.
   public var acceptsRED = false
+  /// Whether tracks are received; without, the bot hears data and chat only.
+  public var receivesMedia = true
+  /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower
+  /// layers, and when it may, nothing of some tracks. None is right for a recorder on a good network.
+  public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []
   /// When to wait, to come back, and to give up; and whether only relays are used.
   public var reconnect = ReconnectPolicy.Settings()
   /// Decides the jitter between attempts to come back.
