@@ -100,7 +100,9 @@ let package = Package(
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
     .testTarget(
       name: "RoomsTests",
-      dependencies: ["Rooms", "RoomServer", "Signaling", "Session", "Transport", "MediaCore", logging] + nio),
+      dependencies: [
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", logging,
+      ] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),

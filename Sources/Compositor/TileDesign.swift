@@ -54,6 +54,7 @@ struct TileDesign {
       let size = min(max(rect.height / 4, 12), shortSide / 10)
       return [(.text("+\(overflow)", tone: .count, fontSize: size, maximumWidth: rect.width), middle)]
     }
+    if case .empty = paint.layer.key { return [] }
     switch paint.content {
     case .video:
       guard paint.isDimmed else { return [] }

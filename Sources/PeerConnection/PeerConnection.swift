@@ -34,6 +34,7 @@ public final class PeerConnection: @unchecked Sendable {
   private var hasStartedDTLS = false
   private var hasStartedSCTP = false
   private var isRelayOnly: Bool
+  private var isCut = false
   /// Candidates of the peer that came before its description.
   private var waitingCandidates: [String] = []
   private var localCandidates: [ICECandidate] = []
@@ -220,6 +221,12 @@ public final class PeerConnection: @unchecked Sendable {
     }
   }
 
+  /// While true, no datagram goes out or comes in, as if the network were gone; for tests.
+  package func setCut(_ isCut: Bool) {
+    self.isCut = isCut
+    transport?.setCut(isCut)
+  }
+
   /// Closes everything; nothing is told to the delegate afterwards. Harmless when called again.
   public func close() {
     guard signalingState != .closed else { return }
@@ -270,6 +277,7 @@ public final class PeerConnection: @unchecked Sendable {
     let adapter = TransportAdapter(self)
     made.delegate = adapter
     self.adapter = adapter
+    made.setCut(isCut)
     transport = made
     return made
   }

@@ -26,6 +26,9 @@ public enum Setting: String, CaseIterable, Sendable {
   case progress = "recording.progress"
   case bind = "room-server.bind"
   case port = "room-server.port"
+  case testAPI = "room-server.test-api"
+  case autoCreate = "room-server.auto-create"
+  case webhooks = "room-server.webhooks"
   case logLevel = "log.level"
 
   /// The environment variables that set it, the strongest first: `RECBOT_` and the key, and for the room service
@@ -36,7 +39,7 @@ public enum Setting: String, CaseIterable, Sendable {
     let name = key.uppercased().replacing("-", with: "_")
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
-    case .bind, .port: return ["RECBOT_ROOM_SERVER_\(name)"]
+    case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
     default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
     }

@@ -95,6 +95,15 @@ public enum Values {
     return value
   }
 
+  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
+  public static func boolean(_ text: String) throws(ValueError) -> Bool {
+    switch text.lowercased() {
+    case "true", "yes", "on", "1": return true
+    case "false", "no", "off", "0": return false
+    default: throw ValueError("'\(text)' is neither true nor false")
+    }
+  }
+
   /// The known word nearest to a mistyped one, if any is near.
   public static func suggestion(for word: String, among known: [String]) -> String? {
     let best = known.map { ($0, distance(word, $0)) }.min { $0.1 < $1.1 }

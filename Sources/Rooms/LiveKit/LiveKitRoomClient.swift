@@ -12,7 +12,7 @@ import Transport
 ///
 /// The decisions are `LiveKitSession`'s; this class carries them out with a WebSocket and a peer connection.
 /// Public methods may be called on any thread.
-public final class LiveKitRoomClient: RoomControl, @unchecked Sendable {
+public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private let options: RoomOptions
   private let loop: MediaLoop
   private let sink: any SessionSink

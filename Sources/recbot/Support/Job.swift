@@ -27,9 +27,7 @@ struct Job {
     let recording = Recording(settings: settings, logger: logger)
     let loop = MediaLoop(name: "room")
     let ending = Ending()
-    let client = LiveKitRoomClient(
-      options: options, loop: loop, sink: recording.sequencer, logger: logger,
-      onEnd: { _, _ in ending.finish() })
+    let client = options.makeClient(loop: loop, sink: recording.sequencer, logger: logger) { _, _ in ending.finish() }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {

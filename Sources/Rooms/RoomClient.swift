@@ -1,0 +1,23 @@
+import Logging
+import Session
+import Transport
+
+/// A bot's connection to one room, of any kind: it joins, receives every track, puts room events and encoded frames
+/// into a sink, and comes back by itself when the connection is lost. Methods may be called on any thread.
+public protocol RoomClient: RoomControl {
+  /// Joins; returns when the bot is in the room (`.joined` was put into the sink). Cancelling the task leaves the room.
+  /// Throws when the room could not be joined; nothing but `.ended` was put then.
+  func join() async throws(RoomError)
+}
+
+extension RoomOptions {
+  /// Makes the client that these options ask for; it does nothing before `join`. Events and frames go to `sink` on the
+  /// loop's thread; `onEnd` is called there exactly once when the session is over, with the reason and, when it is a
+  /// fault, the error.
+  public func makeClient(
+    loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) -> any RoomClient {
+    LiveKitRoomClient(options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+  }
+}
