@@ -146,6 +146,7 @@ extension PeerConnection {
       counters.lostOnPurpose += 1
       return
     }
+    lastPacketAt = now
     guard let packet = RTPPacket(buffer) else {
       counters.malformedRTP += 1
       return

@@ -21,6 +21,8 @@ public final class PeerConnection: @unchecked Sendable {
   public private(set) var remoteDescription: String?
   /// Counters of packets that could not be used.
   public internal(set) var counters = PeerConnectionCounters()
+  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
+  public internal(set) var lastPacketAt: Int64?
 
   let configuration: Configuration
   var negotiation: Negotiation
@@ -188,6 +190,10 @@ public final class PeerConnection: @unchecked Sendable {
     isRelayOnly = on
     transport?.setRelayOnly(on)
   }
+
+  /// Changes the STUN and TURN servers (their credentials are short-lived); counts from the next ICE restart when the
+  /// connection has begun.
+  public func setICEServers(_ servers: [ICEServer]) { transport?.setICEServers(servers) }
 
   // MARK: Tracks
 

@@ -15,6 +15,16 @@ public enum Setting: String, CaseIterable, Sendable {
   case apiSecret = "livekit.api-secret"
   case token = "livekit.token"
   case tlsCA = "livekit.tls-ca"
+  case allowReconnect = "connection.allow-reconnect"
+  case numberOfAttempts = "connection.number-of-attempts"
+  case timeoutInterval = "connection.timeout-interval"
+  case reconnectTimeout = "connection.reconnect-timeout"
+  case waitForRoom = "connection.wait-for-room"
+  case waitForAdmission = "connection.wait-for-admission"
+  case forceTurn = "connection.force-turn"
+  case turnServer = "connection.turn-server"
+  case turnUsername = "connection.turn-username"
+  case turnCredential = "connection.turn-credential"
   case identity = "recording.identity"
   case layout = "recording.layout"
   case size = "recording.size"
@@ -46,7 +56,7 @@ public enum Setting: String, CaseIterable, Sendable {
   }
 
   /// True for what must never be shown.
-  public var isSecret: Bool { self == .apiSecret || self == .token }
+  public var isSecret: Bool { self == .apiSecret || self == .token || self == .turnCredential }
 }
 
 /// The settings in force below the flags: environment first, then the configuration file.
@@ -110,7 +120,8 @@ public struct Configuration: Sendable {
         throw ConfigurationError(description: "\(place(sectionNode, file)): '\(section)' must hold settings, indented")
       }
       for (keyNode, valueNode) in entries {
-        let key = keyNode.string ?? "?"
+        // `allow_reconnect` is how other systems write `allow-reconnect`.
+        let key = (keyNode.string ?? "?").replacing("_", with: "-")
         guard let setting = Setting(rawValue: "\(section).\(key)") else {
           let names = Setting.allCases.map(\.rawValue).filter { $0.hasPrefix("\(section).") }
             .map { String($0.dropFirst(section.count + 1)) }

@@ -49,6 +49,7 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("End when nobody has been in the room for so long, such as 30s.", valueName: "time"))
   var stopWhenEmpty: String?
 
+  @OptionGroup var connection: ConnectionOptions
   @OptionGroup var recording: RecordingOptions
   @OptionGroup var shared: SharedOptions
 
@@ -66,15 +67,10 @@ struct JoinCommand: AsyncParsableCommand {
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
     let job = Job(room: room, options: options, settings: settings, progress: progress, logger: logger)
-    let summary = try await job.run()
-    Console.print(summary.output)
-    // The file is whole in all cases; the exit code says when the room did not want the bot any more.
-    switch summary.end {
-    case .stopped, .roomEnded, .maxDuration, .empty: break
-    case .evicted: throw Failure(RoomError(.evicted))
-    case .removed: throw Failure(RoomError(.removed))
-    case .connectionLost(let why): throw Failure(RoomError(.connectionLost, why))
-    }
+    let result = try await job.run()
+    Console.print(result.summary.output)
+    // The file is whole in all cases; the exit code says when it is not all that was wanted.
+    if let error = result.error { throw Failure(error) }
   }
 
   private func roomOptions(_ configuration: Configuration) throws -> RoomOptions {
@@ -86,6 +82,7 @@ struct JoinCommand: AsyncParsableCommand {
     }
     var options = RoomOptions(url: url, tokens: try tokens(configuration), seed: UInt64.random(in: .min ... .max))
     options.tlsCAFile = configuration.text(flag: tlsCa, .tlsCA)
+    try connection.apply(configuration, to: &options)
     return options
   }
 
