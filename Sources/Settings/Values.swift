@@ -78,7 +78,7 @@ public enum Values {
     return value
   }
 
-  /// Yes or no: `true` or `false`.
+  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
   public static func boolean(_ text: String) throws(ValueError) -> Bool {
     switch text.lowercased() {
     case "true", "yes", "on", "1": return true
@@ -128,15 +128,6 @@ public enum Values {
       throw ValueError("'\(text)' is not a port; write a number from 0 to 65535")
     }
     return value
-  }
-
-  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
-  public static func boolean(_ text: String) throws(ValueError) -> Bool {
-    switch text.lowercased() {
-    case "true", "yes", "on", "1": return true
-    case "false", "no", "off", "0": return false
-    default: throw ValueError("'\(text)' is neither true nor false")
-    }
   }
 
   /// The known word nearest to a mistyped one, if any is near.
