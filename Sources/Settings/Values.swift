@@ -104,6 +104,24 @@ public enum Values {
     return name
   }
 
+  /// A set of colours.
+  public static func theme(_ text: String) throws(ValueError) -> ThemeName {
+    guard let name = ThemeName(rawValue: text) else {
+      throw ValueError(
+        "there is no theme '\(text)'; known: \(ThemeName.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return name
+  }
+
+  /// The bot's part in a two-party room: `host`, `guest`; nil for `auto`.
+  public static func peerRole(_ text: String) throws(ValueError) -> String? {
+    switch text {
+    case "host", "guest": return text
+    case "auto": return nil
+    default: throw ValueError("there is no role '\(text)'; known: host, guest, auto")
+    }
+  }
+
   /// A TCP port; 0 lets the system choose.
   public static func port(_ text: String) throws(ValueError) -> Int {
     guard let value = Int(text), (0...65_535).contains(value) else {
