@@ -28,6 +28,7 @@ interop: $(PYTHON)
 	swift build $(BUILD) --product peer-echo
 	$(PYTHON) Tests/Interop/aiortc/test_aiortc.py .build/release/peer-echo
 	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_test.py
+	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_faults_test.py
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
 
 fuzz:

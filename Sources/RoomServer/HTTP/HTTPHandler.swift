@@ -21,6 +21,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var service: (any HTTPService)?
   private var body: [UInt8] = []
   private var isTooLong = false
+  /// What to call when the client goes before its reply.
+  private var onGone: (@Sendable () -> Void)?
 
   /// `limit` is the time for a whole request or an upgrade.
   init(gate: JoinGate, sink: any SignalSink, services: [any HTTPService], limit: TimeAmount) {
@@ -32,7 +34,11 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   func handlerAdded(context: ChannelHandlerContext) { expectRequest(context) }
 
-  func handlerRemoved(context: ChannelHandlerContext) { requestCame() }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    requestCame()
+    onGone?()
+    onGone = nil
+  }
 
   private func expectRequest(_ context: ChannelHandlerContext) {
     deadline?.cancel()
@@ -84,8 +90,11 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         method: head.method.rawValue, path: String(target.path), query: String(target.query), headers: head.headers,
         body: body)
       body.removeAll()
-      service.answer(request) { reply in
-        loopBound.execute { handler, context in handler.send(context, head, reply) }
+      onGone = service.answer(request) { reply in
+        loopBound.execute { handler, context in
+          handler.onGone = nil
+          handler.send(context, head, reply)
+        }
       }
       return
     }
@@ -134,6 +143,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     headers.add(name: "Content-Length", value: String(reply.body.count))
     headers.add(name: "X-Content-Type-Options", value: "nosniff")
     if reply.isOpen { headers.add(name: "Access-Control-Allow-Origin", value: "*") }
+    for (name, value) in reply.headers { headers.add(name: name, value: value) }
     let keepsAlive = head.isKeepAlive && (reply.status < 400 || service != nil) && !closes
     headers.add(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
     let status = HTTPResponseStatus(statusCode: reply.status)

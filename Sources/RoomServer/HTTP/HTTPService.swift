@@ -24,6 +24,8 @@ struct HTTPReply: Sendable {
   var body: [UInt8]
   /// Other web pages may read it.
   var isOpen = false
+  /// Further header fields.
+  var headers: [(name: String, value: String)] = []
 
   /// A reply in plain text.
   init(_ status: Int, _ text: String, isOpen: Bool = false) {
@@ -46,6 +48,6 @@ protocol HTTPService: Sendable {
   /// The largest body that is taken, in bytes.
   var longestBody: Int { get }
   /// Answers one request. Called on a network thread, where it must not wait; `reply` is called once, on any thread,
-  /// now or later.
-  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void)
+  /// now or later. What it returns is called on a network thread when the client goes before the reply.
+  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) -> (@Sendable () -> Void)?
 }
