@@ -38,6 +38,7 @@ import Testing
         case .camera(let participant, _): "\(participant)"
         case .screenShare(let participant, _): "\(participant)/screen"
         case .overflow(let count): "+\(count)"
+        case .empty: "empty"
         }
       return "  \(name) \(layer.rect) \(layer.fit) r\(layer.cornerRadius)\(layer.isLarge ? " large" : "")\n"
     }.joined()
