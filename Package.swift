@@ -62,7 +62,7 @@ let package = Package(
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
-      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto"]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
