@@ -4,6 +4,7 @@ import base64
 import contextlib
 import dataclasses
 import hashlib
+import http.server
 import json
 import socket
 import threading
@@ -60,6 +61,31 @@ def call(url: str, path: str, **body) -> dict:
         raise Failed(f"{path} {body}: {error.code} {error.read().decode(errors='replace')}") from None
 
 
+class Refuser(http.server.BaseHTTPRequestHandler):
+    """Answers every request with the status and the text that its path names (see `refuser`)."""
+
+    def do_GET(self) -> None:
+        """Refuses."""
+        number = self.path.split("/")[1]
+        text = STOCK[number].encode() if number in STOCK else b""
+        self.send_response(401)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_) -> None:
+        """Says nothing."""
+
+
+# recbot's own server has one answer for all bad tokens; LiveKit's tells what is wrong with them.
+STOCK = {
+    "20102": "invalid authorization token: go-jose/go-jose: unexpected signature algorithm \"HS512\" in header",
+    "20103": "invalid API key: other",
+    "20105": "invalid authorization token: go-jose/go-jose/jwt: validation failed, token not valid yet (nbf)",
+    "20107": "invalid authorization token: go-jose/go-jose: error in cryptographic primitive",
+}
+
+
 class Oddity(threading.Thread):
     """A server that upgrades to a WebSocket and then says what no room server says."""
 
@@ -92,14 +118,18 @@ def codes(stage: Stage, verdict: Verdict) -> None:
     url = stage.url
     strict = stage.server("0", "--test-api", "--no-auto-create")
     closed = stage.url
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with socket.create_server(("127.0.0.1", 0)) as silent, http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), Refuser) as refuser:
         odd = Oddity()
+        threading.Thread(target=refuser.serve_forever, daemon=True).start()
         try:
-            rows = refused(url, closed, f"ws://127.0.0.1:{silent.getsockname()[1]}", f"ws://127.0.0.1:{odd.port}")
+            ports = silent.getsockname()[1], odd.port, refuser.server_address[1]
+            rows = refused(url, closed, *(f"ws://127.0.0.1:{port}" for port in ports))
             for row in rows:
                 before(stage, url, row, verdict)
         finally:
             odd.listener.close()
+            refuser.shutdown()
     stage.url = url
     person = stage.publisher("ann", "--size", "320x180", colour="green").join()
     told = during(stage, url, verdict)
@@ -108,7 +138,7 @@ def codes(stage: Stage, verdict: Verdict) -> None:
     verdict.figure(f"{len(rows) + told + 1} errors")
 
 
-def refused(url: str, closed: str, silent: str, odd: str) -> list[Row]:
+def refused(url: str, closed: str, silent: str, odd: str, stock: str) -> list[Row]:
     """Errors before the recording begins."""
     def token(**changes) -> list[str]:
         return ["--token", make_token("bot", ROOM, **changes)]
@@ -130,14 +160,17 @@ def refused(url: str, closed: str, silent: str, odd: str) -> list[Row]:
         Row("timeout", 13, number, ["--url", silent, *token()], within=25),
         Row("tlsFailure", 14, number, ["--url", url.replace("ws:", "wss:"), *token()]),
         Row("notARoomServer", 15, number, ["--url", url + "/elsewhere", *token()]),
-        Row("malformedToken", 16, {"twilio": 20102}, ["--url", url, *signed({}, algorithm="HS512")]),
+        Row("malformedToken", 16, {"twilio": 20102, "http": 401}, ["--url", stock + "/20102", *token()]),
+        Row("unknownIssuer", 29, {"twilio": 20103, "http": 401}, ["--url", stock + "/20103", *token(key="other")]),
+        Row("tokenNotYetValid", 27, {"twilio": 20105, "http": 401}, ["--url", stock + "/20105", *token()]),
+        Row("badSignature", 28, {"twilio": 20107, "http": 401}, ["--url", stock + "/20107", *token()]),
+        *(Row("unauthorized", 20, {"twilio": 20101, "http": 401}, ["--url", url, *bad], what=what) for what, bad in (
+            ("HS512", signed({}, algorithm="HS512")), ("key", token(key="other")), ("secret", token(secret="wrong" * 8)),
+            ("nbf", signed({"nbf": late, "exp": late + 9})))),
         Row("unauthorized", 20, {"twilio": 20101, "http": 401}, ["--url", url, "--token", "nonsense"]),
         Row("tokenExpired", 21, {"twilio": 20104, "http": 401}, ["--url", url, *token(ttl=-120)]),
         Row("notPermitted", 22, {"twilio": 20106, "http": 401}, ["--url", url, *token(roomJoin=None)]),
         Row("roomNotFound", 23, {"twilio": 53106, "http": 404}, ["--url", closed, *token()]),
-        Row("tokenNotYetValid", 27, {"twilio": 20105, "http": 401}, ["--url", url, *signed({"nbf": late, "exp": late + 9})]),
-        Row("badSignature", 28, {"twilio": 20107, "http": 401}, ["--url", url, *token(secret="wrong" * 8)]),
-        Row("unknownIssuer", 29, {"twilio": 20103, "http": 401}, ["--url", url, *token(key="other")]),
         Row("rejected", 26, {"twilio": 53104, "http": 400}, ["--url", url, "--token", make_token("i" * 300, ROOM)]),
         Row("roomFull", 24, {"twilio": 53105, "http": 429}, ["--url", url, *token()],
             lambda _: call(url, "test/fill", room=ROOM, limit=0)),
@@ -210,7 +243,7 @@ def during(stage: Stage, url: str, verdict: Verdict) -> int:
         # Answered by going on: no end, no loss of the file.
         Row("busy", 0, {"twilio": 53006}, [], verb("cut-signal", mode="close", **{"for": 4000}), what="and-back"),
     ]
-    bots = {row.label: stage.recorder(row.label, "--size", "320x180", "--fps", "10", *row.options) for row in rows}
+    bots = {row.label: stage.recorder(row.label, "--size", "320x180", *row.options) for row in rows}
     for bot in bots.values():
         bot.recording(30)
     time.sleep(1.5)
@@ -242,7 +275,7 @@ def closed_rooms(stage: Stage, url: str, verdict: Verdict) -> None:
     bots = {}
     for row in rows:
         call(url, "twirp/livekit.RoomService/CreateRoom", name=row.label)
-        bots[row.label] = stage.recorder(row.label, "--size", "320x180", "--fps", "10", room=row.label)
+        bots[row.label] = stage.recorder(row.label, "--size", "320x180", room=row.label)
     for bot in bots.values():
         bot.recording(20)
     time.sleep(1.5)
