@@ -57,6 +57,9 @@ public final class PeerConnection: @unchecked Sendable {
   var recorder: TransportFeedbackRecorder
   var estimator: BandwidthEstimator
   var estimatedLosses = 0
+  /// Bytes of RTP that came, and how many of them the last sample told.
+  var receivedBytes: Int64 = 0
+  var sampledBytes: Int64 = 0
   var writer = RTCPWriter()
   var transportSequence: UInt16
   var tickTimer: LoopTimer?

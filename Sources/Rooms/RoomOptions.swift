@@ -1,7 +1,19 @@
+import PeerConnection
+import Signaling
 import Transport
+
+/// What kind of room a room is.
+public enum RoomKind: Hashable, Sendable {
+  /// A room of a LiveKit server.
+  case liveKit
+  /// A two-party room of this name. The role is the bot's; nil to take the seat that is free.
+  case peer(room: String, role: PeerRole?)
+}
 
 /// How to connect to a room.
 public struct RoomOptions: Sendable {
+  /// What kind of room it is.
+  public var kind = RoomKind.liveKit
   /// The server's address: `ws://`, `wss://`, `http://` or `https://`, with an optional path prefix.
   public var url: String
   /// Where tokens come from.
@@ -22,6 +34,11 @@ public struct RoomOptions: Sendable {
   /// Whether redundant audio (RFC 2198) is accepted. Without it a LiveKit server sends plain Opus and repairs loss by
   /// retransmission.
   public var acceptsRED = false
+  /// Whether tracks are received; without, the bot hears data and chat only.
+  public var receivesMedia = true
+  /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower
+  /// layers, and when it may, nothing of some tracks. None is right for a recorder on a good network.
+  public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []
   /// When to wait, to come back, and to give up; and whether only relays are used.
   public var reconnect = ReconnectPolicy.Settings()
   /// Decides the jitter between attempts to come back.

@@ -27,6 +27,8 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnCredential = "connection.turn-credential"
   case identity = "recording.identity"
   case layout = "recording.layout"
+  case layoutsDir = "recording.layouts-dir"
+  case theme = "recording.theme"
   case size = "recording.size"
   case framesPerSecond = "recording.fps"
   case videoBitrate = "recording.video-bitrate"
@@ -34,6 +36,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case maxDuration = "recording.max-duration"
   case stopWhenEmpty = "recording.stop-when-empty"
   case progress = "recording.progress"
+  case peerRole = "peer.as"
   case bind = "room-server.bind"
   case port = "room-server.port"
   case testAPI = "room-server.test-api"
@@ -49,6 +52,7 @@ public enum Setting: String, CaseIterable, Sendable {
     let name = key.uppercased().replacing("-", with: "_")
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
+    case .peerRole: return ["RECBOT_PEER_AS"]
     case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
     default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]

@@ -181,6 +181,11 @@ struct Script {
     case .connectionLost(let text): "lost \(text)"
     case .connectionRestored: "restored"
     case .synchronized: "synchronized"
+    case .trackReception(let track, let reception): "reception \(track) \(reception)"
+    case .network(let report): "network \(report.incoming) \(report.quality)"
+    case .data(let message): "data \(message.topic) \(message.payload.count)"
+    case .chat(let message): "chat \(message.participant?.rawValue ?? "-"): \(message.text)"
+    case .caption(let caption): "caption \(caption.text)"
     case .setLayout(let name): "layout \(name)"
     case .ended(let end): "ended \(end)"
     }
@@ -194,6 +199,8 @@ struct Script {
     case .syncState(let value): "sync answer=\(value.answer.id) offer=\(value.offer.id)"
     case .subscription(let value):
       "subscribe \(value.trackSids) \(value.participantTracks.map(\.participantSid)) \(value.subscribe)"
+    case .trackSetting(let value):
+      "setting \(value.trackSids.joined()) \(value.disabled ? "off" : "\(value.width)x\(value.height)") \(value.priority)"
     case .leave(let value): "leave \(value.reason) \(value.action)"
     default: "other"
     }

@@ -14,7 +14,7 @@ import Transport
 /// Public methods may be called on any thread.
 public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private let options: RoomOptions
-  private let loop: MediaLoop
+  let loop: MediaLoop
   private let sink: any SessionSink
   let logger: Logger
   private let onStatus: @Sendable (RoomStatus) -> Void
@@ -33,6 +33,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private(set) var generation = 0
   private var routes: [MID: Route] = [:]
   private var malformedMessages = 0
+  var reception: LoopTimer?
   private var addresses: ServerAddresses?
   private var network: NetworkWatcher?
 
@@ -59,7 +60,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     let settings = LiveKitSession.Settings(
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
-      wallClockOffset: Self.wallClock() &- MediaLoop.now())
+      wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia)
     session = LiveKitSession(
       settings: settings, policy: ReconnectPolicy(settings: options.reconnect, seed: options.seed))
   }
@@ -116,6 +117,11 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   /// Asks the server again to send a track.
   public func subscribe(_ track: TrackID) {
     loop.post { [self] in handle(.subscribe(track)) }
+  }
+
+  /// Says what is wanted of some video tracks; remembered across reconnects.
+  public func receive(_ wishes: [ReceptionWish]) {
+    loop.post { [self] in handle(.receive(wishes)) }
   }
 
   /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
@@ -220,10 +226,12 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED
+    configuration.bandwidthFeedback = options.bandwidthFeedback
     do {
       let connection = try PeerConnection(loop: loop, configuration: configuration)
       connection.delegate = self
       media = connection
+      watchReception()
     } catch {
       handle(.offerFailed(generation: number, error.description))
     }
@@ -235,6 +243,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     closing.delegate = nil
     closing.close()
     (media, routes) = (nil, [:])
+    reception?.cancel()
+    reception = nil
     loop.timer(after: 0) { _ = closing }
   }
 

@@ -37,6 +37,7 @@ extension LiveKitSession {
     if kind != .resume { mediaDeadline = nil }
     var query = SignalQuery()
     query.protocolVersion = Self.protocolVersion
+    query.autoSubscribe = settings.receivesMedia
     if kind == .resume {
       query.reconnect = true
       query.participantSID = participantSID
@@ -117,6 +118,7 @@ extension LiveKitSession {
     roster.reset(own: join.participant, others: join.otherParticipants)
     isAlone = roster.state.participants.isEmpty
     (bindings, paused, refused) = (TrackBindings(), [], [])
+    quality = .unknown
     (lastOffer, lastAnswer, waitingCandidates) = (nil, nil, [])
     lossText = lossText.isEmpty ? "joined anew" : lossText
     tellLoss(at: now)
@@ -126,6 +128,7 @@ extension LiveKitSession {
     pingInterval = Self.seconds(join.pingInterval, default: 5)
     pingTimeout = max(Self.seconds(join.pingTimeout, default: 15), pingInterval &+ 1_000_000_000)
     opened(at: now)
+    sendWishes()
     let servers = iceServers(join.iceServers)
     let isHeld = !hasJoined && join.participant.hasPermission && !join.participant.permission.canSubscribe
     let decision = policy.handle(isHeld ? .held : .joined, at: now)
@@ -211,15 +214,19 @@ extension LiveKitSession {
         .updateMedia(
           iceServers(response.iceServers), relayOnly: response.clientConfiguration.forceRelay == .enabled))
     }
-    let (answer, offer) = (lastAnswer, lastOffer)
+    let (answer, offer, settings, data) = (lastAnswer, lastOffer, settings, data)
+    let disabled = wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
     send {
       $0.syncState = .with { state in
         if let answer { state.answer = answer }
         if let offer { state.offer = offer }
         // Every wish is what `auto_subscribe` does already: nothing to list.
-        state.subscription = .with { $0.subscribe = false }
+        state.subscription = .with { $0.subscribe = !settings.receivesMedia }
+        state.trackSidsDisabled = disabled
+        state.datachannelReceiveStates = data.receiveStates
       }
     }
+    sendWishes()
     for candidate in waitingCandidates { sendCandidate(candidate) }
     waitingCandidates = []
     log(.info, "the session goes on")

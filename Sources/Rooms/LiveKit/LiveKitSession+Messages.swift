@@ -35,6 +35,7 @@ extension LiveKitSession {
     case .pongResp(let pong):
       let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
       roundTripMilliseconds = min(60_000, max(0, milliseconds &- pong.lastPingTimestamp))
+    case .connectionQuality(let update): receiveQuality(update.updates)
     case .leave(let leave): receiveLeave(leave, at: now)
     case .roomMoved(let moved): receiveMove(moved)
     case .requestResponse(let response):
@@ -43,7 +44,7 @@ extension LiveKitSession {
       }
     case .join, .reconnect:
       log(.notice, "a second join response is ignored")
-    case .answer, .trackPublished, .mute, .roomUpdate, .connectionQuality, .subscribedQualityUpdate,
+    case .answer, .trackPublished, .mute, .roomUpdate, .subscribedQualityUpdate,
       .trackUnpublished, .pong, .trackSubscribed, .mediaSectionsRequirement,
       .subscribedAudioCodecUpdate, nil:
       // About publishing, about the other mode, or of no interest to a recording.
@@ -140,7 +141,7 @@ extension LiveKitSession {
   // MARK: Tracks and people
 
   mutating func subscribe(_ track: TrackID, at now: Int64) {
-    guard phase == .open, let known = roster.track(track) else { return }
+    guard phase == .open, settings.receivesMedia, let known = roster.track(track) else { return }
     if let last = lastSubscribe[track], now &- last < Self.subscribeInterval { return }
     lastSubscribe[track] = now
     let session = roster.session(of: known.participant) ?? ""
@@ -211,5 +212,6 @@ extension LiveKitSession {
     paused = paused.filter { tracks[$0] != nil }
     refused = refused.filter { tracks[$0] != nil }
     lastSubscribe = lastSubscribe.filter { tracks[$0.key] != nil }
+    wishes = wishes.filter { tracks[$0.key] != nil }
   }
 }

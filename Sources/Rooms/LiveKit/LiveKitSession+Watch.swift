@@ -54,10 +54,11 @@ extension LiveKitSession {
   /// The longest time between two such joins; they help little when the first didn't.
   static let watchdogCap: Int64 = 320_000_000_000
 
-  /// Tracks should flow: some track is subscribed, enabled, and not held back by the server.
+  /// Tracks should flow: some track is subscribed, enabled, wanted, and not held back by the server.
   var expectsMedia: Bool {
     for id in bound.values {
-      if let track = roster.track(id), !track.isMuted, !paused.contains(id) { return true }
+      guard let track = roster.track(id), !track.isMuted, !paused.contains(id) else { continue }
+      if wishes[id]?.reception ?? .wanted == .wanted { return true }
     }
     return false
   }

@@ -24,6 +24,12 @@ struct LiveKitSession: Sendable {
     case answered(generation: Int, offer: UInt32, sdp: String, sections: [MediaSection])
     case offerFailed(generation: Int, String)
     case subscribe(TrackID)
+    /// What is wanted of some tracks.
+    case receive([ReceptionWish])
+    /// A message of a data channel, whole.
+    case data(generation: Int, [UInt8], isReliable: Bool)
+    /// What came in during the last second; without the server's word.
+    case network(generation: Int, NetworkReport)
     /// This machine's addresses or routes changed.
     case networkChanged
     case leave
@@ -83,6 +89,8 @@ struct LiveKitSession: Sendable {
     var iceServers: [ICEServer]
     /// Wall-clock nanoseconds since 1970 minus monotonic nanoseconds.
     var wallClockOffset: Int64
+    /// Whether tracks are subscribed; without, only data comes.
+    var receivesMedia = true
   }
 
   /// How long the transport may be without answer before the session is resumed; the transport itself says so only
@@ -119,6 +127,10 @@ struct LiveKitSession: Sendable {
   var announced = RoomState()
   var bound: [MID: TrackID] = [:]
   var lastSubscribe: [TrackID: Int64] = [:]
+  var wishes: [TrackID: ReceptionWish] = [:]
+  var data = DataReceiver()
+  /// How the server rates our connection.
+  var quality = ConnectionQuality.unknown
 
   /// The room's name and the other people, while the bot is in the room but nothing may be received.
   var heldRoom: String?
@@ -217,6 +229,13 @@ struct LiveKitSession: Sendable {
         mediaFailed("the server's offer could not be used: \(text)", at: now)
       }
     case .subscribe(let track): subscribe(track, at: now)
+    case .receive(let wishes): receive(wishes)
+    case .data(let number, let bytes, let isReliable):
+      if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
+    case .network(let number, var report):
+      guard number == generation, hasMedia, hasJoined, !isLossTold else { return }
+      report.quality = quality
+      add(.emit(.network(report)))
     case .networkChanged: networkChanged(at: now)
     case .leave: leave(at: now)
     case .left: break
