@@ -131,7 +131,8 @@ struct Script {
     case .connectionLost(let text): "lost \(text)"
     case .connectionRestored: "restored"
     case .synchronized: "synchronized"
-    case .setLayout(let name): "layout \(name)"
+    case .setLayout(let layout): "layout \(layout.name)"
+    case .pin, .unpin, .spotlight, .title, .pause, .resume, .marker: "command"
     case .ended(let end): "ended \(end)"
     }
   }

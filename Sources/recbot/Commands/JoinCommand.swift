@@ -65,7 +65,9 @@ struct JoinCommand: AsyncParsableCommand {
     let options = try roomOptions(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
-    let job = Job(room: room, options: options, settings: settings, progress: progress, logger: logger)
+    let job = Job(
+      room: room, options: options, settings: settings, progress: progress,
+      commands: try recording.commands(configuration, output: output), logger: logger)
     let summary = try await job.run()
     Console.print(summary.output)
     // The file is whole in all cases; the exit code says when the room did not want the bot any more.
