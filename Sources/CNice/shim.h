@@ -6,12 +6,16 @@
 #include <glib-object.h>
 #include <gio/gio.h>
 #include <glib.h>
+#include <glib-unix.h>
+#include <linux/rtnetlink.h>
 #include <nice/agent.h>
+#include <linux/filter.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 // A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
 static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
@@ -95,6 +99,24 @@ static inline void cnice_widen_buffers(NiceAgent *agent, unsigned int stream, un
   g_ptr_array_unref(sockets);
 }
 
+// Lets the kernel drop what comes in on any of the agent's sockets, by a filter that takes no byte; or ends that.
+static inline void cnice_set_deaf(NiceAgent *agent, unsigned int stream, unsigned int component, int deaf) {
+  struct sock_filter none = {BPF_RET | BPF_K, 0, 0, 0};
+  struct sock_fprog program = {1, &none};
+  GPtrArray *sockets = nice_agent_get_sockets(agent, stream, component);
+  if (!sockets) return;
+  for (guint i = 0; i < sockets->len; i++) {
+    int descriptor = g_socket_get_fd((GSocket *)g_ptr_array_index(sockets, i));
+    if (deaf) {
+      (void)setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+    } else {
+      int unused = 0;
+      (void)setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused));
+    }
+  }
+  g_ptr_array_unref(sockets);
+}
+
 // Takes over one candidate of the peer (libnice copies it).
 static inline int cnice_add_remote(
     NiceAgent *agent, unsigned int stream, NiceCandidateType type, const char *foundation, unsigned int priority,
@@ -120,6 +142,27 @@ static inline int cnice_add_local_address(NiceAgent *agent, const char *text) {
   nice_address_init(&address);
   if (!nice_address_set_from_string(&address, text)) return 0;
   return nice_agent_add_local_address(agent, &address);
+}
+
+// A socket on which the kernel tells of changed links, addresses and routes (rtnetlink(7)); -1 when it can't be had.
+static inline int cnice_netlink_open(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  struct sockaddr_nl address = {0};
+  address.nl_family = AF_NETLINK;
+  address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+static inline GSource *cnice_input_source_new(int fd) { return g_unix_fd_source_new(fd, G_IO_IN); }
+
+static inline void cnice_set_input_callback(
+    GSource *source, gboolean (*callback)(gint, GIOCondition, gpointer), gpointer data) {
+  g_source_set_callback(source, (GSourceFunc)(void (*)(void))callback, data, NULL);
 }
 
 static inline void cnice_unref(NiceAgent *agent) { g_object_unref(agent); }

@@ -21,6 +21,8 @@ public final class PeerConnection: @unchecked Sendable {
   public private(set) var remoteDescription: String?
   /// Counters of packets that could not be used.
   public internal(set) var counters = PeerConnectionCounters()
+  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
+  public internal(set) var lastPacketAt: Int64?
 
   let configuration: Configuration
   var negotiation: Negotiation
@@ -34,6 +36,7 @@ public final class PeerConnection: @unchecked Sendable {
   private var hasStartedDTLS = false
   private var hasStartedSCTP = false
   private var isRelayOnly: Bool
+  private var isCut = false
   /// Candidates of the peer that came before its description.
   private var waitingCandidates: [String] = []
   private var localCandidates: [ICECandidate] = []
@@ -54,6 +57,9 @@ public final class PeerConnection: @unchecked Sendable {
   var recorder: TransportFeedbackRecorder
   var estimator: BandwidthEstimator
   var estimatedLosses = 0
+  /// Bytes of RTP that came, and how many of them the last sample told.
+  var receivedBytes: Int64 = 0
+  var sampledBytes: Int64 = 0
   var writer = RTCPWriter()
   var transportSequence: UInt16
   var tickTimer: LoopTimer?
@@ -188,6 +194,10 @@ public final class PeerConnection: @unchecked Sendable {
     transport?.setRelayOnly(on)
   }
 
+  /// Changes the STUN and TURN servers (their credentials are short-lived); counts from the next ICE restart when the
+  /// connection has begun.
+  public func setICEServers(_ servers: [ICEServer]) { transport?.setICEServers(servers) }
+
   // MARK: Tracks
 
   /// Adds an outgoing track. It flows after the next exchange in which the peer accepts it: in an offer of ours, or
@@ -218,6 +228,12 @@ public final class PeerConnection: @unchecked Sendable {
       transport?.removeStream(ssrc: stream.ssrc)
       transport?.removeStream(ssrc: stream.retransmissionSSRC)
     }
+  }
+
+  /// While true, no datagram goes out or comes in, as if the network were gone; for tests.
+  package func setCut(_ isCut: Bool) {
+    self.isCut = isCut
+    transport?.setCut(isCut)
   }
 
   /// Closes everything; nothing is told to the delegate afterwards. Harmless when called again.
@@ -270,6 +286,7 @@ public final class PeerConnection: @unchecked Sendable {
     let adapter = TransportAdapter(self)
     made.delegate = adapter
     self.adapter = adapter
+    made.setCut(isCut)
     transport = made
     return made
   }

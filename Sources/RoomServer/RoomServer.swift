@@ -22,8 +22,9 @@ public final class RoomServer: Sendable {
     /// Seconds after which a room is closed that its last participant has left. Recorders, agents and hidden
     /// participants don't keep a room.
     public var departureTimeout = 20
-    /// Seconds for which a participant is kept whose signalling connection broke while its media still flows.
-    public var resumeTimeout = 10
+    /// Seconds for which a participant is kept whose signalling connection broke while its media still flows: as long
+    /// it can resume its session.
+    public var resumeTimeout = 20
     /// Seconds after which a client that joined must have a media connection.
     public var connectTimeout = 60
     /// Local IP addresses on which media is sent and received; none: all of this machine.
@@ -34,6 +35,10 @@ public final class RoomServer: Sendable {
     public var iceServers: [ICEServer] = []
     /// The most participants in one room.
     public var maximumParticipants = 100
+    /// Whether joining makes a room that doesn't exist; otherwise only the grant roomCreate does.
+    public var createsRooms = true
+    /// Whether faults can be commanded over HTTP (`POST /test/<verb>`), with a token that has the grant roomAdmin.
+    public var hasTestAPI = false
     /// Limits of the HTTP and WebSocket side.
     public var limits = Limits()
     /// Asked before each outgoing (`isOutgoing`) and after each incoming RTP packet: true loses it. For tests of repair
@@ -93,8 +98,11 @@ public final class RoomServer: Sendable {
     }
     guard isNew else { throw .alreadyStarted }
     let directory = RoomDirectory(configuration: configuration, logger: logger)
+    let gate = JoinGate(apiKeys: configuration.apiKeys)
+    var services: [any HTTPService] = [MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage()]
+    if configuration.hasTestAPI { services.append(TestService(gate: gate, directory: directory)) }
     let listener = SignalListener(
-      gate: JoinGate(apiKeys: configuration.apiKeys), limits: configuration.limits, logger: logger, sink: directory)
+      gate: gate, limits: configuration.limits, logger: logger, sink: directory, services: services)
     do throws(RoomServerError) {
       let port = try listener.listen(host: configuration.bind, port: configuration.port)
       let wasStopped = state.withLock { state in
@@ -111,6 +119,11 @@ public final class RoomServer: Sendable {
       state.withLock { $0 = .stopped }
       throw error
     }
+  }
+
+  /// The rooms; nil unless the server runs.
+  var directory: RoomDirectory? {
+    state.withLock { if case .running(_, let directory) = $0 { directory } else { nil } }
   }
 
   /// Tells every client that the server ends, closes all connections and waits for the server's threads. Harmless

@@ -180,6 +180,12 @@ final class ICEAgent {
     return stamp == 0 ? nil : stamp != lastStamp
   }
 
+  /// Deaf: the kernel drops everything that comes in on its sockets, STUN too.
+  func setDeaf(_ isDeaf: Bool) {
+    guard let agent else { return }
+    cnice_set_deaf(agent, stream, 1, isDeaf ? 1 : 0)
+  }
+
   /// Ends the agent. Relays are freed in the background; the loop waits for that a little when it stops.
   func close() {
     guard let agent else { return }

@@ -97,6 +97,16 @@ extension MediaTransport {
     if !hasGathered { ice.setRelayOnly(on) }
   }
 
+  /// Changes the STUN and TURN servers; counts from the next `gather()` or `restartICE()`.
+  public func setICEServers(_ servers: [ICEServer]) { configuration.iceServers = servers }
+
+  /// While true, no datagram goes out or comes in, as if the network were gone; for tests. (ICE's own keepalives may
+  /// still leave, one in some seconds, but nothing is answered.)
+  package func setCut(_ on: Bool) {
+    isCut = on
+    for agent in [ice, carrier] + retiring { agent.setDeaf(on) }
+  }
+
   // MARK: - Gathering
 
   private func beginGathering() {
@@ -169,7 +179,10 @@ extension MediaTransport {
       addresses: addresses, stun: resolved.stun, portRange: configuration.portRange)
     // Posted, so that nobody's delegate is called from inside a call of theirs.
     later { transport in
-      guard agent === transport.ice, !agent.gather(gathering) else { return }
+      guard agent === transport.ice else { return }
+      let hasSockets = agent.gather(gathering)
+      if transport.isCut { agent.setDeaf(true) }
+      guard !hasSockets else { return }
       transport.failureReason = "no local address to gather on"
       transport.iceFailed = true
       transport.update()

@@ -59,9 +59,12 @@ final class WireClient {
   }
 
   /// One HTTP request; status and body.
-  func request(_ target: String, method: String = "GET", headers: [String] = []) -> (status: Int, body: String)? {
-    let lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1"] + headers
-    send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+  func request(
+    _ target: String, method: String = "GET", headers: [String] = [], body: [UInt8] = []
+  ) -> (status: Int, body: String)? {
+    var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1"] + headers
+    if !body.isEmpty { lines.append("Content-Length: \(body.count)") }
+    send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     return response()
   }
 

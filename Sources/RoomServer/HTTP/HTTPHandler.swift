@@ -3,34 +3,77 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Answers plain HTTP requests: health, the check of a token without joining, and every refusal. A request that was
-/// good for an upgrade never comes here. Confined to the channel's event loop.
+/// Answers plain HTTP requests: health, the check of a token without joining, what services are there for, and every
+/// refusal. A request that was good for an upgrade never comes here.
+///
+/// It also closes connections whose request doesn't come, or isn't upgraded, in time; so that slow or silent clients
+/// don't hold descriptors. Confined to the channel's event loop.
 final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let gate: JoinGate
+  private let sink: any SignalSink
+  private let services: [any HTTPService]
+  private let limit: TimeAmount
+  private var deadline: Scheduled<Void>?
   private var head: HTTPRequestHead?
-  private var bodyBytes = 0
+  private var service: (any HTTPService)?
+  private var body: [UInt8] = []
+  private var isTooLong = false
+  /// The request that a service has not answered yet.
+  private var waiting: Int?
 
-  /// The largest request body that is read past, in bytes; nothing here takes a body.
-  static let longestBody = 64 * 1024
+  /// `limit` is the time for a whole request or an upgrade.
+  init(gate: JoinGate, sink: any SignalSink, services: [any HTTPService], limit: TimeAmount) {
+    self.gate = gate
+    self.sink = sink
+    self.services = services
+    self.limit = limit
+  }
 
-  init(gate: JoinGate) { self.gate = gate }
+  func handlerAdded(context: ChannelHandlerContext) { expectRequest(context) }
+
+  func handlerRemoved(context: ChannelHandlerContext) { requestCame() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if let waiting { service?.gone(waiting) }
+    waiting = nil
+    context.fireChannelInactive()
+  }
+
+  private func expectRequest(_ context: ChannelHandlerContext) {
+    deadline?.cancel()
+    let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    deadline = context.eventLoop.scheduleTask(in: limit) { loopBound.value.close(promise: nil) }
+  }
+
+  private func requestCame() {
+    deadline?.cancel()
+    deadline = nil
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
       self.head = head
-      bodyBytes = 0
+      body.removeAll()
+      isTooLong = false
+      let path = RequestTarget(head.uri).path
+      service = services.first { path.hasPrefix($0.prefix) }
     case .body(let bytes):
-      bodyBytes += bytes.readableBytes
-      if bodyBytes > Self.longestBody { context.close(promise: nil) }
+      // Only services take bodies; of others a little is read past, so that the refusal can be heard.
+      guard body.count + bytes.readableBytes <= service?.longestBody ?? 64 * 1024 else {
+        isTooLong = true
+        body.removeAll()
+        return
+      }
+      body += bytes.readableBytesView
     case .end:
       guard let head else { return }
       self.head = nil
-      let reply = Self.reply(to: head, gate: gate)
-      send(context, head, reply)
+      requestCame()
+      answer(context, head)
     }
   }
 
@@ -40,46 +83,89 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     context.close(promise: nil)
   }
 
-  /// Status and text for a request that isn't upgraded. Other pages may read the answers of `validate`.
-  static func reply(to head: HTTPRequestHead, gate: JoinGate) -> (status: Int, text: String, isOpen: Bool) {
+  private func answer(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
+    if isTooLong { return send(context, head, HTTPReply(413, "the request is too long\n"), closes: true) }
     let target = RequestTarget(head.uri)
-    guard head.method == .GET || head.method == .HEAD else { return (404, "404 page not found\n", false) }
+    let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    if let service {
+      let request = HTTPRequest(
+        method: head.method.rawValue, path: String(target.path), query: String(target.query), headers: head.headers,
+        body: body)
+      body.removeAll()
+      waiting = request.number
+      service.answer(request) { reply in
+        loopBound.execute { handler, context in handler.send(context, head, reply) }
+      }
+      return
+    }
+    switch Self.answer(to: head, target, gate: gate) {
+    case .reply(let reply): send(context, head, reply)
+    case .ask(let request):
+      sink.admit(request) { refusal in
+        let good = target.path == "/rtc" ? HTTPReply(404, "") : HTTPReply(200, "success", isOpen: true)
+        let reply = refusal.map { HTTPReply($0.status, $0.text, isOpen: true) } ?? good
+        loopBound.execute { handler, context in handler.send(context, head, reply) }
+      }
+    }
+  }
+
+  /// What is done about a request that no service answers.
+  private enum Answer {
+    case reply(HTTPReply)
+    /// The token is good: the rooms have the last word.
+    case ask(JoinRequest)
+  }
+
+  /// Other pages may read the answers of `validate`.
+  private static func answer(to head: HTTPRequestHead, _ target: RequestTarget, gate: JoinGate) -> Answer {
+    guard head.method == .GET || head.method == .HEAD else { return .reply(HTTPReply(404, "404 page not found\n")) }
     switch target.path {
-    case "/": return (200, "OK", false)
+    case "/": return .reply(HTTPReply(200, "OK"))
     case "/rtc/validate", "/rtc":
       do throws(JoinGate.Refusal) {
-        _ = try gate.admit(
-          authorization: head.headers["authorization"].first, query: target.query, now: Int64(time(nil)))
+        return .ask(
+          try gate.admit(
+            authorization: head.headers["authorization"].first, query: target.query, now: Int64(time(nil))))
       } catch {
-        return (error.status, error.text, true)
+        return .reply(HTTPReply(error.status, error.text, isOpen: true))
       }
-      // A good token without an upgrade.
-      return target.path == "/rtc" ? (404, "", false) : (200, "success", true)
     // Also `/rtc/v1`: from exactly this answer, SDKs know that they must use two peer connections.
-    default: return (404, "404 page not found\n", target.path.hasPrefix("/rtc"))
+    default: return .reply(HTTPReply(404, "404 page not found\n", isOpen: target.path.hasPrefix("/rtc")))
     }
   }
 
   private func send(
-    _ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ reply: (status: Int, text: String, isOpen: Bool)
+    _ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ reply: HTTPReply, closes: Bool = false
   ) {
+    waiting = nil
+    guard context.channel.isActive else { return }
     var headers = HTTPHeaders()
-    headers.add(name: "Content-Type", value: "text/plain; charset=utf-8")
-    headers.add(name: "Content-Length", value: String(reply.text.utf8.count))
+    headers.add(name: "Content-Type", value: reply.contentType)
+    headers.add(name: "Content-Length", value: String(reply.body.count))
     headers.add(name: "X-Content-Type-Options", value: "nosniff")
     if reply.isOpen { headers.add(name: "Access-Control-Allow-Origin", value: "*") }
-    let keepsAlive = head.isKeepAlive && reply.status < 400
+    for (name, value) in reply.headers { headers.add(name: name, value: value) }
+    let keepsAlive = head.isKeepAlive && (reply.status < 400 || service != nil) && !closes
     headers.add(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
     let status = HTTPResponseStatus(statusCode: reply.status)
     let response = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
     context.write(wrapOutboundOut(.head(response)), promise: nil)
-    if head.method != .HEAD, !reply.text.isEmpty {
-      context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: reply.text)))), promise: nil)
+    if head.method != .HEAD, !reply.body.isEmpty {
+      let body = context.channel.allocator.buffer(bytes: reply.body)
+      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     }
-    let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in
-      if !keepsAlive { loopBound.value.close(promise: nil) }
+      let (handler, context) = loopBound.value
+      if keepsAlive { handler.expectRequest(context) } else { context.close(promise: nil) }
     }
+  }
+}
+
+extension NIOLoopBound where Value == (HTTPHandler, ChannelHandlerContext) {
+  /// Does something with the handler on its event loop; nothing when its channel is gone.
+  fileprivate func execute(_ work: @escaping @Sendable (HTTPHandler, ChannelHandlerContext) -> Void) {
+    eventLoop.execute { work(self.value.0, self.value.1) }
   }
 }
 
@@ -95,26 +181,5 @@ struct RequestTarget {
     path = uri[..<(mark ?? uri.endIndex)]
     query = mark.map { uri[uri.index(after: $0)...] } ?? ""
     while path.hasPrefix("//") { path = path.dropFirst() }
-  }
-}
-
-/// Closes a connection that hasn't sent a whole request, or hasn't been upgraded, in time; so that slow or silent
-/// clients don't hold descriptors. Confined to the channel's event loop.
-final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
-  typealias InboundIn = NIOAny
-
-  private let limit: TimeAmount
-  private var deadline: Scheduled<Void>?
-
-  init(limit: TimeAmount) { self.limit = limit }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    deadline = context.eventLoop.scheduleTask(in: limit) { loopBound.value.close(promise: nil) }
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) {
-    deadline?.cancel()
-    deadline = nil
   }
 }

@@ -28,6 +28,15 @@ struct JoinGate: Sendable {
   struct Refusal: Error, Hashable, Sendable {
     var status: Int
     var text: String
+
+    /// The token was good once.
+    static let expired = Refusal(status: 401, text: "invalid authorization token: token is expired")
+    /// The room takes nobody in any more.
+    static let full = Refusal(status: 429, text: "room has exceeded its max participants")
+    /// There is no such room, and joining doesn't make one.
+    static let noRoom = Refusal(status: 404, text: "requested room does not exist")
+    /// The server ends just now.
+    static let shuttingDown = Refusal(status: 503, text: "the server shuts down")
   }
 
   /// Checks a request. `authorization` is the header's value, `query` the part of the target behind `?`, `now`
@@ -58,7 +67,8 @@ struct JoinGate: Sendable {
     return JoinRequest(token: token, grant: grant, room: room, query: query, attributes: attributes)
   }
 
-  private func verify(_ token: String, now: Int64) throws(Refusal) -> AccessToken {
+  /// The claims of a token that is good now, whatever it allows.
+  func verify(_ token: String, now: Int64) throws(Refusal) -> AccessToken {
     do {
       return try AccessToken(verifying: token, now: now) { apiKeys[$0] }
     } catch {
@@ -66,13 +76,13 @@ struct JoinGate: Sendable {
       if let claims = try? AccessToken(reading: token), claims.expires < now,
         (try? AccessToken(verifying: token, now: claims.expires) { apiKeys[$0] }) != nil
       {
-        throw Refusal(status: 401, text: "invalid authorization token: token is expired")
+        throw .expired
       }
       throw Refusal(status: 401, text: error.description)
     }
   }
 
-  private static func token(_ authorization: String?, _ query: SignalQuery) throws(Refusal) -> String {
+  static func token(_ authorization: String?, _ query: SignalQuery) throws(Refusal) -> String {
     if let authorization {
       let scheme = "Bearer "
       guard authorization.hasPrefix(scheme) else {

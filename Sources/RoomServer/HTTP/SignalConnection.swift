@@ -15,6 +15,12 @@ final class SignalConnection: Sendable {
 
   /// Closes after everything sent so far.
   func close() { channel.writeAndFlush(SignalOutput.close(.normalClosure), promise: nil) }
+
+  /// Ends the TCP connection without a word, as a broken network does.
+  func abort() { channel.close(promise: nil) }
+
+  /// Silent: reads nothing more, and keeps back whatever is sent or closed, until that ends.
+  func setSilent(_ isSilent: Bool) { channel.writeAndFlush(SignalOutput.silence(isSilent), promise: nil) }
 }
 
 /// What the room gives to the channel's last handler.
@@ -23,10 +29,14 @@ enum SignalOutput: Sendable {
   case message(Livekit_SignalResponse)
   /// A close frame, then the end of the connection.
   case close(WebSocketErrorCode)
+  /// Begins or ends a time in which nothing is read or written.
+  case silence(Bool)
 }
 
 /// What the network side tells the room. Called on a network thread.
 protocol SignalSink: AnyObject, Sendable {
+  /// A client with a good token wants to join: nil lets it in. `reply` is called once, on any thread.
+  func admit(_ request: JoinRequest, _ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void)
   /// A client was admitted and its WebSocket is open.
   func opened(_ connection: SignalConnection, _ request: JoinRequest)
   /// A well-formed message came.

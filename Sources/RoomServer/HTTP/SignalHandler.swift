@@ -1,7 +1,6 @@
 import NIOCore
 import NIOWebSocket
 import Signaling
-import SwiftProtobuf
 
 /// The last handler of a client's channel after the upgrade: WebSocket frames (RFC 6455) to signalling messages and
 /// back, pings, and the limits of both directions. Confined to the channel's event loop.
@@ -16,6 +15,10 @@ final class SignalHandler: ChannelDuplexHandler {
   private var connection: SignalConnection?
   private var speaksJSON = false
   private var isClosing = false
+  /// What is kept back while nothing may be written; nil when all is well.
+  private var held: [SignalOutput]?
+  /// Frames that had been read when the silence began.
+  private var heldFrames: [WebSocketFrame] = []
   private var pendingBytes = 0
   private var heard = NIODeadline.now()
   private var pinging: RepeatedTask?
@@ -63,8 +66,12 @@ final class SignalHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isClosing else { return }
     let frame = unwrapInboundIn(data)
+    if held != nil { heldFrames.append(frame) } else { receive(context, frame) }
+  }
+
+  private func receive(_ context: ChannelHandlerContext, _ frame: WebSocketFrame) {
+    guard !isClosing else { return }
     // Clients mask every frame, and no extension was agreed on (RFC 6455 sections 5.1 and 5.2).
     guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(context, .protocolError) }
     heard = .now()
@@ -83,25 +90,50 @@ final class SignalHandler: ChannelDuplexHandler {
   }
 
   private func receive(_ context: ChannelHandlerContext, _ bytes: ByteBuffer) {
-    var message: Livekit_SignalRequest?
-    if speaksJSON {
-      var options = JSONDecodingOptions()
-      options.ignoreUnknownFields = true
-      message = try? Livekit_SignalRequest(jsonUTF8Bytes: Array(bytes.readableBytesView), options: options)
-    } else {
-      message = try? Livekit_SignalRequest(serializedBytes: Array(bytes.readableBytesView))
-    }
+    let message = SignalCoding.request(Array(bytes.readableBytesView), isText: speaksJSON)
     guard let message, let connection else { return close(context, .dataInconsistentWithMessage) }
     sink.received(connection, message)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    switch unwrapOutboundIn(data) {
+    let output = unwrapOutboundIn(data)
+    if case .silence(let isSilent) = output {
+      promise?.succeed(())
+      return setSilent(context, isSilent)
+    }
+    guard held == nil else {
+      promise?.succeed(())
+      if (held?.count ?? 0) < Self.heldLimit { held?.append(output) }
+      return
+    }
+    switch output {
     case .message(let response): send(context, response, promise)
     case .close(let code):
       promise?.succeed(())
       close(context, code)
+    case .silence: break
     }
+  }
+
+  /// The most messages that are kept back; a network loses what is more.
+  private static let heldLimit = 10_000
+
+  private func setSilent(_ context: ChannelHandlerContext, _ isSilent: Bool) {
+    guard isSilent != (held != nil) else { return }
+    _ = context.channel.setOption(.autoRead, value: !isSilent)
+    if isSilent {
+      held = []
+      return
+    }
+    let waiting = held ?? []
+    held = nil
+    heard = .now()
+    for output in waiting { context.channel.write(output, promise: nil) }
+    context.flush()
+    let frames = heldFrames
+    heldFrames = []
+    for frame in frames { receive(context, frame) }
+    context.read()
   }
 
   private func send(
@@ -129,7 +161,7 @@ final class SignalHandler: ChannelDuplexHandler {
   }
 
   private func ping(_ context: ChannelHandlerContext) {
-    guard !isClosing else { return }
+    guard !isClosing, held == nil else { return }
     // Pongs count too, so a client is silent only when its machine or its network is gone.
     if NIODeadline.now() - heard > .seconds(limits.signalTimeout) {
       context.close(promise: nil)

@@ -13,11 +13,15 @@ final class SignalListener: Sendable {
   private let limits: RoomServer.Limits
   private let logger: Logger
   private let sink: any SignalSink
+  private let services: [any HTTPService]
   private let channel = Mutex<(any Channel)?>(nil)
   private let open = Atomic<Int>(0)
 
-  init(gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink) {
+  init(
+    gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink, services: [any HTTPService]
+  ) {
     self.gate = gate
+    self.services = services
     self.limits = limits
     self.logger = logger
     self.sink = sink
@@ -57,12 +61,14 @@ final class SignalListener: Sendable {
       return channel.close()
     }
     channel.closeFuture.whenComplete { [self] _ in _ = self.open.subtract(1, ordering: .relaxed) }
-    let (gate, limits, sink) = (gate, limits, sink)
+    let (gate, limits, sink, services) = (gate, limits, sink, services)
     let upgrader = NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageSize, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in
-        let admitted = (try? Self.admit(head, gate)) != nil
-        return channel.eventLoop.makeSucceededFuture(admitted ? HTTPHeaders() : nil)
+        guard let request = try? Self.admit(head, gate) else { return channel.eventLoop.makeSucceededFuture(nil) }
+        let promise = channel.eventLoop.makePromise(of: HTTPHeaders?.self)
+        sink.admit(request) { refusal in promise.succeed(refusal == nil ? HTTPHeaders() : nil) }
+        return promise.futureResult
       },
       upgradePipelineHandler: { channel, head in
         channel.eventLoop.makeCompletedFuture {
@@ -80,17 +86,14 @@ final class SignalListener: Sendable {
       decoderLimits.maxHeaderListSize = 2 * limits.headerSize
       decoderLimits.maxHeaderFieldCount = 64
       let pipeline = channel.pipeline.syncOperations
-      let deadline = HandshakeDeadline(limit: .seconds(limits.handshakeTimeout))
-      let handler = HTTPHandler(gate: gate)
-      let handlers = NIOLoopBound((deadline, handler), eventLoop: channel.eventLoop)
-      try pipeline.addHandler(deadline)
+      let handler = HTTPHandler(
+        gate: gate, sink: sink, services: services, limit: .seconds(limits.handshakeTimeout))
+      let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
       try pipeline.configureHTTPServerPipeline(
         withServerUpgrade: (
           upgraders: [upgrader],
           completionHandler: { context in
-            let (deadline, handler) = handlers.value
-            context.pipeline.syncOperations.removeHandler(deadline, promise: nil)
-            context.pipeline.syncOperations.removeHandler(handler, promise: nil)
+            context.pipeline.syncOperations.removeHandler(bound.value, promise: nil)
           }
         ), withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoderLimits)
       try pipeline.addHandler(handler)

@@ -50,6 +50,13 @@ extension Livekit_SignalResponse {
     return Livekit_SignalResponse(type == .offer ? .offer(description) : .answer(description))
   }
 
+  /// How streams are for a subscriber: paused for want of bandwidth, or flowing again.
+  static func streamStates(_ states: [Livekit_StreamStateInfo]) -> Livekit_SignalResponse {
+    var update = Livekit_StreamStateUpdate()
+    update.streamStates = states
+    return Livekit_SignalResponse(.streamStateUpdate(update))
+  }
+
   /// What a description is.
   enum DescriptionType: String { case offer, answer }
 

@@ -57,6 +57,13 @@ struct OfferSchedule {
     return true
   }
 
+  /// The offer that was sent, if any, will not be answered; another one is due.
+  mutating func withdrawn(now: Int64) {
+    guard case .offered = state else { return }
+    state = .idle
+    request(now: now)
+  }
+
   /// Says what is to be done; call it after every change and at the time that it names.
   mutating func next(now: Int64) -> Action {
     switch state {

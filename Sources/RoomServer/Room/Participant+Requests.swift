@@ -26,7 +26,8 @@ extension Participant {
       }
     case .subscriptionPermission(let permission): handle(permission)
     case .simulate(let scenario): handle(scenario)
-    case .updateLayers, .syncState: break
+    case .syncState(let state): handle(state)
+    case .updateLayers: break
     }
   }
 
@@ -47,7 +48,7 @@ extension Participant {
 
   private func handle(_ trickle: Livekit_TrickleRequest) {
     guard let candidate = TrickleCandidate(json: trickle.candidateInit) else {
-      connection?.send(.outcome(.unclassifiedError, "candidate is not valid JSON", request: .trickle(trickle)))
+      send(.outcome(.unclassifiedError, "candidate is not valid JSON", request: .trickle(trickle)))
       return
     }
     guard !candidate.candidate.isEmpty else { return }
@@ -58,11 +59,27 @@ extension Participant {
     }
   }
 
+  /// After a resume: what the client believes of the session.
+  private func handle(_ state: Livekit_SyncState) {
+    let known = Set(publications.map(\.sid))
+    for track in state.publishTracks where !known.contains(track.track.sid) {
+      guard publisher?.isPending(track.track.sid) == true else {
+        logger.notice("the client publishes a track that is not known here", metadata: ["track": "\(track.track.sid)"])
+        return leave(.stateMismatch, action: .reconnect)
+      }
+    }
+    handle(state.subscription)
+    for sid in state.trackSidsDisabled { subscriber?.setDisabled(sid) }
+    for heard in state.datachannelReceiveStates {
+      room.repeatData(of: heard.publisherSid, after: heard.lastSeq, to: self)
+    }
+  }
+
   // MARK: Publishing
 
   private func handle(_ request: Livekit_AddTrackRequest) {
     guard grant.allowsPublish, let publisher = try? makePublisher() else {
-      connection?.send(.outcome(.notAllowed, "the token does not allow to publish", request: .addTrack(request)))
+      send(.outcome(.notAllowed, "the token does not allow to publish", request: .addTrack(request)))
       return
     }
     publisher.announce(request)
@@ -124,7 +141,7 @@ extension Participant {
         update.participantSid = sid
         update.trackSid = track.sid
         update.allowed = !wasAllowed
-        other.connection?.send(Livekit_SignalResponse(.subscriptionPermissionUpdate(update)))
+        other.send(Livekit_SignalResponse(.subscriptionPermissionUpdate(update)))
         other.subscriber?.consider(track)
       }
     }
@@ -132,13 +149,13 @@ extension Participant {
 
   // MARK: The rest
 
-  private func pong() { connection?.send(Livekit_SignalResponse(.pong(WallClock.milliseconds()))) }
+  private func pong() { send(Livekit_SignalResponse(.pong(WallClock.milliseconds()))) }
 
   private func pong(_ ping: Livekit_Ping) {
     var pong = Livekit_Pong()
     pong.lastPingTimestamp = ping.timestamp
     pong.timestamp = WallClock.milliseconds()
-    connection?.send(Livekit_SignalResponse(.pongResp(pong)))
+    send(Livekit_SignalResponse(.pongResp(pong)))
   }
 
   /// The longest name, metadata and attributes together, in bytes.
@@ -146,7 +163,7 @@ extension Participant {
 
   private func handle(_ update: Livekit_UpdateParticipantMetadata) {
     func reply(_ reason: Livekit_RequestResponse.Reason, _ text: String = "") {
-      connection?.send(.outcome(of: update.requestID, reason, text, request: .updateMetadata(update)))
+      send(.outcome(of: update.requestID, reason, text, request: .updateMetadata(update)))
     }
     guard grant.canUpdateOwnMetadata == true else {
       return reply(.notAllowed, "the token does not allow to change name, metadata and attributes")

@@ -89,7 +89,7 @@ final class Publication {
     hasBeenSubscribed = true
     var message = Livekit_TrackSubscribed()
     message.trackSid = sid
-    owner.connection?.send(Livekit_SignalResponse(.trackSubscribed(message)))
+    owner.send(Livekit_SignalResponse(.trackSubscribed(message)))
   }
 
   func remove(_ subscription: Subscription) { subscriptions.removeAll { $0 === subscription } }

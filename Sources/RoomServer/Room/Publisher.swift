@@ -14,6 +14,8 @@ final class Publisher: PeerConnectionDelegate {
   private var receivers: [ObjectIdentifier: Publication] = [:]
   private var started: [RTPReceiver] = []
   private var earlyCandidates: [Livekit_SignalResponse]? = []
+  /// The number of the last reliable data packet that came.
+  private(set) var lastReliableSequence: UInt32 = 0
 
   /// Tracks that were announced, but haven't come in an offer yet.
   private struct PendingTrack {
@@ -45,6 +47,9 @@ final class Publisher: PeerConnectionDelegate {
   /// True while media can flow.
   var isConnected: Bool { connection.state == .connected }
 
+  /// Cuts the media off in both directions, or lets it through again.
+  func setCut(_ isCut: Bool) { connection.setCut(isCut) }
+
   /// Ends the connection.
   func close() {
     connection.delegate = nil
@@ -75,13 +80,13 @@ final class Publisher: PeerConnectionDelegate {
     var response = Livekit_TrackPublishedResponse()
     response.cid = request.cid
     response.track = track.info
-    participant.connection?.send(Livekit_SignalResponse(.trackPublished(response)))
+    participant.send(Livekit_SignalResponse(.trackPublished(response)))
   }
 
   private func refuse(
     _ request: Livekit_AddTrackRequest, _ reason: Livekit_RequestResponse.Reason, _ text: String
   ) {
-    participant.connection?.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
+    participant.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
   }
 
   private func trackInfo(_ request: Livekit_AddTrackRequest) -> Livekit_TrackInfo {
@@ -135,8 +140,8 @@ final class Publisher: PeerConnectionDelegate {
     started.removeAll()
     var tracks: [String: String] = [:]
     for publication in receivers.values { tracks[publication.receiver.mid.rawValue] = publication.sid }
-    participant.connection?.send(.description(.answer, answer, id: offer.id, tracks: tracks))
-    for candidate in earlyCandidates ?? [] { participant.connection?.send(candidate) }
+    participant.describe(.description(.answer, answer, id: offer.id, tracks: tracks))
+    for candidate in earlyCandidates ?? [] { participant.describe(candidate) }
     earlyCandidates = nil
     for publication in fresh { participant.add(publication) }
   }
@@ -170,6 +175,12 @@ final class Publisher: PeerConnectionDelegate {
     receivers[ObjectIdentifier(receiver)] = publication
     receiver.wantsPackets = true
     return publication
+  }
+
+  /// The publication is over, whatever the client still sends.
+  func forget(_ publication: Publication) {
+    receivers[ObjectIdentifier(publication.receiver)] = nil
+    publication.receiver.wantsPackets = false
   }
 
   private func unbind(_ receiver: RTPReceiver) {
@@ -206,6 +217,9 @@ final class Publisher: PeerConnectionDelegate {
     return true
   }
 
+  /// True for a track that was announced, but isn't there yet.
+  func isPending(_ sid: String) -> Bool { pending.contains { $0.info.sid == sid } }
+
   /// Sends data to a client that doesn't subscribe, on the channels that it opened itself.
   func sendData(_ bytes: [UInt8], isReliable: Bool) {
     bytes.withUnsafeBytes { _ = connection.sendData(label: DataLabel(isReliable: isReliable).rawValue, $0) }
@@ -219,7 +233,7 @@ final class Publisher: PeerConnectionDelegate {
     if earlyCandidates != nil {
       earlyCandidates?.append(message)
     } else {
-      participant.connection?.send(message)
+      participant.describe(message)
     }
   }
 
@@ -257,6 +271,11 @@ final class Publisher: PeerConnectionDelegate {
     else { return }
     // Speakers are told by the server alone.
     if case .speaker = packet.value { return }
+    if channel == .reliable, packet.sequence > 0 {
+      // Sent again after a resume: it had come.
+      guard packet.sequence > lastReliableSequence else { return }
+      lastReliableSequence = packet.sequence
+    }
     participant.room.forward(packet, from: participant, isReliable: channel == .reliable)
   }
 }

@@ -33,6 +33,9 @@ final class Room {
   private var ticking: LoopTimer?
   private var tick: Int64 = 0
   private var announced = Livekit_Room()
+  /// Who has left, for those who could not hear it.
+  private var departures: [(info: Livekit_ParticipantInfo, at: Int64)] = []
+  private var backlog = DataBacklog()
 
   /// The beat of everything that happens by time, in nanoseconds.
   private static let beat: Int64 = 100_000_000
@@ -59,6 +62,31 @@ final class Room {
     return media
   }
 
+  /// STUN and TURN servers as clients are told of them.
+  var iceServers: [Livekit_ICEServer] {
+    configuration.iceServers.map { server in
+      var message = Livekit_ICEServer()
+      message.urls = server.urls
+      message.username = server.username
+      message.credential = server.credential
+      return message
+    }
+  }
+
+  /// The most participants that it takes.
+  var maximumParticipants: Int { directory.faults.limit(room: name) ?? configuration.maximumParticipants }
+
+  /// True when nobody else may join; somebody who is there already takes the own place.
+  func isFull(for identity: String) -> Bool {
+    participants.count { $0.identity != identity } >= maximumParticipants
+  }
+
+  /// A participant by its name in the token.
+  func participant(identity: String) -> Participant? { participants.first { $0.identity == identity } }
+
+  /// Everything that is published.
+  var publications: [Publication] { participants.flatMap(\.publications) }
+
   // MARK: Joining and leaving
 
   /// Takes a client in. An older participant with the same identity must go.
@@ -66,9 +94,10 @@ final class Room {
     if let older = participants.first(where: { $0.identity == request.token.identity }) {
       older.leave(.duplicateIdentity)
     }
-    guard participants.count < configuration.maximumParticipants else { throw .full }
+    guard participants.count < maximumParticipants else { throw .full }
     let participant = try Participant(
       sid: SID.participant(using: &random), request: request, connection: connection, room: self)
+    participant.setCondition(directory.faults.condition(room: name, identity: participant.identity))
     participants.append(participant)
     if !participant.isDependent { hasBeenUsed = true }
     scheduleClosing()
@@ -88,7 +117,11 @@ final class Room {
     guard let index = participants.firstIndex(where: { $0 === participant }) else { return }
     participants.remove(at: index)
     if let connection = participant.connection { directory.detached(connection) }
-    if participant.isVisible { send(.update([participant.info])) }
+    if participant.isVisible {
+      let info = participant.info
+      noteDeparture(info)
+      send(.update([info]))
+    }
     logger.info("participant left", metadata: ["identity": "\(participant.identity)", "reason": "\(reason)"])
     scheduleClosing()
     announceRoom()
@@ -106,6 +139,34 @@ final class Room {
     closing?.cancel()
     ticking?.cancel()
     directory.removed(self)
+  }
+
+  /// Ends without a word to anybody, as when the process is killed.
+  func vanish() {
+    isClosed = true
+    for participant in participants { participant.vanish() }
+    participants = []
+    closing?.cancel()
+    ticking?.cancel()
+  }
+
+  /// The connection belongs to nobody any more.
+  func detached(_ connection: SignalConnection) { directory.detached(connection) }
+
+  /// How long it is known who has left, in nanoseconds; longer than any resume can take.
+  private static let departureMemory: Int64 = 120_000_000_000
+
+  private func noteDeparture(_ info: Livekit_ParticipantInfo) {
+    let now = MediaLoop.now()
+    departures.removeAll { now &- $0.at > Self.departureMemory || $0.info.identity == info.identity }
+    departures.append((info, now))
+  }
+
+  /// Who has left since then and isn't back.
+  func departed(since: Int64) -> [Livekit_ParticipantInfo] {
+    departures.filter { departure in
+      departure.at >= since && participant(identity: departure.info.identity) == nil
+    }.map(\.info)
   }
 
   /// Recorders and the like don't keep a room: it ends some time after the last one who does has gone.
@@ -129,7 +190,7 @@ final class Room {
     info.name = name
     info.emptyTimeout = UInt32(clamping: configuration.emptyTimeout)
     info.departureTimeout = UInt32(clamping: configuration.departureTimeout)
-    info.maxParticipants = UInt32(clamping: configuration.maximumParticipants)
+    info.maxParticipants = UInt32(clamping: maximumParticipants)
     info.creationTime = created / 1000
     info.creationTimeMs = created
     info.enabledCodecs = Room.codecs
@@ -149,10 +210,7 @@ final class Room {
 
   /// Tells everybody who may know of a participant how it is now.
   func announce(_ participant: Participant) {
-    guard participant.isVisible else {
-      participant.connection?.send(.update([participant.info]))
-      return
-    }
+    guard participant.isVisible else { return participant.tell(.update([participant.info])) }
     send(.update([participant.info]))
   }
 
@@ -165,8 +223,8 @@ final class Room {
     send(Livekit_SignalResponse(.roomUpdate(update)))
   }
 
-  private func send(_ message: Livekit_SignalResponse) {
-    for participant in participants { participant.connection?.send(message) }
+  private func send(_ news: Livekit_SignalResponse) {
+    for participant in participants { participant.tell(news) }
   }
 
   // MARK: Tracks
@@ -224,10 +282,19 @@ final class Room {
       packet.value = .user(user)
     }
     guard let bytes: [UInt8] = try? packet.serializedBytes() else { return }
-    let isForAll = identities.isEmpty && sids.isEmpty
-    for participant in participants where participant !== sender {
-      guard isForAll || identities.contains(participant.identity) || sids.contains(participant.sid) else { continue }
+    let audience = DataBacklog.Audience(identities: identities, sids: sids)
+    for participant in participants where participant !== sender && audience.includes(participant) {
       participant.sendData(bytes, isReliable: isReliable)
+    }
+    if isReliable, packet.sequence > 0 {
+      backlog.add(bytes, sender: sender.sid, sequence: packet.sequence, audience: audience, now: MediaLoop.now())
+    }
+  }
+
+  /// Sends a participant again what it may have missed of a sender's reliable packets.
+  func repeatData(of sender: String, after sequence: UInt32, to participant: Participant) {
+    for bytes in backlog.packets(of: sender, after: sequence, for: participant) {
+      participant.sendData(bytes, isReliable: true)
     }
   }
 
@@ -256,7 +323,7 @@ final class Room {
         change.participant.isVisible || change.participant === participant ? change.info : nil
       }
       guard !message.speakers.isEmpty else { continue }
-      participant.connection?.send(Livekit_SignalResponse(.speakersChanged(message)))
+      participant.tell(Livekit_SignalResponse(.speakersChanged(message)))
     }
   }
 }

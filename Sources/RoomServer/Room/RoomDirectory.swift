@@ -9,7 +9,11 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   let configuration: RoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
+  /// For two-party rooms.
+  let mailbox: MailboxService
 
+  /// The faults in force, of the test API.
+  var faults = Faults()
   private var rooms: [String: Room] = [:]
   private var participants: [ObjectIdentifier: Participant] = [:]
   private var random = SystemRandomNumberGenerator()
@@ -18,6 +22,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   init(configuration: RoomServer.Configuration, logger: Logger) {
     self.configuration = configuration
     self.logger = logger
+    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
   }
 
   func opened(_ connection: SignalConnection, _ request: JoinRequest) {
@@ -38,16 +43,33 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       isShutDown = true
       for room in Array(rooms.values) { room.close(.serverShutdown) }
       participants.removeAll()
+      mailbox.close()
     }
     loop.stop()
   }
 
+  func admit(_ request: JoinRequest, _ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void) {
+    let answer = Admission(reply)
+    loop.post { [self] in answer.give(self.refusal(request)) }
+  }
+
+  private func refusal(_ request: JoinRequest) -> JoinGate.Refusal? {
+    if isShutDown { return .shuttingDown }
+    let identity = request.token.identity
+    if let refusal = faults.refusal(room: request.room, identity: identity, issued: request.token.notBefore) {
+      return refusal
+    }
+    guard let room = rooms[request.room] else {
+      if let limit = faults.limit(room: request.room), limit <= 0 { return .full }
+      return configuration.createsRooms || request.grant.roomCreate == true ? nil : .noRoom
+    }
+    // One that goes on with its session has its place.
+    return !request.query.reconnect && room.isFull(for: identity) ? .full : nil
+  }
+
   private func join(_ connection: SignalConnection, _ request: JoinRequest) {
     if isShutDown { return refuse(connection, .serverShutdown, .disconnect) }
-    if request.query.reconnect {
-      // Going on with an earlier session: here is the place for it. Refused in the way that makes SDKs join anew.
-      return refuse(connection, .stateMismatch, .reconnect)
-    }
+    if request.query.reconnect { return resume(connection, request) }
     let room = rooms[request.room] ?? makeRoom(request.room)
     do throws(Room.JoinError) {
       let participant = try room.join(request, connection)
@@ -57,6 +79,36 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       refuse(connection, .joinFailure, .disconnect)
     }
   }
+
+  /// Goes on with an earlier session; when there is none any more, the client is told to join anew.
+  private func resume(_ connection: SignalConnection, _ request: JoinRequest) {
+    guard let participant = rooms[request.room]?.participant(identity: request.token.identity),
+      (request.query.participantSID ?? participant.sid) == participant.sid
+    else { return refuse(connection, .stateMismatch, .reconnect) }
+    participants[ObjectIdentifier(connection)] = participant
+    participant.resume(connection)
+  }
+
+  /// Ends all connections without a word; with `wipes` all sessions too. How many participants there were.
+  func restart(wipes: Bool) -> Int {
+    let all = allRooms
+    let count = all.reduce(0) { $0 + $1.participants.count }
+    if wipes {
+      rooms.removeAll()
+      participants.removeAll()
+      for room in all { room.vanish() }
+      mailbox.close()
+    } else {
+      for participant in all.flatMap(\.participants) { participant.loseSignal() }
+    }
+    return count
+  }
+
+  /// All rooms, in no order.
+  var allRooms: [Room] { Array(rooms.values) }
+
+  /// A room by its name.
+  func room(_ name: String) -> Room? { rooms[name] }
 
   private func refuse(
     _ connection: SignalConnection, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
@@ -81,4 +133,21 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
 
   /// Forgets which participant a connection belongs to.
   func detached(_ connection: SignalConnection) { participants[ObjectIdentifier(connection)] = nil }
+}
+
+/// The answer to a join, given once; also when nobody is left to give it.
+private final class Admission: Sendable {
+  private let reply: Mutex<(@Sendable (JoinGate.Refusal?) -> Void)?>
+
+  init(_ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void) { self.reply = Mutex(reply) }
+
+  deinit { give(.shuttingDown) }
+
+  func give(_ refusal: JoinGate.Refusal?) {
+    let reply = reply.withLock { reply in
+      defer { reply = nil }
+      return reply
+    }
+    reply?(refusal)
+  }
 }

@@ -15,6 +15,8 @@ final class Subscriber: PeerConnectionDelegate {
   private var subscriptions: [String: Subscription] = [:]
   /// What the client said of tracks, whether they are there already or not.
   private var wishes: [String: Wish] = [:]
+  /// Tracks that are paused on command; nil among them stands for all video.
+  private var pausedOnCommand: Set<String?> = []
   private var openChannels: Set<String> = []
   private var waitingData: [[UInt8]] = []
   private var waitingBytes = 0
@@ -52,6 +54,23 @@ final class Subscriber: PeerConnectionDelegate {
     pump()
   }
 
+  /// Cuts the media off in both directions, or lets it through again.
+  func setCut(_ isCut: Bool) { connection.setCut(isCut) }
+
+  /// The signal connection is gone: an offer that waits for its answer waits in vain.
+  func signalLost() {
+    guard schedule.isAwaitingAnswer else { return }
+    connection.withdrawOffer()
+    schedule.withdrawn(now: MediaLoop.now())
+  }
+
+  /// The signal connection is there again: ICE restarts, for the network may be another one.
+  func signalResumed() {
+    connection.restartICE()
+    needsOffer()
+    tellStreamStates(again: true)
+  }
+
   /// Ends the connection.
   func close() {
     pumping?.cancel()
@@ -69,16 +88,18 @@ final class Subscriber: PeerConnectionDelegate {
     guard publication.owner !== participant else { return }
     let isWanted = wishes[publication.sid]?.isSubscribed ?? participant.autoSubscribe
     let isAllowed = publication.owner.allows(participant, publication.sid)
-    guard isWanted, isAllowed else { return drop(publication) }
+    guard isWanted, isAllowed, participant.grant.allowsSubscribe else { return drop(publication) }
     guard subscriptions[publication.sid] == nil else { return }
     let sender = connection.addSender(
       kind: publication.kind, codec: publication.kind == .audio ? .opus : .vp8,
       streamID: "\(publication.owner.sid)|\(publication.sid)", trackID: publication.sid)
     let wish = wishes[publication.sid]?.video ?? VideoWish(quality: participant.adaptiveStream ? 0 : 2)
     let subscription = Subscription(publication: publication, sender: sender, wish: wish)
+    subscription.setPaused(isPausedOnCommand(publication), .command)
     subscriptions[publication.sid] = subscription
     publication.add(subscription)
     needsOffer()
+    tellStreamStates()
   }
 
   /// Ends the subscription to a track, if there is one.
@@ -105,6 +126,54 @@ final class Subscriber: PeerConnectionDelegate {
     subscription.publication.choose(for: subscription, now: MediaLoop.now())
   }
 
+  /// The client doesn't want a track's media for now.
+  func setDisabled(_ sid: String) {
+    var wish = wishes[sid]?.video ?? VideoWish(quality: participant.adaptiveStream ? 0 : 2)
+    wish.isDisabled = true
+    setVideo(sid, wish)
+  }
+
+  // MARK: Pauses
+
+  /// Pauses tracks or lets them flow again, on command; without names, all video.
+  func setPaused(_ sids: [String], _ isPaused: Bool) {
+    if sids.isEmpty {
+      pausedOnCommand = isPaused ? [nil] : []
+    } else if isPaused {
+      pausedOnCommand.formUnion(sids)
+    } else {
+      pausedOnCommand.subtract(sids)
+    }
+    let now = MediaLoop.now()
+    for subscription in subscriptions.values {
+      subscription.setPaused(isPausedOnCommand(subscription.publication), .command)
+      subscription.publication.choose(for: subscription, now: now)
+    }
+    tellStreamStates()
+  }
+
+  private func isPausedOnCommand(_ publication: Publication) -> Bool {
+    pausedOnCommand.contains(publication.sid) || publication.kind == .video && pausedOnCommand.contains(nil)
+  }
+
+  /// Tells the client which streams have been paused or flow again; after a resume, all that are paused.
+  private func tellStreamStates(again: Bool = false) {
+    var changes: [Livekit_StreamStateInfo] = []
+    for subscription in subscriptions.values {
+      let isPaused = !subscription.pauses.isEmpty
+      guard isPaused != subscription.isToldPaused || again && isPaused else { continue }
+      subscription.isToldPaused = isPaused
+      var info = Livekit_StreamStateInfo()
+      info.participantSid = subscription.publication.owner.sid
+      info.trackSid = subscription.publication.sid
+      info.state = isPaused ? .paused : .active
+      changes.append(info)
+    }
+    if !changes.isEmpty { participant.send(.streamStates(changes)) }
+  }
+
+  // MARK: What is there
+
   /// True when the client receives a track.
   func isSubscribed(_ sid: String) -> Bool { subscriptions[sid] != nil }
 
@@ -121,6 +190,8 @@ final class Subscriber: PeerConnectionDelegate {
     pumping = nil
     // Kept here: it may be sent away in what follows.
     let participant = participant
+    // Nobody would hear an offer; the change waits for the client to come back.
+    guard participant.connection != nil else { return }
     let now = MediaLoop.now()
     switch schedule.next(now: now) {
     case .wait(let until):
@@ -148,8 +219,8 @@ final class Subscriber: PeerConnectionDelegate {
     for (sid, subscription) in subscriptions {
       if let mid = subscription.sender.mid { tracks[mid.rawValue] = sid }
     }
-    participant.connection?.send(.description(.offer, offer, id: offerID, tracks: tracks))
-    for candidate in earlyCandidates ?? [] { participant.connection?.send(candidate) }
+    participant.describe(.description(.offer, offer, id: offerID, tracks: tracks))
+    for candidate in earlyCandidates ?? [] { participant.describe(candidate) }
     earlyCandidates = nil
   }
 
@@ -199,7 +270,7 @@ final class Subscriber: PeerConnectionDelegate {
     if earlyCandidates != nil {
       earlyCandidates?.append(message)
     } else {
-      participant.connection?.send(message)
+      participant.describe(message)
     }
   }
 

@@ -10,6 +10,20 @@ final class Subscription {
   /// What the subscriber wants of the video.
   var wish: VideoWish
 
+  /// Why the stream is paused; empty while it flows.
+  private(set) var pauses: Pauses = []
+  /// What the subscriber has been told.
+  var isToldPaused = false
+
+  /// Reasons for a pause.
+  struct Pauses: OptionSet {
+    let rawValue: UInt8
+    /// The test API says so.
+    static let command = Pauses(rawValue: 1)
+    /// It doesn't fit through the subscriber's network.
+    static let congestion = Pauses(rawValue: 2)
+  }
+
   private var forwarder: LayerForwarder
   private var reportedLayer: Int?
 
@@ -27,8 +41,17 @@ final class Subscription {
   /// True between the first packet of another layer and the report of its clock.
   var hasSwitched: Bool { forwarder.currentLayer != reportedLayer }
 
+  /// Pauses the stream for a reason, or ends that reason; `choose` must follow.
+  func setPaused(_ isPaused: Bool, _ reason: Pauses) {
+    if isPaused { pauses.insert(reason) } else { pauses.remove(reason) }
+  }
+
   /// Chooses among the layers. Returns the one of which a keyframe is needed, if any.
   func choose(of layers: [LayerState], now: Int64) -> Int? {
+    guard pauses.isEmpty else {
+      forwarder.setTarget(nil)
+      return nil
+    }
     guard publication.kind == .video else {
       forwarder.setTarget(wish.isDisabled ? nil : 0)
       return nil

@@ -19,6 +19,12 @@ struct RoomServerCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Port for signalling; 0 takes any free one (default: 7880).", valueName: "port"))
   var port: String?
 
+  @Flag(help: "Let faults be commanded: POST /test/<verb> with a token that has the grant roomAdmin.")
+  var testApi = false
+
+  @Flag(help: "Refuse joins of rooms that do not exist; they are made by the API, or by tokens that may.")
+  var noAutoCreate = false
+
   @OptionGroup var credentials: ServerCredentials
 
   @OptionGroup var shared: SharedOptions
@@ -33,9 +39,12 @@ struct RoomServerCommand: AsyncParsableCommand {
     server.bind = bind
     server.port = try configuration.value(flag: port, "--port", .port, default: 7880, parse: Values.port)
     if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
+    server.hasTestAPI = try testApi || configuration.value(.testAPI, default: false, parse: Values.boolean)
+    server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate, default: true, parse: Values.boolean)
     let running = RoomServer(configuration: server, logger: logger)
     do {
       let port = try running.start()
+      if server.hasTestAPI, !isLocal { logger.warning("the test API can be reached from other machines") }
       Console.print("Room server on ws://\(bind):\(port) (API key \(key)); Ctrl-C ends it.")
     } catch {
       throw Failure(error)

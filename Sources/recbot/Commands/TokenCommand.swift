@@ -7,19 +7,27 @@ import Signaling
 struct TokenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Makes an access token for a room.",
-    discussion: "  recbot token --room my-room --identity ann --publish --ttl 1h")
+    discussion: """
+        recbot token --room my-room --identity ann --publish --ttl 1h
+        recbot token --admin --room my-room
 
-  @Option(help: "The room's name.")
-  var room: String
+      A token for an administrator does not join: it is for the server's APIs.
+      """)
 
-  @Option(help: "Who the token is for.")
-  var identity: String
+  @Option(help: "The room's name; with --admin and without it the token is for the whole server.")
+  var room: String?
+
+  @Option(help: "Who the token is for (default with --admin: admin).")
+  var identity: String?
 
   @Option(help: "The name that others see.")
   var name: String?
 
   @Flag(help: "Allow publishing; without it the token only lets watch and listen.")
   var publish = false
+
+  @Flag(help: "A token for the server's APIs instead: the grants roomAdmin, roomCreate and roomList.")
+  var admin = false
 
   @Option(help: ArgumentHelp("How long it is valid (default: 1h).", valueName: "time"))
   var ttl = "1h"
@@ -31,15 +39,22 @@ struct TokenCommand: ParsableCommand {
   func run() throws {
     let configuration = try shared.load()
     let (key, secret) = try credentials.resolve(configuration)
-    guard !identity.isEmpty, identity.utf8.count <= 256, !room.isEmpty, room.utf8.count <= 256 else {
+    guard admin || room != nil && identity != nil else {
+      throw Failure(.usage, "give --room and --identity, or --admin")
+    }
+    for text in [identity, room].compactMap({ $0 }) where text.isEmpty || text.utf8.count > 256 {
       throw Failure(.usage, "room and identity must have 1 to 256 bytes")
     }
     let lifetime = try shared.duration(ttl, "--ttl").wholeMilliseconds / 1000
     guard lifetime >= 1 else { throw Failure(.usage, "--ttl: at least 1s") }
-    let grant = VideoGrant(
-      room: room, roomJoin: true, canPublish: publish, canSubscribe: true, canPublishData: publish)
+    var grant = VideoGrant(room: room)
+    if admin {
+      (grant.roomAdmin, grant.roomCreate, grant.roomList) = (true, true, true)
+    } else {
+      grant = VideoGrant(room: room, roomJoin: true, canPublish: publish, canSubscribe: true, canPublishData: publish)
+    }
     let token = AccessToken(
-      apiKey: key, identity: identity, video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
+      apiKey: key, identity: identity ?? "admin", video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
     do {
       Console.print(try token.signed(secret: secret))
     } catch {

@@ -36,7 +36,7 @@ enum ExitCode: Hashable {
     case .notControlled: 44
     case .usage: 64
     case .forced: 130
-    case .room(let kind): RoomError(kind).exitCode
+    case .room(let kind): RoomError(kind).exitCode ?? ExitCode.unexpected.rawValue
     }
   }
 }

@@ -67,6 +67,11 @@ extension Configuration {
     try value(flag: flag, flagName, setting, parse: parse) ?? fallback
   }
 
+  /// A setting that has no flag of its own, or one without a value.
+  func value<T>(_ setting: Setting, default fallback: T, parse: (String) throws(ValueError) -> T) throws -> T {
+    try value(flag: nil, "", setting, default: fallback, parse: parse)
+  }
+
   /// A text setting.
   func text(flag: String?, _ setting: Setting) -> String? { flag ?? self[setting]?.text }
 }

@@ -1,0 +1,56 @@
+/// The latest reliable data packets of a room, for participants that come back after a loss. Confined to the room's
+/// loop.
+struct DataBacklog {
+  /// Whom a packet is for.
+  struct Audience {
+    /// Identities; with `sids` empty too, it is for all.
+    var identities: [String]
+    /// See `identities`.
+    var sids: [String]
+
+    /// True when a participant is meant.
+    func includes(_ participant: Participant) -> Bool {
+      identities.isEmpty && sids.isEmpty || identities.contains(participant.identity)
+        || sids.contains(participant.sid)
+    }
+  }
+
+  private struct Entry {
+    var bytes: [UInt8]
+    var sender: String
+    var sequence: UInt32
+    var audience: Audience
+    var at: Int64
+  }
+
+  private var entries: [Entry] = []
+  private var size = 0
+
+  /// How long packets are kept, in nanoseconds.
+  static let memory: Int64 = 20_000_000_000
+  /// How many bytes are kept.
+  static let sizeLimit = 1 << 20
+
+  /// Nothing kept yet.
+  init() {}
+
+  /// Keeps a packet; the oldest ones go when it gets too much.
+  mutating func add(_ bytes: [UInt8], sender: String, sequence: UInt32, audience: Audience, now: Int64) {
+    entries.append(Entry(bytes: bytes, sender: sender, sequence: sequence, audience: audience, at: now))
+    size += bytes.count
+    var gone = 0
+    while gone < entries.count, size > Self.sizeLimit || now &- entries[gone].at > Self.memory {
+      size -= entries[gone].bytes.count
+      gone += 1
+    }
+    entries.removeFirst(gone)
+  }
+
+  /// The packets of a sender after a number, in order, that are for a participant and came since it joined.
+  func packets(of sender: String, after sequence: UInt32, for participant: Participant) -> [[UInt8]] {
+    entries.filter { entry in
+      entry.sender == sender && entry.sequence > sequence && entry.at >= participant.joinedAt
+        && entry.audience.includes(participant)
+    }.map(\.bytes)
+  }
+}

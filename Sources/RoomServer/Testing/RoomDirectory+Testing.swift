@@ -1,0 +1,125 @@
+import Logging
+import Signaling
+import Transport
+
+extension RoomDirectory {
+  /// Carries out a verb; gives the number of participants that it hit. On the loop.
+  func perform(_ verb: TestVerb) throws(TestVerbError) -> Int {
+    logger.notice("test API", metadata: ["verb": "\(verb)"])
+    switch verb {
+    case .cutSignal(let target, let mode, let time):
+      let hit = try participants(target)
+      begin(.signalCut(mode), target, lasting: time)
+      if mode == .close { for participant in hit { participant.loseSignal() } }
+      return hit.count
+    case .cutMedia(let target, let time): return try begin(.mediaCut, target, for: time)
+    case .dropUpdates(let target, let time): return try begin(.updatesDropped, target, for: time)
+    case .delayAnswers(let target, let delay, let time):
+      return try begin(.descriptionsDelayed(delay.nanoseconds), target, for: time)
+    case .restart(let wipes): return restart(wipes: wipes)
+    case .migrate(let target, let action):
+      return try each(target) { participant in
+        if action == .resume {
+          participant.loseSignal(.leave(.migration, .resume))
+        } else {
+          participant.leave(.migration, action: action)
+        }
+      }
+    case .kick(let target, let reason): return try each(target) { $0.leave(reason) }
+    case .duplicate(let target): return try each(target) { $0.leave(.duplicateIdentity) }
+    case .endRoom(let name, let reason):
+      guard let room = room(name) else { throw .notFound("there is no room '\(name)'") }
+      let count = room.participants.count
+      room.close(reason)
+      return count
+    case .fill(let name, let limit):
+      faults.setLimit(limit, room: name)
+      return room(name)?.participants.count ?? 0
+    case .busy(let status, let room, let time):
+      end(faults.refuse(status: status, room: room), after: time)
+      return 0
+    case .expireToken(let target):
+      _ = faults.begin(.tokensExpired(WallClock.seconds()), target)
+      return 0
+    case .pauseStreams(let target, let tracks, let isPaused):
+      return try each(target) { $0.subscriber?.setPaused(tracks, isPaused) }
+    case .permit(let target, let canSubscribe):
+      return try each(target) { participant in
+        var grant = participant.grant
+        grant.canSubscribe = canSubscribe
+        participant.setGrant(grant)
+      }
+    case .limitBandwidth(let target, let bits, let time):
+      faults.end(target) { if case .bandwidth = $0 { true } else { false } }
+      if let bits { return try begin(.bandwidth(bits), target, for: time) }
+      applyConditions()
+      return try participants(target).count
+    case .restore:
+      faults.removeAll()
+      for room in allRooms {
+        for participant in room.participants { participant.subscriber?.setPaused([], false) }
+      }
+      return applyConditions()
+    }
+  }
+
+  private func participants(_ target: TestTarget) throws(TestVerbError) -> [Participant] {
+    guard let room = room(target.room) else { throw .notFound("there is no room '\(target.room)'") }
+    let found = room.participants.filter { target.covers(room: room.name, identity: $0.identity) }
+    if let identity = target.identity, found.isEmpty {
+      throw .notFound("there is no '\(identity)' in the room '\(target.room)'")
+    }
+    return found
+  }
+
+  private func each(_ target: TestTarget, _ act: (Participant) -> Void) throws(TestVerbError) -> Int {
+    let found = try participants(target)
+    for participant in found { act(participant) }
+    return found.count
+  }
+
+  /// Begins a fault of participants that are there; one that comes back while it lasts has it again.
+  private func begin(
+    _ effect: Faults.Effect, _ target: TestTarget, for time: Duration?
+  ) throws(TestVerbError) -> Int {
+    let found = try participants(target)
+    begin(effect, target, lasting: time)
+    return found.count
+  }
+
+  private func begin(_ effect: Faults.Effect, _ target: TestTarget, lasting time: Duration?) {
+    end(faults.begin(effect, target), after: time)
+    applyConditions()
+  }
+
+  private func end(_ number: Int, after time: Duration?) {
+    guard let time else { return }
+    loop.timer(after: time.nanoseconds) { [weak self] in
+      guard let self else { return }
+      self.faults.end(number)
+      self.applyConditions()
+    }
+  }
+
+  /// Gives every participant its condition; how many there are.
+  @discardableResult
+  private func applyConditions() -> Int {
+    var count = 0
+    for room in allRooms {
+      for participant in room.participants {
+        participant.setCondition(faults.condition(room: room.name, identity: participant.identity))
+        count += 1
+      }
+    }
+    return count
+  }
+}
+
+extension Duration {
+  /// Nanoseconds; what doesn't fit becomes the longest time.
+  fileprivate var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLong ? .max / 2 : whole &+ attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,142 @@
+import Signaling
+import SwiftProtobuf
+
+extension TestVerb {
+  /// Reads a verb as it comes over HTTP: its name and a JSON object. Times are in milliseconds.
+  init(name: String, json: [UInt8]) throws(TestVerbError) {
+    var fields = try TestFields(json)
+    self = try Self.read(name, &fields)
+    try fields.finish()
+  }
+
+  private static func read(_ name: String, _ fields: inout TestFields) throws(TestVerbError) -> TestVerb {
+    switch name {
+    case "cut-signal":
+      let mode = SignalCut(rawValue: try fields.text("mode") ?? "close")
+      guard let mode else { throw .badRequest("mode must be close or silent") }
+      return .cutSignal(try fields.target(), mode: mode, lasting: try fields.duration("for"))
+    case "cut-media": return .cutMedia(try fields.target(), lasting: try fields.duration("for"))
+    case "drop-updates": return .dropUpdates(try fields.target(), lasting: try fields.duration("for"))
+    case "delay-answers":
+      guard let delay = try fields.duration("by") else { throw .badRequest("by (milliseconds) is missing") }
+      return .delayAnswers(try fields.target(), by: delay, lasting: try fields.duration("for"))
+    case "restart": return .restart(wipes: try fields.flag("wipe") ?? true)
+    case "migrate":
+      let action: Livekit_LeaveRequest.Action
+      switch try fields.text("action")?.uppercased() ?? "RECONNECT" {
+      case "RECONNECT": action = .reconnect
+      case "RESUME": action = .resume
+      default: throw .badRequest("action must be RECONNECT or RESUME")
+      }
+      return .migrate(try fields.target(), action: action)
+    case "kick": return .kick(try fields.target(), reason: try fields.reason() ?? .participantRemoved)
+    case "duplicate": return .duplicate(try fields.target())
+    case "end-room": return .endRoom(try fields.room(), reason: try fields.reason() ?? .roomDeleted)
+    case "fill": return .fill(try fields.room(), limit: try fields.number("limit", 0...1_000_000))
+    case "busy":
+      return .busy(
+        status: try fields.number("status", 400...599) ?? 503, room: try fields.text("room"),
+        lasting: try fields.duration("for"))
+    case "expire-token": return .expireToken(try fields.target())
+    case "pause-streams":
+      return .pauseStreams(
+        try fields.target(), tracks: try fields.texts("tracks"), paused: try fields.flag("paused") ?? true)
+    case "permit": return .permit(try fields.target(), canSubscribe: try fields.flag("canSubscribe") ?? true)
+    case "limit-bandwidth":
+      return .limitBandwidth(
+        try fields.target(), bitsPerSecond: try fields.number("bps", 0...1_000_000_000),
+        lasting: try fields.duration("for"))
+    case "restore": return .restore
+    default: throw .unknownVerb(name)
+    }
+  }
+}
+
+/// The fields of a verb's JSON object. What is taken is struck off, so that misspelt names are found at the end.
+private struct TestFields {
+  private var values: [String: Google_Protobuf_Value]
+
+  init(_ json: [UInt8]) throws(TestVerbError) {
+    var options = JSONDecodingOptions()
+    options.messageDepthLimit = 8
+    guard
+      let object = try? Google_Protobuf_Struct(jsonUTF8Bytes: json.isEmpty ? Array("{}".utf8) : json, options: options)
+    else { throw .badRequest("the body must be a JSON object") }
+    values = object.fields
+  }
+
+  func finish() throws(TestVerbError) {
+    guard let name = values.keys.min() else { return }
+    throw .badRequest("there is no field '\(name)' in this verb")
+  }
+
+  private mutating func take(_ name: String) -> Google_Protobuf_Value.OneOf_Kind? {
+    guard let kind = values.removeValue(forKey: name)?.kind, kind != .nullValue(.nullValue) else { return nil }
+    return kind
+  }
+
+  mutating func text(_ name: String) throws(TestVerbError) -> String? {
+    switch take(name) {
+    case nil: return nil
+    case .stringValue(let text): return text
+    default: throw .badRequest("\(name) must be a text")
+    }
+  }
+
+  mutating func texts(_ name: String) throws(TestVerbError) -> [String] {
+    let isWrong = TestVerbError.badRequest("\(name) must be a list of texts")
+    switch take(name) {
+    case nil: return []
+    case .listValue(let list):
+      var result: [String] = []
+      for value in list.values {
+        guard case .stringValue(let text) = value.kind else { throw isWrong }
+        result.append(text)
+      }
+      return result
+    default: throw isWrong
+    }
+  }
+
+  mutating func flag(_ name: String) throws(TestVerbError) -> Bool? {
+    switch take(name) {
+    case nil: return nil
+    case .boolValue(let value): return value
+    default: throw .badRequest("\(name) must be true or false")
+    }
+  }
+
+  mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(TestVerbError) -> Int? {
+    switch take(name) {
+    case nil: return nil
+    case .numberValue(let value):
+      guard let whole = Int(exactly: value), range.contains(whole) else { fallthrough }
+      return whole
+    default: throw .badRequest("\(name) must be a whole number, \(range.lowerBound) to \(range.upperBound)")
+    }
+  }
+
+  mutating func duration(_ name: String) throws(TestVerbError) -> Duration? {
+    try number(name, 0...86_400_000).map { .milliseconds($0) }
+  }
+
+  mutating func room() throws(TestVerbError) -> String {
+    guard let room = try text("room"), !room.isEmpty else { throw .badRequest("room is missing") }
+    return room
+  }
+
+  mutating func target() throws(TestVerbError) -> TestTarget {
+    TestTarget(room: try room(), identity: try text("identity"))
+  }
+
+  /// A disconnect reason by the name that the protocol gives it.
+  mutating func reason() throws(TestVerbError) -> Livekit_DisconnectReason? {
+    guard let name = try text("reason") else { return nil }
+    // The names are those of the protocol's JSON form.
+    let json = "{\"reason\":\(JSONText.quoted(name.uppercased()))}"
+    guard let leave = try? Livekit_LeaveRequest(jsonString: json) else {
+      throw .badRequest("there is no disconnect reason '\(name)'")
+    }
+    return leave.reason
+  }
+}
