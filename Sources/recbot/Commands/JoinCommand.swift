@@ -77,7 +77,9 @@ struct JoinCommand: AsyncParsableCommand {
     let options = try roomOptions(name, kind, configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
-    let job = Job(room: name, options: options, settings: settings, progress: progress, logger: logger)
+    let job = Job(
+      room: name, options: options, settings: settings, progress: progress,
+      commands: try recording.commands(configuration, output: output, canvas: settings.session.canvas), logger: logger)
     let result = try await job.run()
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
