@@ -78,15 +78,6 @@ public enum Values {
     return value
   }
 
-  /// Yes or no: `true` or `false`.
-  public static func boolean(_ text: String) throws(ValueError) -> Bool {
-    switch text.lowercased() {
-    case "true", "yes", "on", "1": return true
-    case "false", "no", "off", "0": return false
-    default: throw ValueError("'\(text)' is neither true nor false")
-    }
-  }
-
   /// How many attempts: 1 to 1000000.
   public static func attempts(_ text: String) throws(ValueError) -> Int {
     guard let value = Int(text), (1...1_000_000).contains(value) else {
