@@ -14,20 +14,20 @@ public struct RecordingSettings: Sendable {
   public var audioBitrate: Int
   /// The longest distance between keyframes: how exactly a player can seek.
   public var keyframeInterval: SessionTime
-  /// The room's name, for the file's tags.
-  public var title: String
+  /// The file that tells what happened when, a JSON object a line; nil: none. It must not exist.
+  public var timeline: String?
 
   /// Makes settings; the defaults are those of the command line.
   public init(
     session: SessionCore.Settings, output: String, videoBitrate: Int = 2_500_000, audioBitrate: Int = 96_000,
-    keyframeInterval: SessionTime = .seconds(5), title: String = ""
+    keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil
   ) {
     self.session = session
     self.output = output
     self.videoBitrate = videoBitrate
     self.audioBitrate = audioBitrate
     self.keyframeInterval = keyframeInterval
-    self.title = title
+    self.timeline = timeline
   }
 }
 
@@ -55,6 +55,18 @@ public struct RecordingProgress: Sendable, Hashable {
   public var talker: String?
   /// Name of the layout.
   public var layout = ""
+  /// Name of its scene.
+  public var scene = ""
+  /// How the recording is paused; nil: it isn't.
+  public var pause: PausePolicy?
+  /// The recording's title.
+  public var title = ""
+  /// Who is in the room, in the order in which they came.
+  public var people: [Participant] = []
+  /// What the operator pinned.
+  public var pins: [TileSelector] = []
+  /// What the operator wants in the large place.
+  public var spotlight: TileSelector?
   /// Pictures written.
   public var frames: UInt64 = 0
   /// Pictures not written because the machine was too slow.

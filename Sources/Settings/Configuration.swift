@@ -34,6 +34,23 @@ public enum Setting: String, CaseIterable, Sendable {
   case maxDuration = "recording.max-duration"
   case stopWhenEmpty = "recording.stop-when-empty"
   case progress = "recording.progress"
+  case job = "recording.job"
+  case timeline = "recording.timeline"
+  case pausePolicy = "recording.pause-policy"
+  case control = "recording.control"
+  case runDirectory = "recording.run-dir"
+  case talkerLevels = "talker.levels"
+  case talkerMinimumHold = "talker.minimum-hold"
+  case talkerTakeoverDelay = "talker.takeover-delay"
+  case talkerTakeoverMargin = "talker.takeover-margin"
+  case talkerOverlapDelay = "talker.overlap-delay"
+  case talkerThreshold = "talker.threshold"
+  case talkerNoiseMargin = "talker.noise-margin"
+  case talkerActivityShare = "talker.activity-share"
+  case talkerPause = "talker.pause"
+  case talkerPresenterBonus = "talker.presenter-bonus"
+  case talkerPresenterReturn = "talker.presenter-return"
+  case talkerAtMost = "talker.at-most"
   case bind = "room-server.bind"
   case port = "room-server.port"
   case testAPI = "room-server.test-api"
@@ -51,7 +68,7 @@ public enum Setting: String, CaseIterable, Sendable {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
     case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
-    default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
+    default: return section == "talker" ? ["RECBOT_TALKER_\(name)"] : ["RECBOT_\(name)"]
     }
   }
 

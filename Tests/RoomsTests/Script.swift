@@ -164,7 +164,8 @@ struct Script {
     case .data(let message): "data \(message.topic) \(message.payload.count)"
     case .chat(let message): "chat \(message.participant?.rawValue ?? "-"): \(message.text)"
     case .caption(let caption): "caption \(caption.text)"
-    case .setLayout(let name): "layout \(name)"
+    case .setLayout(let layout): "layout \(layout.name)"
+    case .pin, .unpin, .spotlight, .title, .pause, .resume, .marker: "command"
     case .ended(let end): "ended \(end)"
     }
   }

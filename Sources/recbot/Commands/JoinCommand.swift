@@ -66,7 +66,9 @@ struct JoinCommand: AsyncParsableCommand {
     let options = try roomOptions(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
-    let job = Job(room: room, options: options, settings: settings, progress: progress, logger: logger)
+    let job = Job(
+      room: room, options: options, settings: settings, progress: progress,
+      commands: try recording.commands(configuration, output: output), logger: logger)
     let result = try await job.run()
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.

@@ -22,6 +22,12 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How progress is told: auto, plain, json or none (default: auto).", valueName: "mode"))
   var progress: String?
 
+  @Option(help: ArgumentHelp("Name for `recbot control` (default: that of the output file).", valueName: "name"))
+  var job: String?
+
+  @Option(help: ArgumentHelp("Also write what happens when: a JSON object a line.", valueName: "file"))
+  var timeline: String?
+
   /// The settings of a recording into `output`.
   func settings(
     _ configuration: Configuration, output: String, title: String, maximumDuration: SessionTime? = nil,
@@ -29,7 +35,7 @@ struct RecordingOptions: ParsableArguments {
   ) throws -> RecordingSettings {
     let canvas = try configuration.value(
       flag: size, "--size", .size, default: CanvasSize(width: 1280, height: 720), parse: Values.size)
-    let layout = try configuration.value(flag: layout, "--layout", .layout, default: .grid, parse: Values.layout)
+    let layout = try configuration.value(flag: layout, "--layout", .layout, default: .grid, parse: Self.layout)
     let fps = try configuration.value(flag: fps, "--fps", .framesPerSecond, default: 30, parse: Values.framesPerSecond)
     let video = try configuration.value(
       flag: videoBitrate, "--video-bitrate", .videoBitrate, default: 2_500_000, parse: Values.bitrate)
@@ -38,9 +44,34 @@ struct RecordingOptions: ParsableArguments {
     var session = SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: fps)
     session.maximumDuration = maximumDuration
     session.stopWhenEmpty = stopWhenEmpty
+    session.talker = try configuration.talker()
+    session.title = title
     return RecordingSettings(
-      session: session, output: output, videoBitrate: video, audioBitrate: audio, title: title)
+      session: session, output: output, videoBitrate: video, audioBitrate: audio,
+      timeline: configuration.text(flag: timeline, .timeline))
   }
+
+  /// How the job can be commanded while it runs.
+  func commands(_ configuration: Configuration, output: String) throws -> JobCommands {
+    let policy = try configuration.value(flag: nil, "", .pausePolicy, default: .cut) { text throws(ValueError) in
+      try Values.word(text, "pause policy", of: PausePolicy.self)
+    }
+    var commands = JobCommands(address: nil, pausePolicy: policy, layouts: Self.layout)
+    guard try configuration.value(flag: nil, "", .control, default: true, parse: Values.isOn) else { return commands }
+    let name = try configuration.value(flag: job, "--job", .job) { text throws(ValueError) in
+      guard RunDirectory.isName(text) else {
+        throw ValueError("'\(text)' is no job's name: letters, digits, dot, dash and underscore, at most 64")
+      }
+      return text
+    }
+    commands.address = JobAddress(
+      job: name ?? RunDirectory.name(from: output), isChosen: name != nil,
+      directory: RunDirectory(named: configuration[.runDirectory]?.text, environment: Environment.all))
+    return commands
+  }
+
+  /// The layout of that name.
+  @Sendable static func layout(_ text: String) throws(ValueError) -> Layout { try Values.layout(text).layout }
 
   /// How progress is told.
   func progressMode(_ configuration: Configuration) throws -> ProgressMode {

@@ -13,6 +13,7 @@ struct Job {
   var options: RoomOptions
   var settings: RecordingSettings
   var progress: ProgressMode
+  var commands: JobCommands
   var logger: Logger
 
   /// What came of a job.
@@ -25,19 +26,28 @@ struct Job {
 
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
   func run() async throws -> Result {
-    let recording = Recording(settings: settings, logger: logger)
+    let relay = EventRelay()
+    let recording = Recording(settings: settings, logger: logger) { relay.tell($0) }
     let loop = MediaLoop(name: "room")
     let board = StatusBoard()
     let client = options.makeClient(
       loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
       onEnd: { _, error in board.finish(error) })
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
+    let stop: @Sendable () -> Void = {
+      stoppedAt.withLock { $0 = $0 ?? .now }
+      // The end goes into the stream first, so that nothing of the leaving is recorded.
+      if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
+      client.leave()
+    }
+    let control = JobControl(
+      recording: recording, room: room, output: settings.output, commands: commands, stop: stop)
+    let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
+    relay.server = server
+    defer { server?.close() }
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-        let first = stoppedAt.withLock { at in
-          defer { at = at ?? .now }
-          return at
-        }
+        let first = stoppedAt.withLock { $0 }
         if let first {
           // Wrappers such as timeout(1) send one signal twice; a person needs longer.
           if ContinuousClock.now - first < .milliseconds(500) {
@@ -47,9 +57,7 @@ struct Job {
           Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
           exit(ExitCode.forced.rawValue)
         }
-        // The end goes into the stream first, so that nothing of the leaving is recorded.
-        if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
-        client.leave()
+        stop()
       }
     }
     defer { signals.cancel() }

@@ -99,6 +99,7 @@ struct ProgressReporter {
       var parts = ["\(progress.phase == .recording ? "●" : "◌ reconnecting") \(Self.clock(progress.time))", people]
       if let talker = progress.talker { parts.append("talking: \(RoomText.oneLine(talker, limit: 24))") }
       parts.append(progress.layout)
+      if let pause = progress.pause { parts.append("paused (\(pause.rawValue))") }
       parts.append("\(progress.frames) frames")
       if progress.droppedFrames > 0 { parts.append("\(progress.droppedFrames) dropped") }
       parts.append(Self.size(progress.bytes))
@@ -108,9 +109,12 @@ struct ProgressReporter {
 
   private func json(_ progress: RecordingProgress) -> String {
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
+    let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
       + "\"time_ms\":\(progress.time.wholeMilliseconds),\"participants\":\(progress.participants),"
-      + "\"talker\":\(talker),\"layout\":\"\(progress.layout)\",\"frames\":\(progress.frames),"
+      + "\"talker\":\(talker),\"layout\":\(JSONText.quoted(progress.layout)),"
+      + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
+      + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
       + "\"dropped_frames\":\(progress.droppedFrames),\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\(status.json)}"
   }
