@@ -46,14 +46,20 @@ let package = Package(
       name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
     .target(
       name: "RoomServer",
-      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio),
+      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio,
+      // The page of two-party rooms becomes part of the program.
+      resources: [
+        .embedInCode("Mailbox/Page/peer.html"), .embedInCode("Mailbox/Page/peer.css"),
+        .embedInCode("Mailbox/Page/peer.js"), .embedInCode("Mailbox/Page/peer-flow.js"),
+      ]),
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
-    .target(name: "Settings", dependencies: ["Layouts", "MediaCore", yams]),
+    .target(
+      name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
     // L3
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
-    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),
+    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
       exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
@@ -78,6 +84,7 @@ let package = Package(
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CYUV"),
+    .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
@@ -87,7 +94,9 @@ let package = Package(
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
-    .testTarget(name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"]),
+    .testTarget(
+      name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      exclude: ["Goldens", "Images"]),
     .testTarget(name: "LayoutsTests", dependencies: ["Layouts", "MediaCore"], exclude: ["Goldens"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
@@ -121,8 +130,9 @@ let package = Package(
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
+    .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
-      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],
       path: "Tests/Benchmarks/compositor-bench"),
   ],
   swiftLanguageModes: [.v6]

@@ -94,7 +94,9 @@ final class ReceiveStream {
       }
       video?.insert(packet, sequence: sequence, at: now)
     case .opus:
-      if audio == nil { audio = AudioReorderBuffer(maximumWait: min(receiver.maximumWait, 120_000_000)) }
+      // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
+      let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
+      if audio == nil { audio = AudioReorderBuffer(maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
         audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
       } else {

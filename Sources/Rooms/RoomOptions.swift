@@ -1,8 +1,18 @@
 import PeerConnection
 import Transport
 
+/// What kind of room a room is.
+public enum RoomKind: Hashable, Sendable {
+  /// A room of a LiveKit server.
+  case liveKit
+  /// A two-party room of this name. The role is the bot's; nil to take the seat that is free.
+  case peer(room: String, role: PeerRole?)
+}
+
 /// How to connect to a room.
 public struct RoomOptions: Sendable {
+  /// What kind of room it is.
+  public var kind = RoomKind.liveKit
   /// The server's address: `ws://`, `wss://`, `http://` or `https://`, with an optional path prefix.
   public var url: String
   /// Where tokens come from.

@@ -78,6 +78,15 @@ public enum Values {
     return value
   }
 
+  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
+  public static func boolean(_ text: String) throws(ValueError) -> Bool {
+    switch text.lowercased() {
+    case "true", "yes", "on", "1": return true
+    case "false", "no", "off", "0": return false
+    default: throw ValueError("'\(text)' is neither true nor false")
+    }
+  }
+
   /// How many attempts: 1 to 1000000.
   public static func attempts(_ text: String) throws(ValueError) -> Int {
     guard let value = Int(text), (1...1_000_000).contains(value) else {
@@ -115,12 +124,21 @@ public enum Values {
     return word
   }
 
-  /// `on` or `off` (`true`, `false`, `yes` and `no` serve as well).
-  public static func isOn(_ text: String) throws(ValueError) -> Bool {
-    switch text.lowercased() {
-    case "on", "true", "yes": return true
-    case "off", "false", "no": return false
-    default: throw ValueError("'\(text)' is neither 'on' nor 'off'")
+  /// A set of colours.
+  public static func theme(_ text: String) throws(ValueError) -> ThemeName {
+    guard let name = ThemeName(rawValue: text) else {
+      throw ValueError(
+        "there is no theme '\(text)'; known: \(ThemeName.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return name
+  }
+
+  /// The bot's part in a two-party room: `host`, `guest`; nil for `auto`.
+  public static func peerRole(_ text: String) throws(ValueError) -> String? {
+    switch text {
+    case "host", "guest": return text
+    case "auto": return nil
+    default: throw ValueError("there is no role '\(text)'; known: host, guest, auto")
     }
   }
 
@@ -130,15 +148,6 @@ public enum Values {
       throw ValueError("'\(text)' is not a port; write a number from 0 to 65535")
     }
     return value
-  }
-
-  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
-  public static func boolean(_ text: String) throws(ValueError) -> Bool {
-    switch text.lowercased() {
-    case "true", "yes", "on", "1": return true
-    case "false", "no", "off", "0": return false
-    default: throw ValueError("'\(text)' is neither true nor false")
-    }
   }
 
   /// The known word nearest to a mistyped one, if any is near.

@@ -31,7 +31,8 @@ import Testing
       level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
     "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),
     "PeerConnection": Row(level: 3, targets: ["MediaCore", "RTP", "SDP", "Transport"], libraries: system),
-    "Compositor": Row(level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango"], libraries: system),
+    "Compositor": Row(
+      level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
       level: 3, targets: ["MediaCore"],
       libraries: system.union(["SwiftProtobuf", "JWTKit", "Crypto", "FoundationEssentials", "Foundation"])),

@@ -30,9 +30,15 @@ struct Job {
     let recording = Recording(settings: settings, logger: logger) { relay.tell($0) }
     let loop = MediaLoop(name: "room")
     let board = StatusBoard()
-    let client = options.makeClient(
-      loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
-      onEnd: { _, error in board.finish(error) })
+    let client: any RoomClient
+    do {
+      client = try options.makeClient(
+        loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
+        onEnd: { _, error in board.finish(error) })
+    } catch {
+      loop.stop()
+      throw Failure(error)
+    }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
     let stop: @Sendable () -> Void = {
       stoppedAt.withLock { $0 = $0 ?? .now }
