@@ -57,7 +57,9 @@ struct RecordingOptions: ParsableArguments {
       try Values.word(text, "pause policy", of: PausePolicy.self)
     }
     var commands = JobCommands(address: nil, pausePolicy: policy, layouts: Self.layout)
-    guard try configuration.value(flag: nil, "", .control, default: true, parse: Values.boolean) else { return commands }
+    guard try configuration.value(flag: nil, "", .control, default: true, parse: Values.boolean) else {
+      return commands
+    }
     let name = try configuration.value(flag: job, "--job", .job) { text throws(ValueError) in
       guard RunDirectory.isName(text) else {
         throw ValueError("'\(text)' is no job's name: letters, digits, dot, dash and underscore, at most 64")
