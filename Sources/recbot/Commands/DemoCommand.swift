@@ -65,7 +65,7 @@ struct DemoCommand: AsyncParsableCommand {
     let job = Job(
       room: "demo", options: RoomOptions(url: url, tokens: tokens, seed: UInt64.random(in: .min ... .max)),
       settings: settings, progress: progress,
-      commands: try recording.commands(configuration, output: output), logger: logger)
+      commands: try recording.commands(configuration, output: output, canvas: settings.session.canvas), logger: logger)
     let summary: RecordingSummary
     do {
       summary = try await job.run().summary

@@ -91,7 +91,8 @@ struct JoinCommand: AsyncParsableCommand {
     if let transcript = settings.transcript {
       try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")
     }
-    var commands = try recording.commands(configuration, output: isChatOnly ? settings.transcript ?? "" : output)
+    var commands = try recording.commands(
+      configuration, output: isChatOnly ? settings.transcript ?? "" : output, canvas: settings.session.canvas)
     let (layouts, look) = (commands.layouts, try reception.look(configuration))
     commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
     let job = Job(

@@ -7,8 +7,12 @@ import Settings
 
 /// The flags that shape a recording; shared by `join` and `demo`.
 struct RecordingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Layout: \(LayoutName.names) (default: grid).", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "Layout: a name (see recbot layouts list), a file, or twilio:FILE (default: grid).", valueName: "layout"))
   var layout: String?
+
+  @OptionGroup var layouts: LayoutOptions
 
   @Option(help: ArgumentHelp("Size of the picture (default: 1280x720).", valueName: "WxH"))
   var size: String?
@@ -33,9 +37,12 @@ struct RecordingOptions: ParsableArguments {
     _ configuration: Configuration, output: String, title: String, maximumDuration: SessionTime? = nil,
     stopWhenEmpty: SessionTime? = nil
   ) throws -> RecordingSettings {
-    let canvas = try configuration.value(
-      flag: size, "--size", .size, default: CanvasSize(width: 1280, height: 720), parse: Values.size)
-    let layout = try configuration.value(flag: layout, "--layout", .layout, default: .grid, parse: Self.layout)
+    let given = try configuration.value(flag: size, "--size", .size, parse: Values.size)
+    let find = try finder(configuration, canvas: given)
+    // The standard layout is found like any other, so that a theme, or a file of its name, counts for it too.
+    let asked = layout ?? (configuration[.layout] == nil ? "grid" : nil)
+    let layout = try configuration.value(flag: asked, "--layout", .layout, default: .grid, parse: find)
+    let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
     let fps = try configuration.value(flag: fps, "--fps", .framesPerSecond, default: 30, parse: Values.framesPerSecond)
     let video = try configuration.value(
       flag: videoBitrate, "--video-bitrate", .videoBitrate, default: 2_500_000, parse: Values.bitrate)
@@ -52,11 +59,13 @@ struct RecordingOptions: ParsableArguments {
   }
 
   /// How the job can be commanded while it runs.
-  func commands(_ configuration: Configuration, output: String) throws -> JobCommands {
+  func commands(
+    _ configuration: Configuration, output: String, canvas: CanvasSize
+  ) throws -> JobCommands {
     let policy = try configuration.value(flag: nil, "", .pausePolicy, default: .cut) { text throws(ValueError) in
       try Values.word(text, "pause policy", of: PausePolicy.self)
     }
-    var commands = JobCommands(address: nil, pausePolicy: policy, layouts: Self.layout)
+    var commands = JobCommands(address: nil, pausePolicy: policy, layouts: try finder(configuration, canvas: canvas))
     guard try configuration.value(flag: nil, "", .control, default: true, parse: Values.boolean) else {
       return commands
     }
@@ -72,8 +81,20 @@ struct RecordingOptions: ParsableArguments {
     return commands
   }
 
-  /// The layout of that name.
-  @Sendable static func layout(_ text: String) throws(ValueError) -> Layout { try Values.layout(text).layout }
+  /// Finds a layout, by the flags' folder and theme, for a picture of this size.
+  private func finder(
+    _ configuration: Configuration, canvas: CanvasSize?
+  ) throws -> @Sendable (String) throws(ValueError) -> Layout {
+    let store = layouts.store(configuration)
+    let theme = try layouts.theme(configuration)
+    return { text throws(ValueError) in
+      do {
+        return try store.layout(text, theme: theme, canvas: canvas)
+      } catch {
+        throw ValueError(error.description)
+      }
+    }
+  }
 
   /// How progress is told.
   func progressMode(_ configuration: Configuration) throws -> ProgressMode {
