@@ -25,7 +25,18 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnServer = "connection.turn-server"
   case turnUsername = "connection.turn-username"
   case turnCredential = "connection.turn-credential"
+  case receive = "connection.receive"
+  case maxTalkers = "connection.max-talkers"
+  case activeViews = "connection.activeviews"
+  case chatOnly = "connection.chat-only"
+  case bandwidthFeedback = "connection.bandwidth-feedback"
+  case notifyResolution = "connection.notify-video-resolution-change"
+  case connectOptions = "connection.connect-options"
   case identity = "recording.identity"
+  case name = "recording.name"
+  case transcript = "recording.transcript"
+  case muteIcons = "recording.mute-icons"
+  case marks = "recording.marks"
   case layout = "recording.layout"
   case layoutsDir = "recording.layouts-dir"
   case theme = "recording.theme"
@@ -124,6 +135,17 @@ public struct Configuration: Sendable {
 
   /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
   public subscript(setting: Setting) -> (text: String, origin: String)? { values[setting] }
+
+  /// Reads connect options from a JSON file; what they set goes before environment and file. Gives the keys that mean
+  /// nothing to a recording.
+  public mutating func merge(connectOptions path: String) throws(ConfigurationError) -> [String] {
+    guard let text = Self.readFile(path) else {
+      throw ConfigurationError(description: "connect options \(path) cannot be read: \(Self.systemMessage())")
+    }
+    let options = try ConnectOptions(json: text, file: path)
+    values.merge(options.values) { $1 }
+    return options.ignored
+  }
 
   private mutating func merge(yaml text: String, file: String) throws(ConfigurationError) {
     let root: Node?
