@@ -48,11 +48,17 @@ let package = Package(
       name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
     .target(
       name: "RoomServer",
-      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio),
+      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio,
+      // The page of two-party rooms becomes part of the program.
+      resources: [
+        .embedInCode("Mailbox/Page/peer.html"), .embedInCode("Mailbox/Page/peer.css"),
+        .embedInCode("Mailbox/Page/peer.js"), .embedInCode("Mailbox/Page/peer-flow.js"),
+      ]),
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
-    .target(name: "Settings", dependencies: ["Layouts", "MediaCore", yams]),
+    .target(
+      name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", http] + nio),
     // L3
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),

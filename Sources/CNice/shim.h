@@ -6,6 +6,8 @@
 #include <glib-object.h>
 #include <gio/gio.h>
 #include <glib.h>
+#include <glib-unix.h>
+#include <linux/rtnetlink.h>
 #include <nice/agent.h>
 #include <linux/filter.h>
 #include <linux/sockios.h>
@@ -13,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 // A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
 static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
@@ -139,6 +142,27 @@ static inline int cnice_add_local_address(NiceAgent *agent, const char *text) {
   nice_address_init(&address);
   if (!nice_address_set_from_string(&address, text)) return 0;
   return nice_agent_add_local_address(agent, &address);
+}
+
+// A socket on which the kernel tells of changed links, addresses and routes (rtnetlink(7)); -1 when it can't be had.
+static inline int cnice_netlink_open(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  struct sockaddr_nl address = {0};
+  address.nl_family = AF_NETLINK;
+  address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+static inline GSource *cnice_input_source_new(int fd) { return g_unix_fd_source_new(fd, G_IO_IN); }
+
+static inline void cnice_set_input_callback(
+    GSource *source, gboolean (*callback)(gint, GIOCondition, gpointer), gpointer data) {
+  g_source_set_callback(source, (GSourceFunc)(void (*)(void))callback, data, NULL);
 }
 
 static inline void cnice_unref(NiceAgent *agent) { g_object_unref(agent); }

@@ -16,6 +16,8 @@ public struct Region: Hashable, Sendable {
   public var z: Int
   /// What is shown.
   public var selector: SourceSelector
+  /// True: also what a region before this one shows is shown.
+  public var repeats: Bool
   /// In which order.
   public var order: Order
   /// How the tiles share the rectangle.
@@ -71,6 +73,7 @@ public struct Region: Hashable, Sendable {
     self.z = z
     self.selector = selector
     self.order = order
+    repeats = false
     self.cells = cells
     maximumTiles = Region.defaultMaximumTiles
     smallestTile = .standard
@@ -98,6 +101,22 @@ public struct Region: Hashable, Sendable {
     let bottom = (y + height).edge(along: canvas.height, of: canvas)
     guard right - left >= 2, bottom - top >= 2 else { return nil }
     return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+  }
+
+  /// Why the rectangle is of no use on a canvas: it reaches beyond an edge, or has less than 16 pixels a side. Nil when
+  /// it is of use.
+  public func problem(on canvas: CanvasSize) -> String? {
+    let left = x.pixels(along: canvas.width, of: canvas)
+    let top = y.pixels(along: canvas.height, of: canvas)
+    let right = (x + width).pixels(along: canvas.width, of: canvas)
+    let bottom = (y + height).pixels(along: canvas.height, of: canvas)
+    if right - left < 16 { return "is \(right - left) pixels wide; 16 at least are needed" }
+    if bottom - top < 16 { return "is \(bottom - top) pixels high; 16 at least are needed" }
+    if left < 0 { return "begins \(-left) pixels left of the canvas" }
+    if top < 0 { return "begins \(-top) pixels above the canvas" }
+    if right > canvas.width { return "ends at column \(right), beyond the right edge" }
+    if bottom > canvas.height { return "ends at row \(bottom), beyond the lower edge" }
+    return nil
   }
 }
 
@@ -231,6 +250,8 @@ public struct ShapeRange: Hashable, Sendable {
     self.widest = isOrdered ? widest : narrowest
   }
 
+  /// Whatever shape the cell has.
+  public static let any = ShapeRange(Ratio(1, 1000), Ratio(1000, 1))
   /// Near 16:9. A 16:9 picture loses at most a sixth of its width.
   static let landscape = ShapeRange(Ratio(3, 2), Ratio(19, 10))
   /// Where height is plenty, a 16:9 picture may lose a quarter of its width.

@@ -74,7 +74,7 @@ struct Roster {
   /// What a region could show, in its order.
   func candidates(for region: Region, placed: Set<TileKey>) -> [Candidate] {
     var result: [Candidate] = []
-    for (joined, source) in sources.enumerated() {
+    for (joined, source) in sources.enumerated() where region.repeats || !placed.contains(source.key) {
       guard let term = region.selector.include.firstIndex(where: { matches(source, $0, placed: placed) }),
         !region.selector.exclude.contains(where: { matches(source, $0, placed: placed) })
       else { continue }

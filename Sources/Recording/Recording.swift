@@ -102,7 +102,8 @@ public final class Recording: Sendable {
     do throws(RecordingError) {
       var date = timespec()
       clock_gettime(CLOCK_REALTIME, &date)
-      let nanoseconds = Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec)
+      // Of the session's beginning, however late this thread heard of it.
+      let nanoseconds = Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec) - sequencer.now.nanoseconds
       let pipeline = try Pipeline(settings: settings, control: control, date: nanoseconds)
       return .success(try run(pipeline, control: control, first: events))
     } catch {

@@ -99,7 +99,7 @@ public final class RoomServer: Sendable {
     guard isNew else { throw .alreadyStarted }
     let directory = RoomDirectory(configuration: configuration, logger: logger)
     let gate = JoinGate(apiKeys: configuration.apiKeys)
-    var services: [any HTTPService] = []
+    var services: [any HTTPService] = [MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage()]
     if configuration.hasTestAPI { services.append(TestService(gate: gate, directory: directory)) }
     let listener = SignalListener(
       gate: gate, limits: configuration.limits, logger: logger, sink: directory, services: services)

@@ -119,8 +119,18 @@ public enum RoomEvent: Hashable, Sendable {
   case trackSubscribed(TrackID, Bool)
   /// The service holds the track back because the connection is too narrow (true), or lets it flow again.
   case trackPaused(TrackID, Bool)
+  /// Whether the bot lets the service send this track; what was not told is wanted.
+  case trackReception(TrackID, TrackReception)
   /// Changes of loudness; somebody not listed has not changed.
   case speakers([Speaker])
+  /// How the connection does; about each second while it stands.
+  case network(NetworkReport)
+  /// An application sent something through the room.
+  case data(DataMessage)
+  /// Somebody wrote to the others, changed it, or took it back.
+  case chat(ChatMessage)
+  /// Somebody's speech was written down.
+  case caption(Caption)
   /// The connection is lost; recbot is trying to come back. The text says what happened.
   case connectionLost(String)
   /// The connection is back. What is in the room now follows as further events, then `.synchronized`.

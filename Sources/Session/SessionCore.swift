@@ -233,6 +233,7 @@ extension SessionCore {
       if tracks[id]?.isEnabled != wasEnabled { tracks[id]?.forgetPicture(now: now) }
     case .trackPaused(let id, let isPaused): tracks[id]?.isPaused = isPaused
     case .speakers(let speakers): talkers.update(speakers, at: now)
+    case .trackReception, .network, .data, .chat, .caption: break
     case .connectionLost: if lostSince == nil { lostSince = now }
     case .connectionRestored:
       lostSince = nil

@@ -15,8 +15,20 @@ public enum Setting: String, CaseIterable, Sendable {
   case apiSecret = "livekit.api-secret"
   case token = "livekit.token"
   case tlsCA = "livekit.tls-ca"
+  case allowReconnect = "connection.allow-reconnect"
+  case numberOfAttempts = "connection.number-of-attempts"
+  case timeoutInterval = "connection.timeout-interval"
+  case reconnectTimeout = "connection.reconnect-timeout"
+  case waitForRoom = "connection.wait-for-room"
+  case waitForAdmission = "connection.wait-for-admission"
+  case forceTurn = "connection.force-turn"
+  case turnServer = "connection.turn-server"
+  case turnUsername = "connection.turn-username"
+  case turnCredential = "connection.turn-credential"
   case identity = "recording.identity"
   case layout = "recording.layout"
+  case layoutsDir = "recording.layouts-dir"
+  case theme = "recording.theme"
   case size = "recording.size"
   case framesPerSecond = "recording.fps"
   case videoBitrate = "recording.video-bitrate"
@@ -24,6 +36,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case maxDuration = "recording.max-duration"
   case stopWhenEmpty = "recording.stop-when-empty"
   case progress = "recording.progress"
+  case peerRole = "peer.as"
   case bind = "room-server.bind"
   case port = "room-server.port"
   case testAPI = "room-server.test-api"
@@ -39,6 +52,7 @@ public enum Setting: String, CaseIterable, Sendable {
     let name = key.uppercased().replacing("-", with: "_")
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
+    case .peerRole: return ["RECBOT_PEER_AS"]
     case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
     default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
@@ -46,7 +60,7 @@ public enum Setting: String, CaseIterable, Sendable {
   }
 
   /// True for what must never be shown.
-  public var isSecret: Bool { self == .apiSecret || self == .token }
+  public var isSecret: Bool { self == .apiSecret || self == .token || self == .turnCredential }
 }
 
 /// The settings in force below the flags: environment first, then the configuration file.
@@ -110,7 +124,8 @@ public struct Configuration: Sendable {
         throw ConfigurationError(description: "\(place(sectionNode, file)): '\(section)' must hold settings, indented")
       }
       for (keyNode, valueNode) in entries {
-        let key = keyNode.string ?? "?"
+        // `allow_reconnect` is how other systems write `allow-reconnect`.
+        let key = (keyNode.string ?? "?").replacing("_", with: "-")
         guard let setting = Setting(rawValue: "\(section).\(key)") else {
           let names = Setting.allCases.map(\.rawValue).filter { $0.hasPrefix("\(section).") }
             .map { String($0.dropFirst(section.count + 1)) }

@@ -21,6 +21,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var service: (any HTTPService)?
   private var body: [UInt8] = []
   private var isTooLong = false
+  /// The request that a service has not answered yet.
+  private var waiting: Int?
 
   /// `limit` is the time for a whole request or an upgrade.
   init(gate: JoinGate, sink: any SignalSink, services: [any HTTPService], limit: TimeAmount) {
@@ -33,6 +35,12 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   func handlerAdded(context: ChannelHandlerContext) { expectRequest(context) }
 
   func handlerRemoved(context: ChannelHandlerContext) { requestCame() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if let waiting { service?.gone(waiting) }
+    waiting = nil
+    context.fireChannelInactive()
+  }
 
   private func expectRequest(_ context: ChannelHandlerContext) {
     deadline?.cancel()
@@ -84,6 +92,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         method: head.method.rawValue, path: String(target.path), query: String(target.query), headers: head.headers,
         body: body)
       body.removeAll()
+      waiting = request.number
       service.answer(request) { reply in
         loopBound.execute { handler, context in handler.send(context, head, reply) }
       }
@@ -128,12 +137,14 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func send(
     _ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ reply: HTTPReply, closes: Bool = false
   ) {
+    waiting = nil
     guard context.channel.isActive else { return }
     var headers = HTTPHeaders()
     headers.add(name: "Content-Type", value: reply.contentType)
     headers.add(name: "Content-Length", value: String(reply.body.count))
     headers.add(name: "X-Content-Type-Options", value: "nosniff")
     if reply.isOpen { headers.add(name: "Access-Control-Allow-Origin", value: "*") }
+    for (name, value) in reply.headers { headers.add(name: name, value: value) }
     let keepsAlive = head.isKeepAlive && (reply.status < 400 || service != nil) && !closes
     headers.add(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
     let status = HTTPResponseStatus(statusCode: reply.status)

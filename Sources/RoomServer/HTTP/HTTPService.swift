@@ -1,4 +1,5 @@
 import NIOHTTP1
+import Synchronization
 
 /// An HTTP request that is not about joining, with its whole body.
 struct HTTPRequest: Sendable {
@@ -12,6 +13,10 @@ struct HTTPRequest: Sendable {
   var headers: HTTPHeaders
   /// The body; empty when there is none.
   var body: [UInt8]
+  /// Different for every request of this process.
+  let number = HTTPRequest.numbers.add(1, ordering: .relaxed).newValue
+
+  private static let numbers = Atomic<Int>(0)
 }
 
 /// The answer to an `HTTPRequest`.
@@ -24,6 +29,8 @@ struct HTTPReply: Sendable {
   var body: [UInt8]
   /// Other web pages may read it.
   var isOpen = false
+  /// Further header fields.
+  var headers: [(name: String, value: String)] = []
 
   /// A reply in plain text.
   init(_ status: Int, _ text: String, isOpen: Bool = false) {
@@ -48,4 +55,11 @@ protocol HTTPService: Sendable {
   /// Answers one request. Called on a network thread, where it must not wait; `reply` is called once, on any thread,
   /// now or later.
   func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void)
+  /// The client of a request is gone before the reply. Called on a network thread.
+  func gone(_ number: Int)
+}
+
+extension HTTPService {
+  /// Does nothing.
+  func gone(_ number: Int) {}
 }

@@ -9,6 +9,8 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   let configuration: RoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
+  /// For two-party rooms.
+  let mailbox: MailboxService
 
   /// The faults in force, of the test API.
   var faults = Faults()
@@ -20,6 +22,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   init(configuration: RoomServer.Configuration, logger: Logger) {
     self.configuration = configuration
     self.logger = logger
+    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
   }
 
   func opened(_ connection: SignalConnection, _ request: JoinRequest) {
@@ -40,6 +43,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       isShutDown = true
       for room in Array(rooms.values) { room.close(.serverShutdown) }
       participants.removeAll()
+      mailbox.close()
     }
     loop.stop()
   }
@@ -93,6 +97,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       rooms.removeAll()
       participants.removeAll()
       for room in all { room.vanish() }
+      mailbox.close()
     } else {
       for participant in all.flatMap(\.participants) { participant.loseSignal() }
     }

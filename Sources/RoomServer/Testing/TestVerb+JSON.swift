@@ -59,7 +59,8 @@ private struct TestFields {
   init(_ json: [UInt8]) throws(TestVerbError) {
     var options = JSONDecodingOptions()
     options.messageDepthLimit = 8
-    guard let object = try? Google_Protobuf_Struct(jsonUTF8Bytes: json.isEmpty ? Array("{}".utf8) : json, options: options)
+    guard
+      let object = try? Google_Protobuf_Struct(jsonUTF8Bytes: json.isEmpty ? Array("{}".utf8) : json, options: options)
     else { throw .badRequest("the body must be a JSON object") }
     values = object.fields
   }

@@ -67,7 +67,7 @@ struct DemoCommand: AsyncParsableCommand {
       settings: settings, progress: progress, logger: logger)
     let summary: RecordingSummary
     do {
-      summary = try await job.run()
+      summary = try await job.run().summary
     } catch {
       stage.end()
       throw error

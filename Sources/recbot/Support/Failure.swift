@@ -33,7 +33,7 @@ enum ExitCode: Hashable {
     case .addressInUse: 43
     case .usage: 64
     case .forced: 130
-    case .room(let kind): RoomError(kind).exitCode
+    case .room(let kind): RoomError(kind).exitCode ?? ExitCode.unexpected.rawValue
     }
   }
 }

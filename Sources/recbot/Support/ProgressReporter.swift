@@ -1,5 +1,6 @@
 import MediaCore
 import Recording
+import Rooms
 import Session
 
 /// How progress is told.
@@ -22,6 +23,8 @@ struct ProgressReporter {
   private let room: String
   private var lastPlain: (phase: RecordingProgress.Phase, time: SessionTime)?
   private var lastJSON: (phase: RecordingProgress.Phase, time: SessionTime)?
+  private var status = RoomStatus()
+  private var lastTold: (state: ReconnectPolicy.State, error: RoomError.Kind?) = (.idle, nil)
 
   init(mode: ProgressMode, room: String) {
     self.room = room
@@ -37,8 +40,9 @@ struct ProgressReporter {
   /// How often `report` should be called.
   var interval: Duration { style == .live ? .milliseconds(250) : .milliseconds(500) }
 
-  /// Tells the present state, if it is time to.
-  mutating func report(_ progress: RecordingProgress) {
+  /// Tells the present state, if it is time to, and everything that the connection said since the last time.
+  mutating func report(_ progress: RecordingProgress, _ board: StatusBoard) {
+    for status in board.drain() { tell(status, progress) }
     switch style {
     case .silent: return
     case .live: Console.errorText("\r\u{1b}[K" + Self.fit(line(progress), columns: Console.columns - 1))
@@ -51,16 +55,32 @@ struct ProgressReporter {
     case .json:
       if let last = lastJSON, last.phase == progress.phase, progress.time - last.time < .seconds(1) { return }
       lastJSON = (progress.phase, progress.time)
-      Console.print(Self.json(progress, room: room))
+      Console.print(json(progress))
+    }
+  }
+
+  private mutating func tell(_ status: RoomStatus, _ progress: RecordingProgress) {
+    self.status = status
+    defer { lastTold = (status.state, status.error?.kind) }
+    switch style {
+    case .silent, .live: return
+    case .json:
+      lastJSON = (progress.phase, progress.time)
+      Console.print(json(progress))
+    case .plain:
+      // Each attempt of a long outage fails alike: one line is enough. The last error is told at the end.
+      guard let error = status.error, status.state != .ended, lastTold != (status.state, error.kind) else { return }
+      Console.error("\(RoomText.oneLine(error.summary, limit: 200)): \(status.words)")
     }
   }
 
   /// The last word; clears the live line.
-  mutating func finish(_ summary: RecordingSummary) {
+  mutating func finish(_ summary: RecordingSummary, _ board: StatusBoard) {
     let progress = summary.progress
+    for status in board.drain() { tell(status, progress) }
     switch style {
     case .silent: return
-    case .json: Console.print(Self.json(progress, room: room))
+    case .json: Console.print(json(progress))
     case .live, .plain:
       let clear = style == .live ? "\r\u{1b}[K" : ""
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
@@ -73,7 +93,7 @@ struct ProgressReporter {
   private func line(_ progress: RecordingProgress) -> String {
     let people = "\(progress.participants) \(progress.participants == 1 ? "person" : "people")"
     switch progress.phase {
-    case .waiting: return "○ joining \(room)…"
+    case .waiting: return "○ \(status.words) \(room)…"
     case .finished: return "finishing…"
     case .recording, .reconnecting:
       var parts = ["\(progress.phase == .recording ? "●" : "◌ reconnecting") \(Self.clock(progress.time))", people]
@@ -86,13 +106,13 @@ struct ProgressReporter {
     }
   }
 
-  private static func json(_ progress: RecordingProgress, room: String) -> String {
+  private func json(_ progress: RecordingProgress) -> String {
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
       + "\"time_ms\":\(progress.time.wholeMilliseconds),\"participants\":\(progress.participants),"
       + "\"talker\":\(talker),\"layout\":\"\(progress.layout)\",\"frames\":\(progress.frames),"
       + "\"dropped_frames\":\(progress.droppedFrames),\"decode_errors\":\(progress.decodeErrors),"
-      + "\"bytes\":\(progress.bytes)}"
+      + "\"bytes\":\(progress.bytes),\(status.json)}"
   }
 
   private static func reason(_ end: SessionEnd) -> String {

@@ -25,6 +25,7 @@ def load(recorder: Recorder, verdict: Verdict, errors: bool = True) -> Recording
     if recorder.stopped_at is not None:
         error = recording.duration - (recorder.stopped_at - recording.zero)
         verdict.check(abs(error) <= DURATION, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
+        verdict.figure(f"{recorder.name} duration {error * 1000:+.0f} ms")
     faults = Verdict()
     continuous(recording, faults)
     verdict.faults.extend(f"{recorder.name}: {fault}" for fault in faults.faults)
