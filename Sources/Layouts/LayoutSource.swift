@@ -10,12 +10,14 @@ public enum TileKey: Hashable, Sendable {
   case screenShare(ParticipantIdentity, name: String = "")
   /// Stands for that many sources which have no tile of their own.
   case overflow(Int)
+  /// Nobody: an empty cell that covers what lies behind it. The number only tells several of them apart.
+  case empty(Int)
 
-  /// Whose tile it is; nil for `overflow`.
+  /// Whose tile it is; nil for `overflow` and `empty`.
   public var participant: ParticipantIdentity? {
     switch self {
     case .camera(let participant, _), .screenShare(let participant, _): participant
-    case .overflow: nil
+    case .overflow, .empty: nil
     }
   }
 
@@ -30,19 +32,39 @@ public enum TileKey: Hashable, Sendable {
 public struct LayoutSource: Hashable, Sendable {
   /// What it is; unique among the sources of one arrangement.
   public var key: TileKey
-  /// True while there is a picture to show, false while a card stands for it. Decides only who is left out when there
-  /// are too many, and who is large before anybody has talked.
+  /// True while there is a picture to show, false while a card stands for it.
   public var hasPicture: Bool
   /// Columns of the picture as it is displayed (after rotation); 0 when unknown.
   public var pictureWidth: Int
   /// Rows of the picture as it is displayed; 0 when unknown.
   public var pictureHeight: Int
+  /// The person's display name; empty: the identity stands for it.
+  public var displayName: String
+  /// The publication's name; empty when nothing is published.
+  public var trackName: String
+  /// The publication's id; empty when nothing is published.
+  public var trackID: String
+  /// True while something is published for this key, muted or not.
+  public var isPublished: Bool
+  /// True while no sound of the person can be heard.
+  public var isMuted: Bool
 
   /// Makes a source.
-  public init(key: TileKey, hasPicture: Bool = true, pictureWidth: Int = 0, pictureHeight: Int = 0) {
+  public init(
+    key: TileKey, hasPicture: Bool = true, pictureWidth: Int = 0, pictureHeight: Int = 0, displayName: String = "",
+    trackName: String = "", trackID: String = "", isPublished: Bool = true, isMuted: Bool = false
+  ) {
     self.key = key
     self.hasPicture = hasPicture
     self.pictureWidth = pictureWidth
     self.pictureHeight = pictureHeight
+    self.displayName = displayName
+    self.trackName = trackName
+    self.trackID = trackID
+    self.isPublished = isPublished
+    self.isMuted = isMuted
   }
+
+  /// The name to sort by and to show.
+  public var name: String { displayName.isEmpty ? key.participant?.rawValue ?? "" : displayName }
 }

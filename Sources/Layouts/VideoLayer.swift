@@ -1,5 +1,5 @@
 /// How a picture is brought into a tile of another shape. It is never stretched.
-public enum Fit: String, Sendable, Hashable {
+public enum Fit: String, CaseIterable, Sendable, Hashable {
   /// The whole picture is seen; bars in the tile's colour fill the rest.
   case contain
   /// The whole tile is filled; what doesn't fit is cut off evenly on both sides.
@@ -16,14 +16,21 @@ public struct VideoLayer: Hashable, Sendable {
   public var fit: Fit
   /// Radius of the rounded corners in pixels; even, 0 for square ones.
   public var cornerRadius: Int
-  /// Order of painting: higher is nearer. The built-in layouts never overlap tiles and use 0.
+  /// Order of painting: higher is nearer.
   public var z: Int
-  /// True for the tile in the large place.
+  /// True for a tile in a large place that has only one.
   public var isLarge: Bool
+  /// Along the inside of the edge; nil: none.
+  public var border: Border?
+  /// What is drawn on it.
+  public var look: TileLook
+  /// Name of the region.
+  public var region: String
 
   /// Makes a layer.
   public init(
-    key: TileKey, rect: PixelRect, fit: Fit = .cover, cornerRadius: Int = 0, z: Int = 0, isLarge: Bool = false
+    key: TileKey, rect: PixelRect, fit: Fit = .cover, cornerRadius: Int = 0, z: Int = 0, isLarge: Bool = false,
+    border: Border? = nil, look: TileLook = TileLook(), region: String = ""
   ) {
     self.key = key
     self.rect = rect
@@ -31,5 +38,8 @@ public struct VideoLayer: Hashable, Sendable {
     self.cornerRadius = cornerRadius
     self.z = z
     self.isLarge = isLarge
+    self.border = border
+    self.look = look
+    self.region = region
   }
 }

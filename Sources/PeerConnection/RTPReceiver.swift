@@ -69,7 +69,7 @@ public final class RTPReceiver: @unchecked Sendable {
   /// as one likes; it is repeated until a keyframe comes.
   public func requestKeyframe(rid: RID? = nil) {
     guard kind == .video, isActive else { return }
-    for stream in streams where rid == nil || stream.rid == rid { stream.keyframes.want() }
+    for stream in streams where rid == nil || stream.rid == rid { stream.wantKeyframe() }
     connection?.sendDueFeedback()
   }
 

@@ -16,6 +16,9 @@ final class ReceiveStream {
   var fractionLost = 0.0
   var nack: NackGenerator?
   var keyframes = KeyframeRequester()
+  /// How long packets stand in queues on the way.
+  var queue: QueueDelayEstimator
+  private var takenOctets: Int64 = 0
   private(set) var clock: SenderReportClock
   private var sequences = SequenceUnwrapper()
   private var timestamps = TimestampUnwrapper()
@@ -23,6 +26,8 @@ final class ReceiveStream {
   private var video: JitterBuffer?
   private var audio: AudioReorderBuffer?
   private var rotation = 0
+  /// The keyframe that is wanted is for the jitter buffer only.
+  private var wantsForGap = false
   /// When frames may become available without a further packet.
   private var frameDeadline: Int64?
   /// Concealment for more than this is silence to the listener anyway.
@@ -35,6 +40,7 @@ final class ReceiveStream {
     self.receiver = receiver
     statistics = ReceiveStatistics(ssrc: ssrc, clockRate: codec.clockRate)
     clock = SenderReportClock(clockRate: codec.clockRate)
+    queue = QueueDelayEstimator(clockRate: codec.clockRate)
     if usesNACK { nack = NackGenerator() }
   }
 
@@ -51,13 +57,28 @@ final class ReceiveStream {
         sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
     }
     nack?.received(sequence, at: now)
-    if !packet.isPaddingOnly { _ = timestamps.unwrap(packet.timestamp) }
+    if !packet.isPaddingOnly {
+      let timestamp = timestamps.unwrap(packet.timestamp)
+      if !isRetransmission { queue.received(timestamp: timestamp, at: now) }
+    }
     if keyframes.deadline != nil { noteKeyframe(packet) }
     if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
     if receiver.wantsFrames {
       insert(packet, sequence, at: now)
       drain(into: connection, at: now)
     }
+  }
+
+  /// Bytes of payload since the last call.
+  func takeOctets() -> Int64 {
+    defer { takenOctets = statistics.octetCount }
+    return statistics.octetCount &- takenOctets
+  }
+
+  /// A keyframe is needed, whatever comes of the packets that are missing.
+  func wantKeyframe() {
+    wantsForGap = false
+    keyframes.want()
   }
 
   private func noteKeyframe(_ packet: RTPPacket) {
@@ -75,7 +96,9 @@ final class ReceiveStream {
       }
       video?.insert(packet, sequence: sequence, at: now)
     case .opus:
-      if audio == nil { audio = AudioReorderBuffer(maximumWait: min(receiver.maximumWait, 120_000_000)) }
+      // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
+      let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
+      if audio == nil { audio = AudioReorderBuffer(maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
         audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
       } else {
@@ -117,8 +140,14 @@ final class ReceiveStream {
       // The delegate may have closed the connection or turned frames off.
       guard receiver.wantsFrames else { return }
     }
+    // Several tries at the packet have failed by then; over a long way they take longer.
+    if let roundTripTime = nack?.roundTripTime { video?.overdueAfter = max(200_000_000, 3 &* roundTripTime) }
     if video?.needsKeyframe == true {
+      if keyframes.deadline == nil { wantsForGap = true }
       keyframes.want()
+    } else if wantsForGap {
+      wantsForGap = false
+      keyframes.noLongerNeeded()
     }
   }
 

@@ -94,8 +94,15 @@ public struct JitterBuffer {
   private var pool: MediaBufferPool
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
-  /// Decoding can't go on before a keyframe: ask for one (throttled), again and again while this is true.
-  public private(set) var needsKeyframe = false
+  /// Ask for a keyframe (throttled), again and again while this is true: decoding can't go on before one, or a missing
+  /// packet is overdue, and by the time it is given up the keyframe will be here.
+  public var needsKeyframe: Bool { isBroken || isOverdue }
+  /// For how long a packet is missing before a keyframe is asked for, in nanoseconds: several round trips are right.
+  /// By default only when the packet is given up.
+  public var overdueAfter = Int64.max
+  private var isBroken = false
+  /// A packet is overdue, but may still come. Until something is handed out.
+  private var isOverdue = false
 
   /// A buffer for one stream of `codec` (video).
   public init(codec: Codec = .vp8, configuration: Configuration = Configuration()) {
@@ -171,7 +178,7 @@ public struct JitterBuffer {
     hasGap = true
     lostSinceOutput = true
     awaitsKeyframe = true
-    needsKeyframe = true
+    isBroken = true
   }
 
   /// The next frame, or how long to wait, at `now` (ns).
@@ -183,9 +190,7 @@ public struct JitterBuffer {
           leave(upTo: start)
           continue
         }
-        guard now &- slot.time >= configuration.maximumWait else {
-          return .wait(until: slot.time &+ configuration.maximumWait)
-        }
+        if let until = wait(since: slot.time, at: now) { return .wait(until: until) }
         giveUp(upTo: sequence + 1)
         continue
       }
@@ -212,9 +217,7 @@ public struct JitterBuffer {
           leaveOut(payload, upTo: number)
           continue
         }
-        guard now &- since >= configuration.maximumWait else {
-          return .wait(until: since &+ configuration.maximumWait)
-        }
+        if let until = wait(since: since, at: now) { return .wait(until: until) }
         if payload.isNonReference, !hasGap || continuity.follows(payload) { continuity.leftOut(payload) }
         statistics.droppedFrames += 1
         giveUp(upTo: number + 1)
@@ -223,6 +226,16 @@ public struct JitterBuffer {
       }
     }
     return .wait(until: nil)
+  }
+
+  /// Until when to wait for a packet that is missing since then; nil when its time is over.
+  private mutating func wait(since: Int64, at now: Int64) -> Int64? {
+    let age = now &- since
+    guard age < configuration.maximumWait else { return nil }
+    guard overdueAfter < configuration.maximumWait, hasOutput else { return since &+ configuration.maximumWait }
+    guard age >= overdueAfter else { return since &+ overdueAfter }
+    isOverdue = true
+    return since &+ configuration.maximumWait
   }
 
   /// Where a frame begins behind a gap that can be handed out at once: either nothing but padding is missing, or
@@ -295,7 +308,7 @@ public struct JitterBuffer {
         continuity.leftOut(payload)
         hasGap = false
         skippedInRow += 1
-        if skippedInRow > 30 { needsKeyframe = true }
+        if skippedInRow > 30 { isBroken = true }
         leave(upTo: last + 1)
         return nil
       case .broken:
@@ -312,13 +325,14 @@ public struct JitterBuffer {
     if payload.isKeyframe {
       statistics.keyframes += 1
       awaitsKeyframe = false
-      needsKeyframe = false
+      isBroken = false
       skippedInRow = 0
     } else if (payload.temporalLayer ?? 0) > 0 {
       skippedInRow = 0
     }
     hasOutput = true
     hasGap = false
+    isOverdue = false
     return frame
   }
 
@@ -363,7 +377,7 @@ public struct JitterBuffer {
   private mutating func leaveOut(_ payload: VideoPayload, upTo end: Int64) {
     statistics.droppedFrames += 1
     noteLoss()
-    needsKeyframe = true
+    isBroken = true
     leave(upTo: end)
   }
 
@@ -378,6 +392,6 @@ public struct JitterBuffer {
   private mutating func noteLoss() {
     hasGap = true
     if hasOutput { lostSinceOutput = true }
-    if awaitsKeyframe { needsKeyframe = true }
+    if awaitsKeyframe { isBroken = true }
   }
 }

@@ -21,6 +21,9 @@ public struct KeyframeRequester: Sendable {
     requests = 0
   }
 
+  /// What a keyframe was needed for has mended itself.
+  public mutating func noLongerNeeded() { keyframeReceived() }
+
   /// When to poll; nil while nothing is wanted.
   public var deadline: Int64? {
     guard isWanted else { return nil }

@@ -10,11 +10,11 @@ public struct NackGenerator: Sendable {
     public var reorderDelay: Int64 = 10_000_000
     /// See `reorderDelay`.
     public var reorderPackets: Int64 = 3
-    /// The least time between two requests for one packet; the round trip time when that is longer. Each further
-    /// try waits a quarter longer.
+    /// The least time between two requests for one packet; an eighth more than the round trip time when that is longer.
+    /// Not longer with each try: the picture waits for the packet, and where much is lost many tries are needed.
     public var minimumRetryInterval: Int64 = 20_000_000
     /// Requests for one packet.
-    public var maximumTries = 10
+    public var maximumTries = 16
     /// Packets missing for longer are given up.
     public var maximumAge: Int64 = 1_000_000_000
     /// With more packets missing the stream is beyond repair: all are given up for a keyframe.
@@ -130,10 +130,9 @@ public struct NackGenerator: Sendable {
     }
     var next = Int64.max
     var abandoned = 0
-    let base = max(configuration.minimumRetryInterval, roundTripTime)
+    let retry = max(configuration.minimumRetryInterval, roundTripTime &+ roundTripTime / 8)
     for index in missing.indices {
       let entry = missing[index]
-      let retry = base &+ base / 4 &* Int64(entry.tries)
       if now &- entry.since >= configuration.maximumAge
         || (entry.tries >= configuration.maximumTries && now &- entry.lastRequest >= retry)
       {
@@ -156,7 +155,7 @@ public struct NackGenerator: Sendable {
       statistics.requests += 1
       missing[index].tries += 1
       missing[index].lastRequest = now
-      next = min(next, now &+ base &+ base / 4 &* Int64(entry.tries + 1))
+      next = min(next, now &+ retry)
       result.sequenceNumbers.append(UInt16(truncatingIfNeeded: entry.sequence))
     }
     if abandoned > 0 {

@@ -104,7 +104,9 @@ public final class RoomServer: Sendable {
     guard isNew else { throw .alreadyStarted }
     let directory = RoomDirectory(configuration: configuration, webhooks: makeWebhooks(), logger: logger)
     let gate = JoinGate(apiKeys: configuration.apiKeys)
-    var services: [any HTTPService] = [RoomService(gate: gate, directory: directory)]
+    var services: [any HTTPService] = [
+      RoomService(gate: gate, directory: directory), MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage(),
+    ]
     if configuration.hasTestAPI { services.append(TestService(gate: gate, directory: directory)) }
     let listener = SignalListener(
       gate: gate, limits: configuration.limits, logger: logger, sink: directory, services: services)

@@ -75,25 +75,7 @@ public struct SignalQuery: Hashable, Sendable {
       if let value { pairs.append((name, value)) }
     }
     if let subscriberAllowPause { pairs.append(("subscriber_allow_pause", subscriberAllowPause ? "1" : "0")) }
-    return pairs.map { "\($0.0)=\(Self.encode($0.1))" }.joined(separator: "&")
-  }
-
-  /// Percent-encodes everything that is not unreserved (RFC 3986 section 2.3).
-  static func encode(_ text: String) -> String {
-    let hex = Array("0123456789ABCDEF".utf8)
-    var result: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        result.append(byte)
-      default:
-        result += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+    return pairs.map { "\($0.0)=\(PercentCoding.encode($0.1))" }.joined(separator: "&")
   }
 
   /// Undoes percent-encoding and `+` for space; what isn't two hexadecimal digits stays as it is.
@@ -101,8 +83,8 @@ public struct SignalQuery: Hashable, Sendable {
     var result: [UInt8] = []
     var rest = text[...]
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(digit),
-        let low = rest.dropFirst().first.flatMap(digit)
+      if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(PercentCoding.digit),
+        let low = rest.dropFirst().first.flatMap(PercentCoding.digit)
       {
         result.append(high << 4 | low)
         rest = rest.dropFirst(2)
@@ -111,14 +93,5 @@ public struct SignalQuery: Hashable, Sendable {
       }
     }
     return String(decoding: result, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 48
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - 55
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - 87
-    default: nil
-    }
   }
 }

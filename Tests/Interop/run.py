@@ -21,7 +21,7 @@ from stage import HERE, Failed, Stage
 from verdict import Verdict
 
 
-def perform(name: str, recbot: str, folder: pathlib.Path, options: argparse.Namespace) -> bool:
+def perform(name: str, scenario, recbot: str, folder: pathlib.Path, options: argparse.Namespace) -> bool:
     """Runs one scenario and prints its line; true when it passed."""
     work = folder / name
     while work.exists():  # the same scenario again
@@ -31,7 +31,7 @@ def perform(name: str, recbot: str, folder: pathlib.Path, options: argparse.Name
     began = time.monotonic()
     try:
         with Stage(recbot, work, options.log_level) as stage:
-            SCENARIOS[name](stage, verdict)
+            scenario(stage, verdict)
     except (Failed, Unplayable) as error:
         verdict.check(False, str(error))
     except Exception:  # a fault of the scenario is a failure too, not the end of the others
@@ -49,32 +49,34 @@ def interrupted(*_) -> None:
     raise KeyboardInterrupt
 
 
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of: {', '.join(SCENARIOS)} (default: all)")
+def main(scenarios: dict, description: str, extend=lambda parser: None, choose=lambda options: None) -> None:
+    """The command line. `extend` adds options; `choose` gives the names that are run unless some are given."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of: {', '.join(scenarios)}")
     parser.add_argument("--recbot", default=str(HERE.parent.parent / ".build" / "release" / "recbot"))
     parser.add_argument("--keep", metavar="DIR", help="keep recordings and logs in this folder (a new one)")
     parser.add_argument("--log-level", default="warning", help="of recbot's own logs (see --keep)")
+    extend(parser)
     options = parser.parse_args()
-    unknown = [name for name in options.scenarios if name not in SCENARIOS]
+    unknown = [name for name in options.scenarios if name not in scenarios]
     if unknown:
-        parser.error(f"no such scenario: {', '.join(unknown)}; known: {', '.join(SCENARIOS)}")
+        parser.error(f"no such scenario: {', '.join(unknown)}; known: {', '.join(scenarios)}")
     recbot = pathlib.Path(options.recbot).resolve()
     if not recbot.is_file():
         parser.error(f"there is no {recbot}; build it (swift build -c release) or give --recbot")
     # So that children are ended too when a time limit ends this process.
     signal.signal(signal.SIGTERM, interrupted)
-    names = options.scenarios or list(SCENARIOS)
+    chosen = choose(options)
+    names = options.scenarios or chosen or list(scenarios)
     with tempfile.TemporaryDirectory(prefix="recbot-interop-") as temporary:
         folder = pathlib.Path(options.keep).resolve() if options.keep else pathlib.Path(temporary)
-        passed = [perform(name, str(recbot), folder, options) for name in names]
+        passed = [perform(name, scenarios[name], str(recbot), folder, options) for name in names]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
     raise SystemExit(0 if all(passed) else 1)
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(SCENARIOS, __doc__)
     except KeyboardInterrupt:
         raise SystemExit("interrupted") from None

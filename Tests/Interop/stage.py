@@ -42,7 +42,7 @@ class Process:
     """A child process whose output lines are kept with the time at which they came."""
 
     def __init__(self, name: str, command: list[str], folder: pathlib.Path, environment: dict[str, str] | None = None,
-                 largest_file: int = 0):
+                 largest_file: int = 0, namespace: str = ""):
         self.name = name
         self.log = folder / f"{name}.log"
         while self.log.exists():  # a server that was started again
@@ -57,6 +57,8 @@ class Process:
         with open(self.log, "wb") as errors:
             if largest_file:
                 command = ["prlimit", f"--fsize={largest_file}", *command]
+            if namespace:
+                command = ["ip", "netns", "exec", namespace, *command]
             self.started = time.time()
             self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                           cwd=folder, env=clean | (environment or {}))
@@ -64,11 +66,13 @@ class Process:
         threading.Thread(target=self.reap, daemon=True).start()
 
     def read(self) -> None:
-        """The reading thread: keeps standard output as it comes."""
-        for line in self.child.stdout:
-            with self.changed:
-                self.lines.append((time.time(), line.decode(errors="replace").rstrip("\n")))
-                self.changed.notify_all()
+        """The reading thread: keeps standard output as it comes, also beside the log."""
+        with open(self.log.with_suffix(".out"), "wb", buffering=0) as copy:
+            for line in self.child.stdout:
+                copy.write(line)
+                with self.changed:
+                    self.lines.append((time.time(), line.decode(errors="replace").rstrip("\n")))
+                    self.changed.notify_all()
         with self.changed:
             self.lines.append((time.time(), ""))  # the end, so that an unfinished wait looks again
             self.changed.notify_all()
@@ -143,12 +147,13 @@ class Publisher(Process):
     """A participant with a known colour and pitch, commanded by lines of text. Is made ready, but doesn't join yet."""
 
     def __init__(self, name: str, url: str, room: str, folder: pathlib.Path, *options: str, colour: str,
-                 display: str = ""):
+                 display: str = "", namespace: str = ""):
         self.colour, self.pitch, self.display = COLOURS[colour], PITCHES[colour], display or name.capitalize()
         super().__init__(name, [
             sys.executable, str(HERE / "publishers" / "publish.py"), "--url", url, "--room", room, "--identity", name,
             "--name", self.display, "--api-key", KEY, "--api-secret", SECRET, "--colour", self.colour,
-            "--frequency", str(self.pitch), "--screen-colour", SCREEN_COLOUR, "--commands", "--wait", *options], folder)
+            "--frequency", str(self.pitch), "--screen-colour", SCREEN_COLOUR, "--commands", "--wait", *options], folder,
+            namespace=namespace)
 
     def event(self, name: str, timeout: float = 10.0, after: int = 0, **fields) -> dict:
         """Waits for an event (a JSON line) with these fields."""
@@ -180,14 +185,14 @@ class Recorder(Process):
     """`recbot join`, recording."""
 
     def __init__(self, name: str, recbot: str, url: str, room: str, folder: pathlib.Path, *options: str,
-                 identity: str = "", largest_file: int = 0):
+                 identity: str = "", largest_file: int = 0, namespace: str = ""):
         self.path = folder / f"{name}.webm"
         self.stopped_at: float | None = None
         self.resident = 0
         super().__init__(name, [
             recbot, "join", room, "--url", url, "--api-key", KEY, "--identity", identity or name,
             "--output", str(self.path), "--progress", "json", *options], folder, {"LIVEKIT_API_SECRET": SECRET},
-            largest_file)
+            largest_file, namespace)
 
     @staticmethod
     def progress(text: str) -> dict:
@@ -234,6 +239,7 @@ class Stage:
         self.recbot, self.folder, self.log_level = recbot, folder, log_level
         self.processes: list[Process] = []
         self.url = ""
+        self.namespace = ""  # in which everybody is who is not told otherwise
 
     def __enter__(self) -> "Stage":
         return self
@@ -249,19 +255,21 @@ class Stage:
 
     def run(self, name: str, *arguments: str, **environment: str) -> Process:
         """Starts `recbot` with these arguments."""
-        return self.start(Process(name, [self.recbot, *arguments], self.folder, environment))
+        return self.start(Process(name, [self.recbot, *arguments], self.folder, environment,
+                                  namespace=self.namespace))
 
-    def server(self, port: str = "0") -> Process:
+    def server(self, port: str = "0", *options: str) -> Process:
         """Starts a room server, on a free port unless told otherwise."""
         server = self.run("server", "room-server", "--port", port, "--api-key", KEY, "--log-level", self.log_level,
-                          LIVEKIT_API_SECRET=SECRET)
+                          *options, LIVEKIT_API_SECRET=SECRET)
         _, text = server.line(lambda text: "ws://" in text, 20)
         self.url = next(word for word in text.split() if word.startswith("ws://"))
         return server
 
     def publisher(self, name: str, *options: str, colour: str, room: str = "test", display: str = "") -> Publisher:
         """Starts a participant; `join()` lets it in."""
-        return self.start(Publisher(name, self.url, room, self.folder, *options, colour=colour, display=display))
+        return self.start(Publisher(name, self.url, room, self.folder, *options, colour=colour, display=display,
+                                    namespace=self.namespace))
 
     def recorder(self, name: str, *options: str, room: str = "test", **others) -> Recorder:
         """Starts a recording of a room."""

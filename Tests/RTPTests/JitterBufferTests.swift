@@ -43,6 +43,35 @@ import Testing
     #expect(buffer.statistics.lostPackets == 0)
   }
 
+  @Test func asksForAKeyframeWhileAnOverduePacketMayStillCome() throws {
+    for comes in [true, false] {
+      var source = VideoSource()
+      var buffer = JitterBuffer()
+      buffer.overdueAfter = 200 * millisecond
+      buffer.insertAll(try source.frame(keyframe: true, count: 50), at: 0)
+      var broken = try source.frame(keyframe: false, count: 500)
+      let missing = broken.remove(at: 2)
+      buffer.insertAll(broken, at: 0)
+      #expect(buffer.frames(at: 0).count == 1)
+      #expect(buffer.deadline(at: millisecond) == 200 * millisecond)
+      #expect(!buffer.needsKeyframe)
+      #expect(buffer.frames(at: 200 * millisecond).isEmpty)
+      #expect(buffer.needsKeyframe)
+      #expect(buffer.deadline(at: 200 * millisecond) == 400 * millisecond)
+      if comes {
+        buffer.insertAll([missing], at: 300 * millisecond)
+        #expect(buffer.frames(at: 300 * millisecond).count == 1)
+        #expect(!buffer.needsKeyframe, "the wish is withdrawn")
+      } else {
+        buffer.insertAll(try source.frame(keyframe: true, count: 500), at: 300 * millisecond)
+        #expect(buffer.frames(at: 399 * millisecond).isEmpty, "what is missing is still waited for")
+        let frames = buffer.frames(at: 400 * millisecond)
+        #expect(frames.map(\.isKeyframe) == [true])
+        #expect(!buffer.needsKeyframe)
+      }
+    }
+  }
+
   @Test func goesOnAtTheNextKeyframeAfterALossAndAsksForOne() throws {
     var source = VideoSource()
     var buffer = JitterBuffer()

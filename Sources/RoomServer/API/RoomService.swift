@@ -14,12 +14,7 @@ struct RoomService: HTTPService {
 
   private static let service = "/twirp/livekit.RoomService/"
 
-  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) -> (@Sendable () -> Void)? {
-    handle(request, reply)
-    return nil
-  }
-
-  private func handle(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) {
+  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) {
     let token: AccessToken
     do throws(JoinGate.Refusal) {
       let text = try JoinGate.token(request.headers["authorization"].first, SignalQuery(parsing: request.query))

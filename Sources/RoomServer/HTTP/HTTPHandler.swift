@@ -21,8 +21,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private var service: (any HTTPService)?
   private var body: [UInt8] = []
   private var isTooLong = false
-  /// What to call when the client goes before its reply.
-  private var onGone: (@Sendable () -> Void)?
+  /// The request that a service has not answered yet.
+  private var waiting: Int?
 
   /// `limit` is the time for a whole request or an upgrade.
   init(gate: JoinGate, sink: any SignalSink, services: [any HTTPService], limit: TimeAmount) {
@@ -34,10 +34,12 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
 
   func handlerAdded(context: ChannelHandlerContext) { expectRequest(context) }
 
-  func handlerRemoved(context: ChannelHandlerContext) {
-    requestCame()
-    onGone?()
-    onGone = nil
+  func handlerRemoved(context: ChannelHandlerContext) { requestCame() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if let waiting { service?.gone(waiting) }
+    waiting = nil
+    context.fireChannelInactive()
   }
 
   private func expectRequest(_ context: ChannelHandlerContext) {
@@ -90,11 +92,9 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         method: head.method.rawValue, path: String(target.path), query: String(target.query), headers: head.headers,
         body: body)
       body.removeAll()
-      onGone = service.answer(request) { reply in
-        loopBound.execute { handler, context in
-          handler.onGone = nil
-          handler.send(context, head, reply)
-        }
+      waiting = request.number
+      service.answer(request) { reply in
+        loopBound.execute { handler, context in handler.send(context, head, reply) }
       }
       return
     }
@@ -137,6 +137,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func send(
     _ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ reply: HTTPReply, closes: Bool = false
   ) {
+    waiting = nil
     guard context.channel.isActive else { return }
     var headers = HTTPHeaders()
     headers.add(name: "Content-Type", value: reply.contentType)

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import Synchronization
 
 /// An HTTP request that is not about joining, with its whole body.
 struct HTTPRequest: Sendable {
@@ -12,6 +13,10 @@ struct HTTPRequest: Sendable {
   var headers: HTTPHeaders
   /// The body; empty when there is none.
   var body: [UInt8]
+  /// Different for every request of this process.
+  let number = HTTPRequest.numbers.add(1, ordering: .relaxed).newValue
+
+  private static let numbers = Atomic<Int>(0)
 }
 
 /// The answer to an `HTTPRequest`.
@@ -48,6 +53,13 @@ protocol HTTPService: Sendable {
   /// The largest body that is taken, in bytes.
   var longestBody: Int { get }
   /// Answers one request. Called on a network thread, where it must not wait; `reply` is called once, on any thread,
-  /// now or later. What it returns is called on a network thread when the client goes before the reply.
-  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) -> (@Sendable () -> Void)?
+  /// now or later.
+  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void)
+  /// The client of a request is gone before the reply. Called on a network thread.
+  func gone(_ number: Int)
+}
+
+extension HTTPService {
+  /// Does nothing.
+  func gone(_ number: Int) {}
 }

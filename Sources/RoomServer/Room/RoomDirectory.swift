@@ -9,6 +9,8 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   let configuration: RoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
+  /// For two-party rooms.
+  let mailbox: MailboxService
 
   /// The faults in force, of the test API.
   var faults = Faults()
@@ -28,6 +30,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger
+    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
   }
 
   func opened(_ connection: SignalConnection, _ request: JoinRequest) {
@@ -48,6 +51,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       isShutDown = true
       for room in Array(rooms.values) { room.close(.serverShutdown) }
       participants.removeAll()
+      mailbox.close()
     }
     loop.stop()
     webhooks?.shutDown()
@@ -122,6 +126,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       rooms.removeAll()
       participants.removeAll()
       for room in all { room.vanish() }
+      mailbox.close()
     } else {
       for participant in all.flatMap(\.participants) { participant.loseSignal() }
     }

@@ -10,12 +10,7 @@ struct TestService: HTTPService {
   let prefix = "/test/"
   let longestBody = 64 * 1024
 
-  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) -> (@Sendable () -> Void)? {
-    handle(request, reply)
-    return nil
-  }
-
-  private func handle(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) {
+  func answer(_ request: HTTPRequest, _ reply: @escaping @Sendable (HTTPReply) -> Void) {
     guard request.method == "POST" else { return reply(Self.failure(405, "verbs are called with POST")) }
     let grant: VideoGrant
     do throws(JoinGate.Refusal) {

@@ -17,10 +17,20 @@ struct JoinCommand: AsyncParsableCommand {
 
         recbot join my-room --url wss://livekit.example.com --api-key KEY --api-secret SECRET
         recbot join my-room --url ws://127.0.0.1:7880 --token JWT --layout speaker --output talk.webm
+        recbot join peer:booth --url ws://127.0.0.1:7880 --api-key KEY --api-secret SECRET
+
+      A room named peer:… is one of two parties: the bot talks with one browser or other peer directly, and the \
+      recording ends when that one says goodbye.
       """)
 
-  @Argument(help: "The room's name.")
+  @Argument(help: "The room's name; peer:NAME for a two-party room.")
   var room: String
+
+  @Option(
+    name: .customLong("as"),
+    help: ArgumentHelp(
+      "In a two-party room: host, guest, or auto for the free seat (default: auto).", valueName: "role"))
+  var role: String?
 
   @Option(help: ArgumentHelp("The room server: ws://… or wss://… (LIVEKIT_URL).", valueName: "url"))
   var url: String?
@@ -49,47 +59,81 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("End when nobody has been in the room for so long, such as 30s.", valueName: "time"))
   var stopWhenEmpty: String?
 
+  @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var reception: ReceptionOptions
   @OptionGroup var recording: RecordingOptions
   @OptionGroup var shared: SharedOptions
 
   func run() async throws {
-    let configuration = try shared.load()
-    let logger = try shared.logger("recbot", configuration)
-    let output = output ?? OutputPath.standard(room: room)
-    let settings = try recording.settings(
-      configuration, output: output, title: room,
+    let loaded = try shared.load()
+    let logger = try shared.logger("recbot", loaded)
+    let configuration = try reception.merge(into: loaded, logger: logger)
+    let (name, kind) = try roomKind(configuration)
+    let isChatOnly = try reception.isChatOnly(configuration)
+    if isChatOnly, kind != .liveKit { throw Failure(.usage, "a two-party room has no chat that could be written") }
+    if isChatOnly, output != nil {
+      throw Failure(.usage, "--chat-only writes no WebM: give --transcript instead of --output")
+    }
+    let output = output ?? OutputPath.standard(room: name)
+    var settings = try recording.settings(
+      configuration, output: output, title: name,
       maximumDuration: try configuration.value(
         flag: maxDuration, "--max-duration", .maxDuration, parse: Values.duration),
       stopWhenEmpty: try configuration.value(
         flag: stopWhenEmpty, "--stop-when-empty", .stopWhenEmpty, parse: Values.duration))
-    let options = try roomOptions(configuration)
-    let progress = try recording.progressMode(configuration)
-    try OutputPath.check(output)
-    let job = Job(room: room, options: options, settings: settings, progress: progress, logger: logger)
-    let summary = try await job.run()
-    Console.print(summary.output)
-    // The file is whole in all cases; the exit code says when the room did not want the bot any more.
-    switch summary.end {
-    case .stopped, .roomEnded, .maxDuration, .empty: break
-    case .evicted: throw Failure(RoomError(.evicted))
-    case .removed: throw Failure(RoomError(.removed))
-    case .connectionLost(let why): throw Failure(RoomError(.connectionLost, why))
+    try reception.apply(configuration, to: &settings)
+    if isChatOnly, settings.transcript == nil {
+      settings.transcript = OutputPath.standard(room: name, ending: "jsonl")
     }
+    let options = try roomOptions(name, kind, configuration)
+    let progress = try recording.progressMode(configuration)
+    if !isChatOnly { try OutputPath.check(output) }
+    if let transcript = settings.transcript {
+      try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")
+    }
+    var commands = try recording.commands(
+      configuration, output: isChatOnly ? settings.transcript ?? "" : output, canvas: settings.session.canvas)
+    let (layouts, look) = (commands.layouts, try reception.look(configuration))
+    commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
+    let job = Job(
+      room: name, options: options, settings: settings, progress: progress,
+      commands: commands, logger: logger)
+    let result = try await job.run()
+    Console.print(result.summary.output)
+    // The file is whole in all cases; the exit code says when it is not all that was wanted.
+    if let error = result.error { throw Failure(error) }
   }
 
-  private func roomOptions(_ configuration: Configuration) throws -> RoomOptions {
+  /// The room's name, and what kind of room it is.
+  private func roomKind(_ configuration: Configuration) throws -> (name: String, kind: RoomKind) {
+    let wish = try configuration.value(flag: role, "--as", .peerRole, default: nil, parse: Values.peerRole)
+    let prefix = "peer:"
+    guard room.hasPrefix(prefix) else {
+      if role != nil { throw Failure(.usage, "--as is for two-party rooms: write the room as peer:\(room)") }
+      return (room, .liveKit)
+    }
+    let name = String(room.dropFirst(prefix.count))
+    return (name, .peer(room: name, role: wish.flatMap { PeerRole(rawValue: $0) }))
+  }
+
+  private func roomOptions(
+    _ room: String, _ kind: RoomKind, _ configuration: Configuration
+  ) throws -> RoomOptions {
     guard !room.isEmpty, room.utf8.count <= 256 else {
       throw Failure(.usage, "the room's name must have 1 to 256 bytes")
     }
     guard let url = configuration.text(flag: url, .url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
-    var options = RoomOptions(url: url, tokens: try tokens(configuration), seed: UInt64.random(in: .min ... .max))
+    var options = RoomOptions(url: url, tokens: try tokens(room, configuration), seed: UInt64.random(in: .min ... .max))
+    options.kind = kind
     options.tlsCAFile = configuration.text(flag: tlsCa, .tlsCA)
+    try connection.apply(configuration, to: &options)
+    try reception.apply(configuration, to: &options)
     return options
   }
 
-  private func tokens(_ configuration: Configuration) throws -> TokenSource {
+  private func tokens(_ room: String, _ configuration: Configuration) throws -> TokenSource {
     let key = configuration.text(flag: apiKey, .apiKey)
     let secret = configuration.text(flag: apiSecret, .apiSecret)
     // A flag goes before what stands in the environment or the file.
@@ -105,7 +149,9 @@ struct JoinCommand: AsyncParsableCommand {
         .usage, "no way in: give --token, or --api-key and --api-secret (LIVEKIT_API_KEY, LIVEKIT_API_SECRET)")
     }
     let identity = configuration.text(flag: identity, .identity) ?? "recbot-\(Self.randomText())"
-    return .minted(apiKey: key, apiSecret: secret, room: room, identity: identity, name: "recbot")
+    return .minted(
+      apiKey: key, apiSecret: secret, room: room, identity: identity,
+      name: configuration.text(flag: reception.name, .name) ?? "recbot")
   }
 
   /// Eight letters and digits that no other bot has.

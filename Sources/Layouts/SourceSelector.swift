@@ -1,0 +1,117 @@
+import MediaCore
+
+/// Which of the room's sources a region shows.
+public struct SourceSelector: Hashable, Sendable {
+  /// The sources that are wanted, in the order in which they are preferred.
+  public var include: [SourceTerm]
+  /// The sources that are not, whatever `include` says.
+  public var exclude: [SourceTerm]
+
+  /// Makes a selector.
+  public init(_ include: [SourceTerm], excluding exclude: [SourceTerm] = []) {
+    self.include = include
+    self.exclude = exclude
+  }
+}
+
+/// Names some of the room's sources, by role or by name.
+public enum SourceTerm: Hashable, Sendable {
+  /// The active talker's camera.
+  case talker
+  /// The cameras of those who talked before, the last one first.
+  case previousTalkers
+  /// Shared screens.
+  case screenShare
+  /// The cameras of those who share a screen.
+  case presenter
+  /// What the room's operator pinned.
+  case pinned
+  /// What the room's operator put in the spotlight.
+  case spotlight
+  /// Everybody's camera.
+  case cameras
+  /// Everything that has a picture now.
+  case withVideo
+  /// Everything that has none.
+  case withoutVideo
+  /// Everything.
+  case everyone
+  /// Everything that no region before this one shows, also in a region that repeats.
+  case others
+  /// The people whose identity or display name matches; capital letters don't matter.
+  case person(Glob)
+  /// The publications whose name matches.
+  case track(Glob)
+  /// As Twilio's `video_sources`: the name or the id of a publication, or the publisher's identity.
+  case source(Glob)
+
+  /// The terms that are a single word, by that word.
+  public static let words: [(word: String, term: SourceTerm)] = [
+    ("talker", .talker), ("previous-talkers", .previousTalkers), ("screen-share", .screenShare),
+    ("presenter", .presenter), ("pinned", .pinned), ("spotlight", .spotlight), ("cameras", .cameras),
+    ("with-video", .withVideo), ("without-video", .withoutVideo), ("everyone", .everyone), ("others", .others),
+  ]
+
+  /// Reads a word, or `person:GLOB`, `track:GLOB`, `source:GLOB`; nil for anything else.
+  public init?(text: some StringProtocol) {
+    if let known = SourceTerm.words.first(where: { $0.word == text }) {
+      self = known.term
+      return
+    }
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let glob = Glob(String(parts[1])) else { return nil }
+    switch parts[0] {
+    case "person": self = .person(glob)
+    case "track": self = .track(glob)
+    case "source": self = .source(glob)
+    default: return nil
+    }
+  }
+}
+
+extension SourceTerm: CustomStringConvertible {
+  /// As `init(text:)` reads it.
+  public var description: String {
+    switch self {
+    case .person(let glob): "person:\(glob.pattern)"
+    case .track(let glob): "track:\(glob.pattern)"
+    case .source(let glob): "source:\(glob.pattern)"
+    default: SourceTerm.words.first { $0.term == self }?.word ?? ""
+    }
+  }
+}
+
+/// A name with `*` for any number of characters, none included.
+public struct Glob: Hashable, Sendable {
+  /// As it was written.
+  public let pattern: String
+
+  /// Takes a pattern of 1 to 256 characters; nil when it is longer or empty.
+  public init?(_ pattern: String) {
+    guard !pattern.isEmpty, pattern.unicodeScalars.count <= 256 else { return nil }
+    self.pattern = pattern
+  }
+
+  /// True when the whole text matches.
+  public func matches(_ text: String, ignoringCase: Bool = false) -> Bool {
+    let pattern = Array((ignoringCase ? self.pattern.lowercased() : self.pattern).unicodeScalars)
+    let text = Array((ignoringCase ? text.lowercased() : text).unicodeScalars)
+    // The last star seen, and how much of the text it has taken: going back there is enough.
+    var (p, t) = (0, 0)
+    var star: (pattern: Int, text: Int)?
+    while t < text.count {
+      if p < pattern.count, pattern[p] == "*" {
+        star = (p, t)
+        p += 1
+      } else if p < pattern.count, pattern[p] == text[t] {
+        (p, t) = (p + 1, t + 1)
+      } else if let last = star {
+        star = (last.pattern, last.text + 1)
+        (p, t) = (last.pattern + 1, last.text + 1)
+      } else {
+        return false
+      }
+    }
+    return pattern[p...].allSatisfy { $0 == "*" }
+  }
+}

@@ -1,0 +1,32 @@
+import Logging
+import Session
+import Transport
+
+/// A bot's connection to one room, of any kind: it joins, receives every track, puts room events and encoded frames
+/// into a sink, and comes back by itself when the connection is lost. Methods may be called on any thread.
+public protocol RoomClient: RoomControl {
+  /// Joins; returns when the bot is in the room (`.joined` was put into the sink). Cancelling the task leaves the room.
+  /// Throws when the room could not be joined; nothing but `.ended` was put then.
+  func join() async throws(RoomError)
+}
+
+extension RoomOptions {
+  /// Makes the client that these options ask for; it does nothing before `join`. Throws when the options cannot
+  /// be used. Events and frames go to `sink` on the
+  /// loop's thread. `onStatus` is called there when the connection stands otherwise than before, or an error came up;
+  /// `onEnd` exactly once when the session is over, with the reason and, when it is a fault, the error.
+  public func makeClient(
+    loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) throws(RoomError) -> any RoomClient {
+    switch kind {
+    case .liveKit:
+      return LiveKitRoomClient(
+        options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
+    case .peer(let room, let role):
+      return try PeerRoomClient(
+        room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+    }
+  }
+}
