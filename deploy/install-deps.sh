@@ -7,7 +7,7 @@ set -eu
 
 packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev
   libyuv-dev libwebm-dev libcairo2-dev libpango1.0-dev fonts-inter fonts-dejavu-core make"
-tests="ffmpeg coturn mkvtoolnix fontconfig python3 python3-venv"
+tests="ffmpeg coturn chromium mkvtoolnix fontconfig python3 python3-venv"
 [ "${1:-}" = --tests ] && packages="$packages $tests"
 
 missing=""

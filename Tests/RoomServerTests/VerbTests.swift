@@ -193,7 +193,8 @@ import Testing
   @Test func theRightToSubscribeCanBeGivenLater() throws {
     let server = try TestServer()
     let client = try server.client()
-    #expect(client.upgrade("/rtc?protocol=16&access_token=\(try token("alice", publish: false, subscribe: false))") == 101)
+    #expect(
+      client.upgrade("/rtc?protocol=16&access_token=\(try token("alice", publish: false, subscribe: false))") == 101)
     let join = try #require(client.next { if case .join(let join) = $0 { join } else { nil } })
     #expect(!join.subscriberPrimary && !join.participant.permission.canSubscribe)
     try server.server.testing.permit(room: "room", identity: "alice", canSubscribe: true)
@@ -202,7 +203,9 @@ import Testing
     let offer: Livekit_SessionDescription? = client.next { message in
       switch message {
       case .update(let update):
-        if update.participants.contains(where: { $0.identity == "alice" && $0.permission.canSubscribe }) { granted = true }
+        if update.participants.contains(where: { $0.identity == "alice" && $0.permission.canSubscribe }) {
+          granted = true
+        }
       case .refreshToken(let text):
         claims = try? AccessToken(verifying: text, now: Int64(time(nil))) { _ in secret }
       case .offer(let offer): return offer
@@ -222,7 +225,8 @@ import Testing
 }
 
 @Suite struct TestServiceTests {
-  private func call(_ server: TestServer, _ verb: String, _ body: String, token: String?, method: String = "POST") throws
+  private func call(_ server: TestServer, _ verb: String, _ body: String, token: String?, method: String = "POST")
+    throws
     -> (status: Int, body: String)?
   {
     try server.client().request(
@@ -274,13 +278,15 @@ import Testing
     #expect(
       try verb("cut-signal", #"{"room":"r","identity":"i","mode":"silent","for":1500}"#)
         == .cutSignal(target, mode: .silent, lasting: .milliseconds(1500)))
-    #expect(try verb("kick", #"{"room":"r","reason":"room_deleted"}"#) == .kick(TestTarget(room: "r"), reason: .roomDeleted))
+    #expect(
+      try verb("kick", #"{"room":"r","reason":"room_deleted"}"#) == .kick(TestTarget(room: "r"), reason: .roomDeleted))
     #expect(
       try verb("pause-streams", #"{"room":"r","identity":"i","tracks":["TR_a"],"paused":false}"#)
         == .pauseStreams(target, tracks: ["TR_a"], paused: false))
     #expect(try verb("fill", #"{"room":"r","limit":null}"#) == .fill("r", limit: nil))
     #expect(try verb("restart", "") == .restart(wipes: true))
-    #expect(try verb("limit-bandwidth", #"{"room":"r","bps":300000}"#)
+    #expect(
+      try verb("limit-bandwidth", #"{"room":"r","bps":300000}"#)
         == .limitBandwidth(TestTarget(room: "r"), bitsPerSecond: 300_000, lasting: nil))
   }
 

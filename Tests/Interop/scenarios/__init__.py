@@ -1,5 +1,6 @@
 """The scenarios, by name, in the order in which they are run."""
 
+from scenarios.booth import booth, interview
 from scenarios.churn import churn
 from scenarios.conversation import conversation
 from scenarios.demo import demo
@@ -17,4 +18,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    trouble, endings, kill)}
+    booth, interview, trouble, endings, kill)}
