@@ -17,6 +17,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -30,6 +31,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
   ],
@@ -55,13 +57,15 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
-    .target(name: "Settings", dependencies: ["Layouts", "MediaCore", yams]),
+    .target(
+      name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
+    .target(name: "WebClient", dependencies: ["Compositor", http] + nio),
     // L3
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
-    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango"]),
+    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
-      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto"]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
@@ -83,6 +87,7 @@ let package = Package(
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .target(name: "CYUV"),
+    .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
     // Tests
@@ -92,8 +97,11 @@ let package = Package(
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
-    .testTarget(name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"]),
-    .testTarget(name: "LayoutsTests", dependencies: ["Layouts", "MediaCore"], exclude: ["Goldens"]),
+    .testTarget(
+      name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      exclude: ["Goldens", "Images"]),
+    .testTarget(
+      name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
@@ -112,6 +120,7 @@ let package = Package(
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
+    .testTarget(name: "WebClientTests", dependencies: ["WebClient"] + nio),
     .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
@@ -126,8 +135,9 @@ let package = Package(
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
+    .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
-      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore"],
+      name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],
       path: "Tests/Benchmarks/compositor-bench"),
   ],
   swiftLanguageModes: [.v6]

@@ -6,13 +6,18 @@
 #include <glib-object.h>
 #include <gio/gio.h>
 #include <glib.h>
+#include <glib-unix.h>
+#include <linux/rtnetlink.h>
 #include <nice/agent.h>
+#include <stun/usages/ice.h>
 #include <linux/filter.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 // A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
 static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
@@ -134,11 +139,53 @@ static inline int cnice_add_remote(
   return added;
 }
 
+// A Binding request over the selected pair (RFC 8445 section 7.2.2, without USE-CANDIDATE), beside the agent's own
+// checks: its answer shows up in cnice_last_datagram. False when it did not leave.
+static inline int cnice_probe(
+    NiceAgent *agent, unsigned int stream, unsigned int component, const char *username, const char *password,
+    uint64_t tie) {
+  static const uint16_t known[] = {0};
+  StunAgent stun;
+  StunMessage message;
+  uint8_t buffer[512];
+  gboolean controlling = FALSE;
+  g_object_get(agent, "controlling-mode", &controlling, NULL);
+  stun_agent_init(
+      &stun, known, STUN_COMPATIBILITY_RFC5389,
+      STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT);
+  // The priority of a peer-reflexive host candidate: the pair exists, so it decides nothing.
+  size_t length = stun_usage_ice_conncheck_create(
+      &stun, &message, buffer, sizeof buffer, (const uint8_t *)username, strlen(username), (const uint8_t *)password,
+      strlen(password), 0, controlling, 1853817087u, tie, NULL, STUN_USAGE_ICE_COMPATIBILITY_RFC5245);
+  return length > 0 && nice_agent_send(agent, stream, component, (guint)length, (const gchar *)buffer) == (gint)length;
+}
+
 static inline int cnice_add_local_address(NiceAgent *agent, const char *text) {
   NiceAddress address;
   nice_address_init(&address);
   if (!nice_address_set_from_string(&address, text)) return 0;
   return nice_agent_add_local_address(agent, &address);
+}
+
+// A socket on which the kernel tells of changed links, addresses and routes (rtnetlink(7)); -1 when it can't be had.
+static inline int cnice_netlink_open(void) {
+  int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (fd < 0) return -1;
+  struct sockaddr_nl address = {0};
+  address.nl_family = AF_NETLINK;
+  address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+static inline GSource *cnice_input_source_new(int fd) { return g_unix_fd_source_new(fd, G_IO_IN); }
+
+static inline void cnice_set_input_callback(
+    GSource *source, gboolean (*callback)(gint, GIOCondition, gpointer), gpointer data) {
+  g_source_set_callback(source, (GSourceFunc)(void (*)(void))callback, data, NULL);
 }
 
 static inline void cnice_unref(NiceAgent *agent) { g_object_unref(agent); }

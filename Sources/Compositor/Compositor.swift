@@ -1,38 +1,57 @@
+import CYUV
 import Layouts
 import MediaCore
 
-/// Paints tiles into one I420 picture: scaled pictures, cards, names, outlines. Confined to one thread.
+/// Paints scenes into one I420 picture: backgrounds, scaled pictures, cards, names, outlines, overlays. Confined to one
+/// thread.
 ///
-/// Only tiles that are different from those of the call before are painted. Everything that is drawn (labels, cards,
-/// corners) is drawn once and kept; a frame in which only pictures change allocates nothing.
+/// Only what is different from the call before is painted, and what overlaps it. Everything that is drawn (names, discs,
+/// symbols) is drawn once and kept; a frame in which pictures, places, outlines or levels change allocates nothing.
 public final class Compositor {
-  /// The colours and the font.
-  public let theme: Theme
-  private let canvas: Picture
-  private let whole: PixelRect
-  private let artist: Artist
-  private var cache = StampCache(limit: 16 << 20)
-  private var video = VideoPainter()
-  private var tiles: [Tile] = []
-  /// Indices of `tiles` from the farthest to the nearest.
-  private var order: [Int] = []
-  private var hasOverlaps = false
-  private var notice: String?
+  let canvas: Picture
+  let size: CanvasSize
+  let whole: PixelRect
+  var theme: Theme
+  var artist: Artist
+  var cache = StampCache(limit: 16 << 20)
+  let images: ImageStore?
 
-  private let background: (y: UInt8, u: UInt8, v: UInt8)
-  private let ground: (y: UInt8, u: UInt8, v: UInt8)
-  private let talker: (y: UInt8, u: UInt8, v: UInt8)
+  private var themeName: ThemeName
+  private var video = VideoPainter()
+  private var imagesSeen: UInt64 = 0
+
+  var tiles: [Tile] = []
+  var overlays: [OverlayState] = []
+  private var notice: NoticeState?
+
+  private var elements: [Element] = []
+  private var isDirty: [Bool] = []
+
+  private var background = Background.theme
+  private var backgroundRow: ColourRow
+  private var backgroundImage: LoadedImage?
+  private var isFresh = true
+  /// What lies below a tile while it is painted, where that isn't the background.
+  private var under: Picture?
+
+  var talkerRow: ColourRow
+  var colourRows: [Colour: ColourRow] = [:]
+  var masks: [Int: CornerMask] = [:]
+  var names: [String: NameWords] = [:]
 
   /// Makes a compositor for pictures of one size.
-  public init(canvas size: CanvasSize, theme: Theme = .dark) {
-    self.theme = theme
+  ///
+  /// - Parameter images: loads portraits, logos and backgrounds; without one there are none.
+  public init(canvas size: CanvasSize, images: ImageStore? = nil) {
+    self.size = size
+    self.images = images
+    themeName = .dark
+    theme = .dark
     canvas = Picture(width: size.width, height: size.height)
     whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-    artist = Artist(theme: theme)
-    background = theme.background.yuv
-    ground = theme.tile.yuv
-    talker = theme.talker.yuv
-    canvas.fill(whole, background)
+    artist = Artist(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    backgroundRow = ColourRow(theme.background, width: size.width)
+    talkerRow = ColourRow(theme.talker, width: size.width)
   }
 
   /// What `compose` gives.
@@ -44,129 +63,276 @@ public final class Compositor {
     public let isChanged: Bool
   }
 
-  /// Paints what is different from the call before, and gives the whole picture.
+  /// Paints tiles on the dark theme's background; see `compose(_:)` for scenes.
   ///
   /// - Parameters:
-  ///   - tiles: all tiles of this frame, as `arrange` places them. None: the empty room.
+  ///   - tiles: all tiles of this frame. None: the empty room.
   ///   - notice: what stands in the middle of the empty room.
-  public func compose(_ tiles: [TilePaint], notice: String = "Waiting for others to join") -> Frame {
-    if tiles.isEmpty { return Frame(picture: canvas, isChanged: composeEmptyRoom(notice)) }
-    var isChanged = false
-    if !hasGeometry(of: tiles) {
-      place(tiles)
-      isChanged = true
-    }
-    if hasOverlaps, !isSame(tiles) {
-      // What lies under a changed tile may show at its corners, and what lies above must be painted again.
-      place(tiles)
-    }
-    for index in order {
-      let paint = tiles[index]
-      let isSameLook = self.tiles[index].looks(like: paint)
-      if isSameLook, self.tiles[index].shows(paint) { continue }
-      if !isSameLook { dress(index, for: paint) }
-      self.tiles[index].remember(paint)
-      self.paint(self.tiles[index], paint)
-      isChanged = true
-    }
-    return Frame(picture: canvas, isChanged: isChanged)
+  public func compose(_ tiles: [TilePaint], notice: Notice = .waiting) -> Frame {
+    compose(ScenePaint(tiles: tiles, notice: notice))
   }
 
-  /// Bytes of drawn labels, cards and corners that are kept for use again.
+  /// Paints what is different from the call before, and gives the whole picture.
+  public func compose(_ scene: ScenePaint) -> Frame {
+    var isPlaced = isFresh
+    isFresh = false
+    if scene.theme != themeName {
+      setTheme(scene.theme)
+      isPlaced = true
+    }
+    if let images, images.generation != imagesSeen {
+      imagesSeen = images.generation
+      if noteImages() { isPlaced = true }
+    }
+    if scene.background != background {
+      background = scene.background
+      isPlaced = true
+    }
+    if isPlaced { prepareBackground() }
+    var isSeen = false
+    if updateTiles(scene.tiles, &isSeen) { isPlaced = true }
+    if updateOverlays(scene.overlays, &isSeen) { isPlaced = true }
+    if updateNotice(scene.tiles.isEmpty ? scene.notice : nil) { isPlaced = true }
+    guard isPlaced || isSeen else { return Frame(picture: canvas, isChanged: false) }
+    if isPlaced {
+      arrangeElements()
+      backdrop.copy(whole, to: canvas)
+      for element in elements { paint(element, in: scene) }
+    } else {
+      paintChanges(scene)
+    }
+    for index in tiles.indices { tiles[index].hasChanged = false }
+    for index in overlays.indices { overlays[index].hasChanged = false }
+    return Frame(picture: canvas, isChanged: true)
+  }
+
+  /// Bytes of drawn names, discs and symbols that are kept for use again.
   public var cachedBytes: Int { cache.byteCount }
 
-  private func composeEmptyRoom(_ text: String) -> Bool {
-    guard notice != text || !tiles.isEmpty else { return false }
-    notice = text
-    tiles = []
-    order = []
-    canvas.fill(whole, background)
-    let key = StampKey.text(
-      NameText.cleaned(text), tone: .notice, fontSize: max(14, min(whole.width, whole.height) / 24),
-      maximumWidth: whole.width * 7 / 8)
-    if let stamp = stamp(key) {
-      let x = ((whole.width - stamp.width) / 2) & ~1
-      let y = ((whole.height - stamp.height) / 2) & ~1
-      stamp.blend(into: canvas, x: x, y: y, clip: whole)
-    }
-    return true
+  static func portraitSide(_ size: CanvasSize) -> Int { max(64, min(size.width, size.height) / 4) }
+
+  func stamp(_ key: StampKey) -> Stamp? { cache.stamp(key) { artist.draw(key) } }
+
+  private var backdrop: Planes {
+    if let picture = backgroundImage?.picture { return Planes(picture) }
+    return Planes(backgroundRow)
   }
 
-  private func hasGeometry(of paints: [TilePaint]) -> Bool {
-    guard tiles.count == paints.count else { return false }
-    for index in paints.indices where !tiles[index].hasGeometry(of: paints[index].layer) { return false }
-    return true
-  }
+  // MARK: What is to be seen
 
-  private func isSame(_ paints: [TilePaint]) -> Bool {
-    for index in paints.indices where !(tiles[index].looks(like: paints[index]) && tiles[index].shows(paints[index])) {
-      return false
-    }
-    return true
-  }
-
-  /// Starts anew with an empty canvas.
-  private func place(_ paints: [TilePaint]) {
+  private func setTheme(_ name: ThemeName) {
+    themeName = name
+    theme = name == .dark ? .dark : .light
+    cache.removeAll()
+    colourRows.removeAll()
+    artist = Artist(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    talkerRow = ColourRow(theme.talker, width: size.width)
+    for index in tiles.indices { tiles[index].undress() }
+    overlays.removeAll()
     notice = nil
-    canvas.fill(whole, background)
-    tiles = paints.map { Tile(layer: $0.layer, canvas: canvas) }
-    order = tiles.indices.sorted { (tiles[$0].z, $0) < (tiles[$1].z, $1) }
-    hasOverlaps = tiles.indices.contains { index in
-      guard let rect = tiles[index].rect else { return false }
-      return tiles[..<index].contains { $0.rect?.overlaps(rect) ?? false }
+  }
+
+  private func prepareBackground() {
+    var ground = theme.background
+    if case .color(let colour) = background { ground = Colour(colour) }
+    if backgroundRow.colour != ground { backgroundRow = ColourRow(ground, width: size.width) }
+    backgroundImage = nil
+    if case .image(let path, let fit) = background {
+      let form = ImageForm.canvas(width: size.width, height: size.height, fit: fit, ground: ground)
+      backgroundImage = images?.image(.file(path), form)
     }
   }
 
-  private func stamp(_ key: StampKey) -> Stamp? { cache.stamp(key) { artist.draw(key) } }
-
-  /// Decides what is put over the picture, or the card's ground, of a tile.
-  private func dress(_ index: Int, for paint: TilePaint) {
-    guard let rect = tiles[index].rect else { return }
-    let design = TileDesign(rect: rect, canvas: whole, paint: paint, theme: theme)
-    var stamps: [(stamp: Stamp, x: Int, y: Int)] = []
-    let label = design.label.flatMap { stamp($0) }
-    for part in design.centre(labelHeight: label?.height) {
-      if let stamp = stamp(part.key) {
-        let x = rect.x + (((rect.width - stamp.width) / 2) & ~1)
-        stamps.append((stamp, x, (part.middle - stamp.height / 2) & ~1))
-      }
+  /// An image has come, or is known never to come. True when it may be the background or change an overlay's size.
+  private func noteImages() -> Bool {
+    for index in tiles.indices where tiles[index].awaitsImage { tiles[index].undress() }
+    var isPlaced = false
+    if case .image = background, backgroundImage == nil { isPlaced = true }
+    for index in overlays.indices where overlays[index].awaitsImage {
+      overlays[index].undress()
+      isPlaced = true
     }
-    if let label {
-      let inset = design.labelInset
-      stamps.append((label, rect.x + inset, rect.y + rect.height - inset - label.height))
-    }
-    let ring = design.ring
-    let radius = min(tiles[index].radius, min(rect.width, rect.height) / 2) & ~1
-    if radius > 0 || ring > 0 {
-      for corner in Corner.allCases {
-        guard let stamp = stamp(.corner(corner, radius: max(0, radius), ring: ring)) else { continue }
-        stamps.append(
-          (
-            stamp, corner.isLeft ? rect.x : rect.x + rect.width - stamp.width,
-            corner.isUpper ? rect.y : rect.y + rect.height - stamp.height
-          ))
-      }
-    }
-    tiles[index].stamps = stamps
-    tiles[index].ring = ring
-    tiles[index].ground = design.ground
+    return isPlaced
   }
 
-  private func paint(_ tile: Tile, _ paint: TilePaint) {
-    guard let rect = tile.rect else { return }
-    if case .video(let picture) = paint.content, paint.layer.key.participant != nil {
-      video.paint(picture, into: canvas, rect: rect, fit: paint.layer.fit, bar: ground)
-      if paint.isDimmed { canvas.tint(rect, background, share: 150) }
+  /// Takes over the tiles. True when places are new.
+  private func updateTiles(_ paints: [TilePaint], _ isSeen: inout Bool) -> Bool {
+    var isPlaced = false
+    if tiles.count != paints.count
+      || paints.indices.contains(where: { tiles[$0].paint.layer.key != paints[$0].layer.key })
+    {
+      isPlaced = true
+      let old = tiles
+      tiles = paints.map { paint in
+        old.first { $0.paint.layer.key == paint.layer.key } ?? Tile(paint, canvas: canvas)
+      }
+    }
+    for index in paints.indices {
+      let change = tiles[index].update(paints[index], canvas: canvas)
+      if change.isPlace { isPlaced = true }
+      if tiles[index].needsDress {
+        dress(index, for: paints[index])
+      } else if change.isLevel {
+        setLevelRing(index)
+      }
+      if change.isSeen {
+        tiles[index].hasChanged = true
+        isSeen = true
+      }
+    }
+    return isPlaced
+  }
+
+  private func updateOverlays(_ paints: [OverlayPaint], _ isSeen: inout Bool) -> Bool {
+    var isPlaced = overlays.count != paints.count
+    if overlays.count > paints.count { overlays.removeLast(overlays.count - paints.count) }
+    for index in paints.indices {
+      if index == overlays.count { overlays.append(OverlayState(paints[index])) }
+      guard overlays[index].needsDress || overlays[index].paint != paints[index] else { continue }
+      let (rect, isBelow) = (overlays[index].rect, overlays[index].paint.overlay.isBelowTiles)
+      dressOverlay(index, for: paints[index])
+      overlays[index].hasChanged = true
+      isSeen = true
+      if overlays[index].rect != rect || paints[index].overlay.isBelowTiles != isBelow { isPlaced = true }
+    }
+    return isPlaced
+  }
+
+  private func updateNotice(_ new: Notice?) -> Bool {
+    guard notice?.notice != new else { return false }
+    notice = new.map { dressed($0) }
+    return true
+  }
+
+  // MARK: What lies on what
+
+  /// Puts everything in the order of painting, and finds what overlaps.
+  private func arrangeElements() {
+    elements.removeAll(keepingCapacity: true)
+    for index in overlays.indices where overlays[index].paint.overlay.isBelowTiles { add(.overlay(index)) }
+    let first = elements.count
+    for index in tiles.indices { add(.tile(index)) }
+    if elements.count > first { sortTiles(from: first) }
+    if let notice { elements.append(Element(kind: .notice, rect: notice.rect, isOpaque: false, radius: 0)) }
+    for index in overlays.indices where !overlays[index].paint.overlay.isBelowTiles { add(.overlay(index)) }
+    for index in elements.indices {
+      elements[index].group = index
+      for other in 0..<index where elements[other].rect.overlaps(elements[index].rect) {
+        elements[index].isAlone = false
+        elements[other].isAlone = false
+        let (from, to) = (elements[other].group, elements[index].group)
+        if from != to { for k in 0...index where elements[k].group == from { elements[k].group = to } }
+        if elements[other].covers(elements[index].rect) { elements[index].isCovered = true }
+      }
+    }
+    while isDirty.count < elements.count { isDirty.append(false) }
+  }
+
+  private func add(_ kind: Element.Kind) {
+    switch kind {
+    case .tile(let index):
+      guard let rect = tiles[index].rect, tiles[index].opacity > 0 else { return }
+      elements.append(
+        Element(
+          kind: kind, rect: rect, isOpaque: !tiles[index].isTranslucent, radius: tiles[index].mask?.side ?? 0,
+          z: tiles[index].paint.layer.z))
+    case .overlay(let index):
+      guard let rect = overlays[index].rect else { return }
+      elements.append(Element(kind: kind, rect: rect, isOpaque: false, radius: 0))
+    case .notice: break
+    }
+  }
+
+  /// Sorts by `z`; tiles of one `z` stay in the order in which they are listed. By insertion, in place: there are few,
+  /// and usually they are in order.
+  private func sortTiles(from first: Int) {
+    for index in (first + 1)..<max(first + 1, elements.count) {
+      var place = index
+      while place > first, elements[place - 1].z > elements[place].z {
+        elements.swapAt(place, place - 1)
+        place -= 1
+      }
+    }
+  }
+
+  // MARK: Painting
+
+  private func paintChanges(_ scene: ScenePaint) {
+    for index in elements.indices { isDirty[index] = false }
+    for element in elements where hasChanged(element) { isDirty[element.group] = true }
+    for element in elements where isDirty[element.group] && element.needsBackdrop {
+      backdrop.copy(element.rect, to: canvas)
+    }
+    for element in elements where isDirty[element.group] { paint(element, in: scene) }
+  }
+
+  private func hasChanged(_ element: Element) -> Bool {
+    switch element.kind {
+    case .tile(let index): tiles[index].hasChanged
+    case .overlay(let index): overlays[index].hasChanged
+    case .notice: false
+    }
+  }
+
+  private func paint(_ element: Element, in scene: ScenePaint) {
+    switch element.kind {
+    case .tile(let index): paint(tiles[index], scene.tiles[index], element)
+    case .overlay(let index):
+      for item in overlays[index].stamps { blend(item, at: overlays[index].place) }
+    case .notice:
+      if let notice { for item in notice.stamps { blend(item, at: (0, 0)) } }
+    }
+  }
+
+  private func blend(_ item: PlacedStamp, at place: (x: Int, y: Int)) {
+    item.stamp.blend(into: canvas, x: place.x + item.x, y: place.y + item.y, clip: whole)
+  }
+
+  private func paint(_ tile: Tile, _ paint: TilePaint, _ element: Element) {
+    let rect = element.rect
+    var below = backdrop
+    if !element.isAlone, tile.mask != nil || tile.isTranslucent {
+      let kept = keepWhatIsBelow(rect, corners: tile.isTranslucent ? nil : tile.mask?.side)
+      below = Planes(kept)
+    }
+    if tile.reason == nil, case .video(let picture) = paint.content {
+      video.paint(picture, into: canvas, rect: rect, fit: paint.layer.fit, bar: tile.ground)
+      if paint.isDimmed { Planes(backgroundRow).mix(150, into: canvas, rect) }
     } else {
       canvas.fill(rect, tile.ground)
     }
-    if tile.ring > 0 {
-      let (ring, width, height) = (tile.ring, rect.width, rect.height)
-      canvas.fill(PixelRect(x: rect.x, y: rect.y, width: width, height: ring), talker)
-      canvas.fill(PixelRect(x: rect.x, y: rect.y + height - ring, width: width, height: ring), talker)
-      canvas.fill(PixelRect(x: rect.x, y: rect.y, width: ring, height: height), talker)
-      canvas.fill(PixelRect(x: rect.x + width - ring, y: rect.y, width: ring, height: height), talker)
+    if let edge = tile.edge { paintEdge(edge, rect) }
+    if let ring = tile.levelRing { ring.stamp.blend(into: canvas, x: rect.x + ring.x, y: rect.y + ring.y, clip: rect) }
+    for item in tile.stamps { item.stamp.blend(into: canvas, x: rect.x + item.x, y: rect.y + item.y, clip: rect) }
+    tile.mask?.blend(below, into: canvas, around: rect)
+    if tile.isTranslucent { below.mix(256 - Int(tile.opacity), into: canvas, rect) }
+  }
+
+  private func paintEdge(_ edge: (row: ColourRow, width: Int, inner: CornerMask?), _ rect: PixelRect) {
+    let (width, colour) = (edge.width, edge.row.colour.yuv)
+    canvas.fill(PixelRect(x: rect.x, y: rect.y, width: rect.width, height: width), colour)
+    canvas.fill(PixelRect(x: rect.x, y: rect.y + rect.height - width, width: rect.width, height: width), colour)
+    canvas.fill(PixelRect(x: rect.x, y: rect.y, width: width, height: rect.height), colour)
+    canvas.fill(PixelRect(x: rect.x + rect.width - width, y: rect.y, width: width, height: rect.height), colour)
+    let inner = PixelRect(
+      x: rect.x + width, y: rect.y + width, width: rect.width - 2 * width, height: rect.height - 2 * width)
+    edge.inner?.blend(Planes(edge.row), into: canvas, around: inner)
+  }
+
+  /// Copies a rectangle of the canvas aside, or only its corners.
+  private func keepWhatIsBelow(_ rect: PixelRect, corners side: Int?) -> Picture {
+    let kept = under ?? Picture(width: whole.width, height: whole.height)
+    under = kept
+    let canvas = Planes(canvas)
+    guard let side else {
+      canvas.copy(rect, to: kept)
+      return kept
     }
-    for item in tile.stamps { item.stamp.blend(into: canvas, x: item.x, y: item.y, clip: rect) }
+    for corner in Corner.allCases {
+      let x = corner.isLeft ? rect.x : rect.x + rect.width - side
+      let y = corner.isUpper ? rect.y : rect.y + rect.height - side
+      canvas.copy(PixelRect(x: x, y: y, width: side, height: side), to: kept)
+    }
+    return kept
   }
 }

@@ -3,12 +3,14 @@ import Layouts
 import MediaCore
 
 /// A small I420 picture with transparency, made once and blended into many frames: a label, a disc with initials, a
-/// rounded corner. Colour is not premultiplied.
+/// logo. Colour is not premultiplied.
 final class Stamp {
   /// Columns of luma; even.
   let width: Int
   /// Rows of luma; even.
   let height: Int
+  /// For the cache: when it was wanted last.
+  var lastUse: UInt64 = 0
   private let y: UnsafeMutablePointer<UInt8>
   private let u: UnsafeMutablePointer<UInt8>
   private let v: UnsafeMutablePointer<UInt8>
@@ -20,8 +22,10 @@ final class Stamp {
 
   private static func byteCount(width: Int, height: Int) -> Int { 2 * width * height + 3 * (width * height / 4) }
 
-  /// Converts pixels as Cairo draws them (premultiplied, in memory B, G, R, A). Both sides must be even.
-  init(premultiplied pixels: UnsafePointer<UInt8>, stride: Int, width: Int, height: Int) {
+  /// Converts pixels as Cairo draws them (premultiplied, in memory B, G, R, A). Both sides must be even. `opacity` (of
+  /// 255) makes all of it more transparent.
+  init(premultiplied pixels: UnsafePointer<UInt8>, stride: Int, width: Int, height: Int, opacity: UInt8 = 255) {
+    func faded(_ alpha: Int) -> UInt8 { UInt8(clamping: (alpha * Int(opacity) + 127) / 255) }
     self.width = width
     self.height = height
     y = .allocate(capacity: max(1, Stamp.byteCount(width: width, height: height)))
@@ -36,14 +40,14 @@ final class Stamp {
           let (column, row) = (2 * blockX + dx, 2 * blockY + dy)
           let pixel = Weighted(pixels + row * stride + 4 * column)
           y[row * width + column] = pixel.colour.yuv.y
-          alpha[row * width + column] = UInt8(clamping: pixel.alpha)
+          alpha[row * width + column] = faded(pixel.alpha)
           sum.add(pixel)
         }
         let chroma = sum.colour.yuv
         let index = blockY * (width / 2) + blockX
         u[index] = chroma.u
         v[index] = chroma.v
-        chromaAlpha[index] = UInt8(clamping: (sum.alpha + 2) / 4)
+        chromaAlpha[index] = faded((sum.alpha + 2) / 4)
       }
     }
   }

@@ -55,11 +55,28 @@ final class TextRenderer {
 
     deinit { g_object_unref(UnsafeMutableRawPointer(layout)) }
 
+    /// Columns that the text takes, in fractions of a pixel.
+    var exactWidth: Double {
+      var extents = PangoRectangle()
+      pango_layout_get_extents(layout, nil, &extents)
+      return Double(extents.width) / Double(PANGO_SCALE)
+    }
+
     /// Draws with the upper left corner at (`x`, `y`).
     func draw(on drawing: Drawing, x: Double, y: Double, colour: Colour) {
       drawing.setColour(colour)
       cairo_move_to(drawing.context, x - Double(left), y)
       pango_cairo_show_layout(drawing.context, layout)
+    }
+
+    /// Draws a line of `width` pixels along the edges of the letters.
+    func drawOutline(on drawing: Drawing, x: Double, y: Double, colour: Colour, alpha: Double, width: Double) {
+      drawing.setColour(colour, alpha: alpha)
+      cairo_move_to(drawing.context, x - Double(left), y)
+      pango_cairo_layout_path(drawing.context, layout)
+      cairo_set_line_width(drawing.context, width)
+      cairo_set_line_join(drawing.context, CAIRO_LINE_JOIN_ROUND)
+      cairo_stroke(drawing.context)
     }
 
     /// Draws with the middle of what is inked at (`x`, `y`): initials look centred whatever letters they are.
@@ -71,10 +88,33 @@ final class TextRenderer {
         y: y - Double(ink.y) - Double(ink.height) / 2,
         colour: colour)
     }
+
+    /// The text's bytes (UTF-8 offsets) for which no font has a glyph.
+    fileprivate var unknown: [Range<Int>] {
+      var result: [Range<Int>] = []
+      guard let iterator = pango_layout_get_iter(layout) else { return [] }
+      defer { pango_layout_iter_free(iterator) }
+      repeat {
+        guard let run = pango_layout_iter_get_run_readonly(iterator)?.pointee, let item = run.item?.pointee,
+          let glyphs = run.glyphs?.pointee, glyphs.num_glyphs > 0, let clusters = glyphs.log_clusters
+        else { continue }
+        for index in 0..<Int(glyphs.num_glyphs) where glyphs.glyphs[index].glyph & recbot_pango_unknown != 0 {
+          // A cluster lasts until the nearest later one begins.
+          let start = clusters[index]
+          let end = (0..<Int(glyphs.num_glyphs)).map { clusters[$0] }.filter { $0 > start }.min() ?? item.length
+          result.append(Int(item.offset &+ start)..<max(Int(item.offset &+ start), Int(item.offset &+ end)))
+        }
+      } while pango_layout_iter_next_run(iterator) != 0
+      return result
+    }
   }
 
   /// Sets `text` (cleaned, never markup) in one line of at most `maximumWidth` columns, shortened with an ellipsis.
-  func line(_ text: String, fontSize: Int, weight: Weight, maximumWidth: Int?) -> Line? {
+  ///
+  /// - Parameter hasEvenDigits: all digits take the same width, for texts that count.
+  func line(
+    _ text: String, fontSize: Int, weight: Weight, maximumWidth: Int?, hasEvenDigits: Bool = false
+  ) -> Line? {
     guard let layout = pango_layout_new(context) else { return nil }
     let font = pango_font_description_new()
     pango_font_description_set_family(font, families)
@@ -87,7 +127,32 @@ final class TextRenderer {
       pango_layout_set_width(layout, Int32(clamping: maximumWidth) &* PANGO_SCALE)
       pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
     }
+    if hasEvenDigits {
+      let attributes = pango_attr_list_new()
+      pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"))
+      pango_layout_set_attributes(layout, attributes)
+      pango_attr_list_unref(attributes)
+    }
     pango_layout_set_text(layout, text, -1)
     return Line(layout: layout)
+  }
+
+  /// `text` without the characters for which no installed font has a glyph, so that no boxes are drawn.
+  func drawable(_ text: String) -> String {
+    guard let line = line(text, fontSize: 16, weight: .medium, maximumWidth: nil), !line.isComplete else {
+      return text
+    }
+    var isKept = [Bool](repeating: true, count: text.utf8.count)
+    for range in line.unknown {
+      for index in range.clamped(to: isKept.indices) { isKept[index] = false }
+    }
+    var result = String.UnicodeScalarView()
+    var offset = 0
+    for scalar in text.unicodeScalars {
+      // Joiners and selectors belong to the character before them.
+      if isKept[offset], !(result.isEmpty && scalar.properties.isDefaultIgnorableCodePoint) { result.append(scalar) }
+      offset += UTF8.width(scalar)
+    }
+    return NameText.cleaned(String(result))
   }
 }

@@ -1,109 +1,105 @@
 import Layouts
 import MediaCore
 
-/// Sizes and places of everything in one tile, from its rectangle and the canvas alone.
+/// Sizes and places of everything in one tile, from its size and the canvas alone. Places are relative to the tile.
 struct TileDesign {
-  let rect: PixelRect
-  let canvas: PixelRect
-  let paint: TilePaint
-  let theme: Theme
+  let width: Int
+  let height: Int
+  /// True when the tile is all there is to see.
+  let fillsCanvas: Bool
+  /// The canvas' shorter side.
+  let shortSide: Int
 
-  private var shortSide: Int { min(canvas.width, canvas.height) }
+  /// As many widths has the ring round a card's disc, besides none.
+  static let levelSteps = 10
 
   /// Columns and rows between the label and the tile's edges.
   var labelInset: Int { max(2, (shortSide / 70 + 1) & ~1) }
 
   /// Font size of names in pixels: never below 12 where there is room for it.
-  private var nameSize: Int {
+  var nameSize: Int {
     let smallest = max(12, shortSide / 52)
     let largest = max(smallest, shortSide / 40)
-    return min(max(rect.height / 16, smallest), largest)
+    return min(max(height / 16, smallest), largest)
   }
 
-  private var reasonSize: Int { max(11, nameSize - 1) }
+  var reasonSize: Int { max(11, nameSize - 1) }
 
-  private var overflow: Int? {
-    if case .overflow(let count) = paint.layer.key { return count }
-    return nil
+  /// The widest that a label may be; nil when there is no room for one.
+  var labelWidth: Int? {
+    let room = width - 2 * labelInset
+    return room >= 24 && height >= 3 * nameSize ? room : nil
   }
 
-  /// The name, and the mute icon; nil when there is nothing to say or no room to say it.
-  var label: StampKey? {
-    let name = NameText.cleaned(paint.name)
-    let width = rect.width - 2 * labelInset
-    guard overflow == nil, !name.isEmpty || paint.isMuted, width >= 24, rect.height >= 3 * nameSize else { return nil }
-    return .label(text: name, isMuted: paint.isMuted, fontSize: nameSize, maximumWidth: width)
+  /// Font size of a name on a band, nil when the tile is too small for one.
+  var lowerThirdSize: Int? {
+    let size = min(max(height / 15, nameSize + 2), max(nameSize + 2, shortSide / 24))
+    return height >= 7 * size && width >= 12 * size ? size : nil
   }
+
+  /// Where a band of that height begins.
+  func lowerThirdPlace(height band: Int) -> (x: Int, y: Int) {
+    (x: (width / 28) & ~1, y: (height - height / 11 - band) & ~1)
+  }
+
+  /// Size of a mark's symbol; nil when there is no room.
+  var markSize: Int? { labelWidth != nil && height >= 5 * nameSize ? nameSize * 5 / 4 : nil }
 
   /// Width of the talker's outline. Somebody alone on the whole canvas needs none.
-  var ring: Int {
-    guard paint.isTalking, overflow == nil, rect != canvas, min(rect.width, rect.height) >= 16 else { return 0 }
-    return max(2, (shortSide / 180) & ~1)
+  var ring: Int { fillsCanvas || min(width, height) < 16 ? 0 : max(2, (shortSide / 180) & ~1) }
+
+  /// Font size of "+N".
+  var countSize: Int { min(max(height / 4, 12), shortSide / 10) }
+
+  /// Diameter of the disc on a small card, where the name stands beside it.
+  var smallDisc: Int { max(8, min(height * 3 / 4, nameSize * 9 / 4)) & ~1 }
+
+  /// What stands on a card, from the top: the disc, a name, a reason.
+  struct Card: Equatable {
+    /// 0: no disc.
+    var diameter = 0
+    var discMiddle = 0
+    var nameMiddle: Int?
+    var reasonMiddle: Int?
   }
 
-  /// Colour behind a card: the tile's, with a touch of the person's.
-  var ground: (y: UInt8, u: UInt8, v: UInt8) {
-    guard overflow == nil, let colour = avatarColour else { return theme.tile.yuv }
-    return theme.tile.mixed(with: colour, share: 28).yuv
-  }
-
-  /// What stands in the middle, with the row of its middle.
-  func centre(labelHeight: Int?) -> [(key: StampKey, middle: Int)] {
-    let middle = rect.y + rect.height / 2
-    if let overflow {
-      let size = min(max(rect.height / 4, 12), shortSide / 10)
-      return [(.text("+\(overflow)", tone: .count, fontSize: size, maximumWidth: rect.width), middle)]
-    }
-    if case .empty = paint.layer.key { return [] }
-    switch paint.content {
-    case .video:
-      guard paint.isDimmed else { return [] }
-      let text = CardReason.reconnecting.text
-      return [(.text(text, tone: .overlay, fontSize: nameSize, maximumWidth: rect.width - 4), middle)]
-    case .card(let reason):
-      return card(reason, labelHeight: labelHeight)
-    }
-  }
-
-  private func card(_ reason: CardReason, labelHeight: Int?) -> [(key: StampKey, middle: Int)] {
-    let labelTop = labelHeight.map { $0 + labelInset } ?? 0
-    let line = reasonSize * 3 / 2
-    var diameter = min(rect.height * 2 / 5, rect.width * 2 / 5, shortSide / 4)
-    let hasText = !reason.text.isEmpty && rect.width >= 4 * reasonSize
-    let gap = max(2, diameter / 10)
-    let text = hasText ? line + gap : 0
+  /// Places what stands on a card.
+  ///
+  /// - Parameters:
+  ///   - labelHeight: of the label in the lower left corner, 0 when there is none.
+  ///   - hasName: the name stands below the disc.
+  ///   - hasRing: there may be a ring round the disc.
+  func card(labelHeight: Int, hasName: Bool, hasReason: Bool, hasRing: Bool) -> Card {
+    let hasReason = hasReason && width >= 4 * reasonSize
+    let name = hasName ? nameSize * 8 / 5 : 0
+    let reason = hasReason ? reasonSize * 3 / 2 : 0
+    let labelTop = labelHeight > 0 ? labelHeight + labelInset : 0
+    // The ring at its widest is that much wider than the disc, of 16.
+    let ring = hasRing ? 5 : 0
+    let room = height - labelTop - 4
+    var diameter = min(height * 2 / 5, width * 2 / 5, shortSide / 4)
+    let gap = name + reason > 0 ? max(2, diameter / 10) : 0
+    diameter = min(diameter, (room - name - reason - gap - 2) * 16 / (16 + ring))
+    if diameter < 14, name + reason > 0, room >= name + reason { diameter = 0 }
+    diameter = TileDesign.stepped(diameter)
+    let outer = diameter > 0 ? diameter + diameter * ring / 16 : 0
+    let total = (outer > 0 ? outer + (name + reason > 0 ? gap : 0) : 0) + name + reason
+    guard total > 0, total <= height else { return Card() }
     // The middle of the tile when there is room beneath for the label, else the middle of what the label leaves.
-    let room = rect.height - labelTop - 4
-    diameter = min(diameter, room - text - 2)
-    let isCramped = diameter < 14
-    if isCramped, hasText, room >= line { diameter = 0 }
-    let height = (diameter > 0 ? diameter + (hasText ? gap : 0) : 0) + (hasText ? line : 0)
-    guard height > 0, height <= rect.height else { return [] }
-    let top = rect.y + max(2, min((rect.height - height) / 2, room - height + 2))
-    var parts: [(key: StampKey, middle: Int)] = []
-    if diameter >= 8, let colour = avatarColour {
-      parts.append((.avatar(initials: initials, colour: colour, diameter: diameter & ~1), top + diameter / 2))
-    }
-    if hasText {
-      let key = StampKey.text(reason.text, tone: .reason, fontSize: reasonSize, maximumWidth: rect.width - 4)
-      parts.append((key, top + height - line / 2))
-    }
-    return parts
+    let top = max(2, min((height - total) / 2, room - total + 2))
+    var card = Card(diameter: diameter, discMiddle: top + outer / 2)
+    if name > 0 { card.nameMiddle = top + total - reason - name / 2 }
+    if reason > 0 { card.reasonMiddle = top + total - reason / 2 }
+    return card
   }
 
-  private var initials: String {
-    let name = NameText.initials(NameText.cleaned(paint.name))
-    if !name.isEmpty || !paint.name.isEmpty { return name }
-    return NameText.initials(NameText.cleaned(paint.layer.key.participant?.rawValue ?? ""))
-  }
-
-  /// The same person has the same colour in every recording.
-  private var avatarColour: Colour? {
-    guard let identity = paint.layer.key.participant?.rawValue, !theme.avatars.isEmpty else { return nil }
-    // FNV-1a, 64 bits; the upper half is mixed in because its low bits alone are poorly spread for short texts.
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in identity.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    hash ^= hash >> 32
-    return theme.avatars[Int(hash % UInt64(theme.avatars.count))]
+  /// Discs come in few sizes, so that a tile that grows doesn't need a new one in every frame.
+  private static func stepped(_ diameter: Int) -> Int {
+    switch diameter {
+    case ..<8: 0
+    case ..<32: diameter & ~1
+    case ..<96: diameter - diameter % 4
+    default: diameter - diameter % 8
+    }
   }
 }

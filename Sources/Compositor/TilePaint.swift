@@ -33,21 +33,17 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
 }
 
 /// What fills a tile.
-public enum TileContent {
+public enum TileContent: Sendable {
   /// A decoded picture. The compositor reads it during `compose` and doesn't keep it.
   case video(Picture)
   /// Initials on a colour that belongs to the participant (both from the layer's key and the name), and the reason.
   case card(CardReason)
-
-  var cardReason: CardReason? {
-    if case .card(let reason) = self { return reason }
-    return nil
-  }
 }
 
 /// Everything about one tile of one output frame.
-public struct TilePaint {
-  /// Where, and what. For an `.overflow` key the other members don't matter: the tile says "+N".
+public struct TilePaint: Sendable {
+  /// Where, what, and how it is drawn. For keys that are nobody's the other members don't matter: an `.overflow` tile
+  /// says "+N", an `.empty` one is only ground.
   public var layer: VideoLayer
   /// Picture or card.
   public var content: TileContent
@@ -62,11 +58,20 @@ public struct TilePaint {
   public var pictureID: UInt64
   /// True: the connection is lost. The picture is dimmed and the tile says "Reconnecting…".
   public var isDimmed: Bool
+  /// True: marked as pinned.
+  public var isPinned: Bool
+  /// True: marked as held back by a narrow connection, though there is a picture.
+  public var isLowBandwidth: Bool
+  /// Loudness, 0 (silent) to 1000: the ring of a card.
+  public var level: Int
+  /// The person's image, on their card instead of initials; until it is loaded, and where it cannot be, the initials.
+  public var avatar: ImageSource?
 
   /// Makes a tile.
   public init(
     layer: VideoLayer, content: TileContent, name: String = "", isMuted: Bool = false, isTalking: Bool = false,
-    pictureID: UInt64 = 0, isDimmed: Bool = false
+    pictureID: UInt64 = 0, isDimmed: Bool = false, isPinned: Bool = false, isLowBandwidth: Bool = false,
+    level: Int = 0, avatar: ImageSource? = nil
   ) {
     self.layer = layer
     self.content = content
@@ -75,5 +80,30 @@ public struct TilePaint {
     self.isTalking = isTalking
     self.pictureID = pictureID
     self.isDimmed = isDimmed
+    self.isPinned = isPinned
+    self.isLowBandwidth = isLowBandwidth
+    self.level = level
+    self.avatar = avatar
+  }
+
+  /// Why there is a card; nil for a picture.
+  var cardReason: CardReason? {
+    if layer.key.participant == nil { return .audioOnly }
+    switch content {
+    case .card(let reason): return reason
+    case .video: return layer.look.video ? nil : .audioOnly
+    }
+  }
+
+  /// The number that belongs on a tile for those who have none.
+  var overflow: Int? {
+    if case .overflow(let count) = layer.key { return count }
+    return nil
+  }
+
+  /// `level` in steps that can be told apart; 0 where no ring is drawn.
+  var levelStep: Int {
+    guard layer.look.levelRing, !isMuted, cardReason != nil, layer.key.participant != nil else { return 0 }
+    return min(max(level, 0), 1000) * TileDesign.levelSteps / 1000
   }
 }

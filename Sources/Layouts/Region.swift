@@ -16,6 +16,8 @@ public struct Region: Hashable, Sendable {
   public var z: Int
   /// What is shown.
   public var selector: SourceSelector
+  /// True: also what a region before this one shows is shown.
+  public var repeats: Bool
   /// In which order.
   public var order: Order
   /// How the tiles share the rectangle.
@@ -71,6 +73,7 @@ public struct Region: Hashable, Sendable {
     self.z = z
     self.selector = selector
     self.order = order
+    repeats = false
     self.cells = cells
     maximumTiles = Region.defaultMaximumTiles
     smallestTile = .standard
@@ -79,7 +82,7 @@ public struct Region: Hashable, Sendable {
     verticalAlignment = .center
     gap = .milliUnits(600)
     cameraFit = .auto
-    screenFit = .contain
+    screenFit = .shrink
     cornerRadius = .milliUnits(600)
     overflow = .count
     pageTime = .seconds(10)
@@ -98,6 +101,22 @@ public struct Region: Hashable, Sendable {
     let bottom = (y + height).edge(along: canvas.height, of: canvas)
     guard right - left >= 2, bottom - top >= 2 else { return nil }
     return PixelRect(x: left, y: top, width: right - left, height: bottom - top)
+  }
+
+  /// Why the rectangle is of no use on a canvas: it reaches beyond an edge, or has less than 16 pixels a side. Nil when
+  /// it is of use.
+  public func problem(on canvas: CanvasSize) -> String? {
+    let left = x.pixels(along: canvas.width, of: canvas)
+    let top = y.pixels(along: canvas.height, of: canvas)
+    let right = (x + width).pixels(along: canvas.width, of: canvas)
+    let bottom = (y + height).pixels(along: canvas.height, of: canvas)
+    if right - left < 16 { return "is \(right - left) pixels wide; 16 at least are needed" }
+    if bottom - top < 16 { return "is \(bottom - top) pixels high; 16 at least are needed" }
+    if left < 0 { return "begins \(-left) pixels left of the canvas" }
+    if top < 0 { return "begins \(-top) pixels above the canvas" }
+    if right > canvas.width { return "ends at column \(right), beyond the right edge" }
+    if bottom > canvas.height { return "ends at row \(bottom), beyond the lower edge" }
+    return nil
   }
 }
 
@@ -151,24 +170,41 @@ public enum WithoutVideo: String, CaseIterable, Sendable, Hashable {
 
 /// How a picture is brought into its tile.
 public enum FitRule: String, CaseIterable, Sendable, Hashable {
-  /// The picture fills the tile, unless more than a third of it would be cut off: then it is seen whole.
+  /// The picture fills the tile, unless more than half of it would be cut off: then it is seen whole.
   case auto
   /// The picture fills the tile; what doesn't fit is cut off.
   case cover
   /// The whole picture is seen.
   case contain
+  /// The whole picture is seen, and the tile takes its shape: there are no bars.
+  case shrink
 
   /// The fit of a picture of `width` by `height` pixels (0: not known) in a tile.
   func fit(width: Int, height: Int, in rect: PixelRect) -> Fit {
     switch self {
     case .cover: return .cover
-    case .contain: return .contain
+    case .contain, .shrink: return .contain
     case .auto:
       guard (1...65_535).contains(width), (1...65_535).contains(height) else { return .cover }
       let a = width * rect.height
       let b = height * rect.width
-      return 2 * max(a, b) <= 3 * min(a, b) ? .cover : .contain
+      return max(a, b) <= 2 * min(a, b) ? .cover : .contain
     }
+  }
+
+  /// The tile of such a picture in its cell: the largest of its shape for `shrink`, else the whole cell.
+  func tile(width: Int, height: Int, in cell: PixelRect) -> PixelRect {
+    guard self == .shrink, (1...65_535).contains(width), (1...65_535).contains(height) else { return cell }
+    var rect = cell
+    // To the nearest even number; a difference of some pixels isn't worth another shape.
+    rect.width = min(cell.width, max(2, even(cell.height * width / height + 1)))
+    rect.height = min(cell.height, max(2, even(cell.width * height / width + 1)))
+    if cell.width - rect.width <= 8, cell.height - rect.height <= 8 { return cell }
+    // Slivers would be no picture.
+    guard rect.width >= cell.width / 8, rect.height >= cell.height / 8 else { return cell }
+    rect.x += even((cell.width - rect.width) / 2)
+    rect.y += even((cell.height - rect.height) / 2)
+    return rect
   }
 }
 
@@ -231,6 +267,8 @@ public struct ShapeRange: Hashable, Sendable {
     self.widest = isOrdered ? widest : narrowest
   }
 
+  /// Whatever shape the cell has.
+  public static let any = ShapeRange(Ratio(1, 1000), Ratio(1000, 1))
   /// Near 16:9. A 16:9 picture loses at most a sixth of its width.
   static let landscape = ShapeRange(Ratio(3, 2), Ratio(19, 10))
   /// Where height is plenty, a 16:9 picture may lose a quarter of its width.

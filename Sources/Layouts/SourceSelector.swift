@@ -36,7 +36,7 @@ public enum SourceTerm: Hashable, Sendable {
   case withoutVideo
   /// Everything.
   case everyone
-  /// Everything that no region before this one shows.
+  /// Everything that no region before this one shows, also in a region that repeats.
   case others
   /// The people whose identity or display name matches; capital letters don't matter.
   case person(Glob)

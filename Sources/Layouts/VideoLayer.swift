@@ -1,5 +1,5 @@
 /// How a picture is brought into a tile of another shape. It is never stretched.
-public enum Fit: String, Sendable, Hashable {
+public enum Fit: String, CaseIterable, Sendable, Hashable {
   /// The whole picture is seen; bars in the tile's colour fill the rest.
   case contain
   /// The whole tile is filled; what doesn't fit is cut off evenly on both sides.

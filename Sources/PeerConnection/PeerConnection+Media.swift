@@ -146,6 +146,7 @@ extension PeerConnection {
       counters.lostOnPurpose += 1
       return
     }
+    lastPacketAt = now
     guard let packet = RTPPacket(buffer) else {
       counters.malformedRTP += 1
       return
@@ -153,6 +154,7 @@ extension PeerConnection {
     if usesTransportFeedback, let number = packet.transportSequence(routing.extensions) {
       recorder.received(transportSequence: number, ssrc: packet.ssrc, at: now)
     }
+    receivedBytes &+= Int64(buffer.count)
     if usesMaximumBitrate { estimator.received(count: buffer.count) }
     guard let source = source(of: packet) else {
       counters.unroutedRTP += 1

@@ -21,6 +21,8 @@ public final class PeerConnection: @unchecked Sendable {
   public private(set) var remoteDescription: String?
   /// Counters of packets that could not be used.
   public internal(set) var counters = PeerConnectionCounters()
+  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
+  public internal(set) var lastPacketAt: Int64?
 
   let configuration: Configuration
   var negotiation: Negotiation
@@ -55,6 +57,9 @@ public final class PeerConnection: @unchecked Sendable {
   var recorder: TransportFeedbackRecorder
   var estimator: BandwidthEstimator
   var estimatedLosses = 0
+  /// Bytes of RTP that came, and how many of them the last sample told.
+  var receivedBytes: Int64 = 0
+  var sampledBytes: Int64 = 0
   var writer = RTCPWriter()
   var transportSequence: UInt16
   var tickTimer: LoopTimer?
@@ -188,6 +193,16 @@ public final class PeerConnection: @unchecked Sendable {
     isRelayOnly = on
     transport?.setRelayOnly(on)
   }
+
+  /// Asks the peer whether it is there, by a STUN request over the pair that carries media; see `heardAt`.
+  public func probe() { transport?.probe() }
+
+  /// When the last datagram of any kind came, at `now` (ns of the monotonic clock); nil when that cannot be known.
+  public func heardAt(now: Int64) -> Int64? { transport?.heardAt(now: now) }
+
+  /// Changes the STUN and TURN servers (their credentials are short-lived); counts from the next ICE restart when the
+  /// connection has begun.
+  public func setICEServers(_ servers: [ICEServer]) { transport?.setICEServers(servers) }
 
   // MARK: Tracks
 

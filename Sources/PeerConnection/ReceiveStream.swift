@@ -12,8 +12,13 @@ final class ReceiveStream {
   private(set) var duplicateCount = 0
   private(set) var frameCount = 0
   var statistics: ReceiveStatistics
+  /// The share of packets lost by our last report, 0...1.
+  var fractionLost = 0.0
   var nack: NackGenerator?
   var keyframes = KeyframeRequester()
+  /// How long packets stand in queues on the way.
+  var queue: QueueDelayEstimator
+  private var takenOctets: Int64 = 0
   private(set) var clock: SenderReportClock
   private var sequences = SequenceUnwrapper()
   private var timestamps = TimestampUnwrapper()
@@ -35,6 +40,7 @@ final class ReceiveStream {
     self.receiver = receiver
     statistics = ReceiveStatistics(ssrc: ssrc, clockRate: codec.clockRate)
     clock = SenderReportClock(clockRate: codec.clockRate)
+    queue = QueueDelayEstimator(clockRate: codec.clockRate)
     if usesNACK { nack = NackGenerator() }
   }
 
@@ -51,13 +57,22 @@ final class ReceiveStream {
         sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
     }
     nack?.received(sequence, at: now)
-    if !packet.isPaddingOnly { _ = timestamps.unwrap(packet.timestamp) }
+    if !packet.isPaddingOnly {
+      let timestamp = timestamps.unwrap(packet.timestamp)
+      if !isRetransmission { queue.received(timestamp: timestamp, at: now) }
+    }
     if keyframes.deadline != nil { noteKeyframe(packet) }
     if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
     if receiver.wantsFrames {
       insert(packet, sequence, at: now)
       drain(into: connection, at: now)
     }
+  }
+
+  /// Bytes of payload since the last call.
+  func takeOctets() -> Int64 {
+    defer { takenOctets = statistics.octetCount }
+    return statistics.octetCount &- takenOctets
   }
 
   /// A keyframe is needed, whatever comes of the packets that are missing.
@@ -81,7 +96,9 @@ final class ReceiveStream {
       }
       video?.insert(packet, sequence: sequence, at: now)
     case .opus:
-      if audio == nil { audio = AudioReorderBuffer(maximumWait: min(receiver.maximumWait, 120_000_000)) }
+      // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
+      let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
+      if audio == nil { audio = AudioReorderBuffer(maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
         audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
       } else {

@@ -7,6 +7,9 @@ public struct ReceiveStatistics: Sendable {
   /// Bytes of payload received.
   public private(set) var octetCount: Int64 = 0
 
+  /// Share of the packets lost between the last two reports, in 1/256 (RFC 3550 section 6.4.1).
+  public private(set) var fractionLost: UInt8 = 0
+
   private let ssrc: SSRC
   private let clockRate: ClockRate
   private var base: Int64 = 0
@@ -100,6 +103,7 @@ public struct ReceiveStatistics: Sendable {
     receivedPrior = receivedSinceBase
     let fraction =
       expectedInterval > 0 && lostInterval > 0 ? UInt8(clamping: lostInterval &* 256 / expectedInterval) : 0
+    fractionLost = fraction
     var report = RTCPReportBlock(
       ssrc: ssrc, fractionLost: fraction,
       cumulativeLost: Int32(clamping: min(0x7f_ffff, max(-0x80_0000, cumulativeLost))),

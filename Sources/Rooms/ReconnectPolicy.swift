@@ -1,68 +1,349 @@
 import MediaCore
 
-/// When to try again after a connection was lost, and whether to go on with the old session (resume) or to join anew.
-/// A pure value: randomness comes from the seed.
+/// When to join, to wait, to resume, to join anew, to use relays only, and when to give up: one state machine over
+/// events and deadlines for every kind of room connection.
+///
+/// A pure value: times (nanoseconds of one monotonic clock) are arguments, randomness comes from the seed. Which state
+/// follows which is the table in `ReconnectPolicy+Table.swift`, from which the documentation is made too.
 public struct ReconnectPolicy: Sendable {
-  /// What to do for one attempt.
-  public struct Step: Hashable, Sendable {
-    /// How long to wait before it, in nanoseconds.
-    public var delay: Int64
-    /// True to resume the old session, false to join anew.
-    public var resumes: Bool
+  /// How pauses between attempts are made after a loss.
+  public enum Rule: Hashable, Sendable {
+    /// Pauses double from `base` to `cap`, each random between half and all of its span.
+    case backOff
+    /// EnableX's rule: so many attempts (`number_of_attempts`, at least 1), and always the same time between them
+    /// (`timeout_interval`, nanoseconds).
+    case fixed(attempts: Int, interval: Int64)
   }
 
-  /// Longest wait before the second attempt, in nanoseconds; it doubles with each further one.
-  public var base: Int64 = 300_000_000
-  /// Upper end of the wait, in nanoseconds.
-  public var cap: Int64 = 7_000_000_000
-  /// For how long after the loss attempts resume the old session before they join anew, in nanoseconds. A resume keeps
-  /// media flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience.
-  public var resumeTime: Int64 = 15_000_000_000
-  /// For how long after the loss attempts are made, in nanoseconds; nil for ever. For ever is right for a recorder:
-  /// it is told when to stop.
-  public var limit: Int64?
+  /// The numbers.
+  public struct Settings: Hashable, Sendable {
+    /// Whether a lost connection is restored at all (EnableX's `allow_reconnect`).
+    public var allowsReconnect = true
+    /// How attempts follow each other.
+    public var rule = Rule.backOff
+    /// For how long a connection may be down, ns; nil for as long as the recording lasts. That is right for a
+    /// recorder: it is told when to stop.
+    public var limit: Int64?
+    /// For how long the first join is tried again while there is no such room, no place, or no server, ns.
+    public var waitForRoom: Int64 = 0
+    /// For how long the bot stays in the room without being let in, ns; nil: not at all.
+    public var waitForAdmission: Int64?
+    /// Whether only relayed candidates are ever used (EnableX's `forceTurn`).
+    public var relayOnly = false
 
+    /// The defaults.
+    public init() {}
+  }
+
+  /// Longest pause before the second attempt, ns; it doubles with each further one.
+  public static let base: Int64 = 300_000_000
+  /// Upper end of the pause, ns: an outage ends at any time, and a second is what may be lost of a recording then.
+  public static let cap: Int64 = 1_000_000_000
+  /// The upper end when the loss is older than `patienceAfter`, ns.
+  public static let patientCap: Int64 = 5_000_000_000
+  /// When pauses begin to be longer, ns after the loss.
+  public static let patienceAfter: Int64 = 600_000_000_000
+  /// Pauses while the server or the room has no place, or is not there yet, ns: they double from the one to the other.
+  public static let slowBase: Int64 = 2_000_000_000
+  /// See `slowBase`.
+  public static let slowCap: Int64 = 30_000_000_000
+  /// No two attempts begin within this, ns; only the join after a refused resume follows at once, once a loss.
+  public static let spacing: Int64 = 200_000_000
+  /// For how long after the loss attempts resume the old session before they join anew, ns. A resume keeps media
+  /// flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience.
+  public static let resumeTime: Int64 = 15_000_000_000
+  /// How many joins without media are made when media never worked; one more when relays are known.
+  public static let mediaAttempts = 2
+
+  /// One attempt to get in.
+  public enum Attempt: Hashable, Sendable {
+    /// Takes up the session where it was: new signalling, ICE restart.
+    case resume
+    /// A session of its own with a fresh token, always under the same identity.
+    case join(relayOnly: Bool)
+  }
+
+  /// What happened.
+  public enum Event: Hashable, Sendable {
+    /// Begin.
+    case start
+    /// The server took the attempt; media is to follow. After a resume: the server knows the session.
+    case joined
+    /// The server took the join, but the bot may not receive anything yet.
+    case held
+    /// The bot that was held may receive now.
+    case admitted
+    /// Signalling and media are there.
+    case connected
+    /// An attempt was answered with an error, or not at all.
+    case failed(RoomError)
+    /// The server doesn't know the session that was to be resumed.
+    case refused(RoomError)
+    /// Media didn't come about after the server had taken the attempt.
+    case mediaFailed(RoomError)
+    /// A connection that stood is lost.
+    case lost(RoomError, canResume: Bool)
+    /// The server ended the session for good.
+    case over(RoomError)
+    /// This machine's addresses or routes changed.
+    case networkChanged
+    /// `nextDeadline` is reached.
+    case timer
+  }
+
+  /// What to do.
+  public enum Decision: Hashable, Sendable {
+    /// Nothing now.
+    case none
+    /// Make this attempt.
+    case attempt(Attempt)
+    /// The session is over; the error says how it ends.
+    case finish(RoomError)
+  }
+
+  /// Where the connection stands.
+  public private(set) var state = State.idle
+  /// Attempts since the loss (or since the start).
+  public private(set) var attempts = 0
+  /// The last error, and what is done about it; nil when all is well.
+  public private(set) var error: RoomError?
+  /// What is done about `error`.
+  public private(set) var action = RoomError.Action.none
+  /// Whether TURN servers are known; set it when it changes.
+  public var hasRelays = false
+  /// Whether a token can be made anew.
+  public var canRenewToken = false
+
+  private let settings: Settings
   private var random: SeededRandom
-  private var attempt = 0
+  /// When the present attempt, or the one before, began.
+  private var attemptAt: Int64?
+  /// When to make the next attempt; nil while one is under way or none is needed.
+  private var dueAt: Int64?
+  private var startedAt: Int64 = 0
+  private var heldAt: Int64?
   private var lostAt: Int64?
-  private var mayResume = false
+  private var pauses = 0
+  private var slowPauses = 0
+  private var mediaFailures = 0
+  private var everConnected = false
+  private var prefersRelay = false
+  private var skipsSpacing = false
+  private var wasRefused = false
+  private var hasRenewedToken = false
 
   /// Makes a policy; `seed` decides the jitter.
-  public init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  public init(settings: Settings = Settings(), seed: UInt64) {
+    self.settings = settings
+    random = SeededRandom(seed: seed)
+  }
 
-  /// Attempts since the loss.
-  public var attempts: Int { attempt }
+  /// When `timer` must be said, ns; nil when nothing is due by time.
+  public var nextDeadline: Int64? {
+    guard state != .ended else { return nil }
+    return [dueAt, limitAt, state == .waitingForAdmission ? admissionEnd : nil].compactMap { $0 }.min()
+  }
 
-  /// The connection was lost at `now`. `canResume` says whether the server may still know the session. Nothing
-  /// changes when a loss is already being handled.
-  public mutating func lost(at now: Int64, canResume: Bool) {
+  /// When the next attempt will be made, ns; nil when none is planned.
+  public var nextAttemptAt: Int64? { dueAt }
+
+  /// True from a loss until signalling and media are there again.
+  public var isLost: Bool { lostAt != nil }
+
+  /// Whether a lost connection is restored at all.
+  public var allowsReconnect: Bool { settings.allowsReconnect }
+
+  private var limitAt: Int64? {
+    guard let limit = settings.limit, let lostAt else { return nil }
+    return lostAt &+ limit
+  }
+
+  private var admissionEnd: Int64? {
+    guard let heldAt, let patience = settings.waitForAdmission else { return nil }
+    return heldAt &+ patience
+  }
+
+  /// Until when a first join may be tried again.
+  private var joinEnd: Int64 { max(startedAt &+ settings.waitForRoom, admissionEnd ?? .min) }
+
+  /// Takes an event at `now` and says what to do.
+  public mutating func handle(_ event: Event, at now: Int64) -> Decision {
+    guard state != .ended else { return .none }
+    switch event {
+    case .start:
+      startedAt = now
+      return move(.start, at: now)
+    case .joined:
+      if !hasJoined { (error, action) = (nil, .none) }
+      return move(.joined, at: now)
+    case .held:
+      guard settings.waitForAdmission != nil else {
+        return finish(RoomError(.notPermitted, "canSubscribe is false"), hasJoined: false)
+      }
+      heldAt = heldAt ?? now
+      (error, action) = (nil, .none)
+      return move(.held, at: now)
+    case .admitted: return move(.admitted, at: now)
+    case .connected: return connected(at: now)
+    case .failed(let error): return failed(error, at: now)
+    case .refused(let error):
+      skipsSpacing = !wasRefused
+      wasRefused = true
+      return note(error, .rejoin, .refused, at: now)
+    case .mediaFailed(let error): return mediaFailed(error, at: now)
+    case .lost(let error, let canResume): return lost(error, canResume: canResume, at: now)
+    case .over(let error): return finish(error, hasJoined: hasJoined)
+    case .networkChanged:
+      prefersRelay = false
+      (pauses, slowPauses) = (0, 0)
+      // A first join that is under way has its own time; an attempt to come back uses the network as it was.
+      return hasJoined || dueAt != nil ? move(.networkChanged, at: now) : .none
+    case .timer: return timer(at: now)
+    }
+  }
+
+  /// Whether the first join is complete.
+  private var hasJoined: Bool {
+    switch state {
+    case .idle, .connecting, .waitingForRoom, .waitingForAdmission: false
+    case .joined, .connected, .resuming, .rejoining, .relaying, .ended: true
+    }
+  }
+
+  private mutating func connected(at now: Int64) -> Decision {
+    if state == .relaying { prefersRelay = true }
+    (everConnected, mediaFailures, lostAt, dueAt, error, action) = (true, 0, nil, nil, nil, .none)
+    (attempts, pauses, slowPauses, wasRefused, hasRenewedToken) = (0, 0, 0, false, false)
+    return move(.connected, at: now)
+  }
+
+  private mutating func failed(_ error: RoomError, at now: Int64) -> Decision {
+    var action = error.action(hasJoined: hasJoined)
+    if error.kind == .tokenExpired, hasJoined {
+      // A fresh token helps once; a second time something else is wrong.
+      action = canRenewToken && !hasRenewedToken ? .rejoin : .fail
+      hasRenewedToken = true
+    }
+    if !hasJoined, now >= joinEnd, action == .retry || action == .wait { action = .fail }
+    switch action {
+    case .retry, .none: return note(error, .retry, .retry, at: now)
+    case .rejoin: return note(error, .rejoin, .refused, at: now)
+    case .wait: return note(error, .wait, .later, at: now)
+    case .complete, .fail: return finish(error, hasJoined: hasJoined)
+    }
+  }
+
+  private mutating func mediaFailed(_ error: RoomError, at now: Int64) -> Decision {
+    mediaFailures += 1
+    let isHopeless = settings.relayOnly && !hasRelays
+    if !everConnected, isHopeless || mediaFailures >= Self.mediaAttempts + (canUseRelay ? 1 : 0) {
+      return finish(error, hasJoined: true)
+    }
+    if state == .rejoining { prefersRelay = false }
+    begin(loss: error, at: now)
+    guard settings.allowsReconnect else { return finish(error, hasJoined: true) }
+    return note(error, .rejoin, canUseRelay ? .noMediaButRelay : .noMedia, at: now)
+  }
+
+  private var canUseRelay: Bool { hasRelays && !settings.relayOnly }
+
+  private mutating func lost(_ error: RoomError, canResume: Bool, at now: Int64) -> Decision {
+    guard state != .waitingForAdmission else {
+      return note(error, .retry, canResume ? .broken : .cut, at: now)
+    }
+    begin(loss: error, at: now)
+    guard settings.allowsReconnect else { return finish(error, hasJoined: true) }
+    return note(error, canResume ? .retry : .rejoin, canResume ? .broken : .cut, at: now)
+  }
+
+  private mutating func begin(loss error: RoomError, at now: Int64) {
     guard lostAt == nil else { return }
     lostAt = now
-    attempt = 0
-    mayResume = canResume
+    (attempts, pauses, slowPauses, wasRefused, hasRenewedToken) = (0, 0, 0, false, false)
   }
 
-  /// The server doesn't know the session any more: from now on only joining anew makes sense, at once.
-  public mutating func refusedResume() {
-    guard mayResume else { return }
-    mayResume = false
-    attempt = 0
+  private mutating func timer(at now: Int64) -> Decision {
+    if let limitAt, limitAt <= now { return giveUp(.reconnectTimeout) }
+    if state == .waitingForAdmission, let admissionEnd, admissionEnd <= now {
+      return finish(RoomError(.notAdmitted), hasJoined: false)
+    }
+    guard let dueAt, dueAt <= now else { return .none }
+    let isOver = state == .resuming && now &- (lostAt ?? now) > Self.resumeTime
+    return move(isOver ? .resumeTimeOver : .due, at: now)
   }
 
-  /// The connection is back.
-  public mutating func restored() {
-    lostAt = nil
-    attempt = 0
+  // MARK: Carrying out the table
+
+  private mutating func note(
+    _ error: RoomError, _ action: RoomError.Action, _ trigger: Trigger, at now: Int64
+  ) -> Decision {
+    (self.error, self.action) = (error, action)
+    return move(trigger, at: now)
   }
 
-  /// The next attempt, nil when the limit is reached. The first is made at once; then the wait is random between half
-  /// and all of a span that doubles from `base` to `cap` (so that many clients don't come at the same time).
-  public mutating func next(at now: Int64) -> Step? {
-    if let limit, let lostAt, now &- lostAt > limit { return nil }
-    defer { attempt += 1 }
-    let resumes = mayResume && now &- (lostAt ?? now) <= resumeTime
-    if attempt == 0 { return Step(delay: 0, resumes: resumes) }
-    let span = min(cap, base << Int64(min(attempt - 1, 30)))
-    return Step(delay: Int64.random(in: (span / 2)...span, using: &random), resumes: resumes)
+  private mutating func move(_ trigger: Trigger, at now: Int64) -> Decision {
+    guard let transition = Self.transition(from: state, on: trigger) else { return .none }
+    state = transition.to
+    switch transition.command {
+    case .none: return .none
+    case .expectMedia, .hold:
+      dueAt = nil
+      return .none
+    case .resume, .join, .relay: return schedule(0, at: now)
+    case .pause: return schedule(pause(at: now), at: now)
+    case .pauseLong: return schedule(slowPause(), at: now)
+    }
+  }
+
+  private mutating func pause(at now: Int64) -> Int64 {
+    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(0, interval) }
+    defer { pauses += 1 }
+    let isPatient = now &- (lostAt ?? startedAt) > Self.patienceAfter
+    let span = min(isPatient ? Self.patientCap : Self.cap, Self.base << Int64(min(pauses, 30)))
+    return Int64.random(in: (span / 2)...span, using: &random)
+  }
+
+  private mutating func slowPause() -> Int64 {
+    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(0, interval) }
+    defer { slowPauses += 1 }
+    let span = min(Self.slowCap, Self.slowBase << Int64(min(slowPauses, 30)))
+    return Int64.random(in: (span / 2)...span, using: &random)
+  }
+
+  /// Plans the next attempt: `delay` after the one before began, and not sooner than the spacing allows.
+  private mutating func schedule(_ delay: Int64, at now: Int64) -> Decision {
+    if case .fixed(let most, _) = settings.rule, hasJoined, attempts >= max(1, most), !skipsSpacing {
+      return giveUp(.connectionLost)
+    }
+    let wait = skipsSpacing ? 0 : max(delay, Self.spacing)
+    var due = max(now, (attemptAt ?? (now &- wait)) &+ wait)
+    if !hasJoined { due = max(now, min(due, joinEnd)) }
+    guard due <= now else {
+      dueAt = due
+      return .none
+    }
+    dueAt = nil
+    attemptAt = now
+    // The join that follows a refused resume is the same attempt.
+    if !skipsSpacing { attempts += 1 }
+    skipsSpacing = false
+    switch state {
+    case .resuming: return .attempt(.resume)
+    case .relaying: return .attempt(.join(relayOnly: true))
+    default: return .attempt(.join(relayOnly: settings.relayOnly || prefersRelay))
+    }
+  }
+
+  /// The end of all attempts: the limit that was reached, with the last failure as its detail.
+  private mutating func giveUp(_ kind: RoomError.Kind) -> Decision {
+    finish(RoomError(kind, error?.summary ?? "", httpStatus: error?.httpStatus), hasJoined: true)
+  }
+
+  private mutating func finish(_ error: RoomError, hasJoined: Bool) -> Decision {
+    self.error = error
+    action = error.action(hasJoined: hasJoined) == .complete ? .complete : .fail
+    state = .ended
+    dueAt = nil
+    return .finish(error)
   }
 }

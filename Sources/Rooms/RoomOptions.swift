@@ -1,32 +1,6 @@
+import PeerConnection
 import Signaling
 import Transport
-
-/// Where the tokens of a room connection come from.
-public enum TokenSource: Sendable {
-  /// A token that somebody else made. It is used as it is, and replaced by what the server sends to refresh it.
-  case given(String)
-  /// Tokens are made as needed, with the grants of a hidden recorder: it may subscribe, and nothing else.
-  case minted(apiKey: String, apiSecret: String, room: String, identity: String, name: String)
-
-  /// A token for a new join at `now` (seconds since 1970). `refreshed` is the newest that the server sent.
-  public func token(now: Int64, refreshed: String?) throws(RoomError) -> String {
-    switch self {
-    case .given(let token): return refreshed ?? token
-    case .minted(let apiKey, let apiSecret, let room, let identity, let name):
-      let grant = VideoGrant(
-        room: room, roomJoin: true, canPublish: false, canSubscribe: true, canPublishData: false,
-        hidden: true,
-        recorder: true)
-      let token = AccessToken(
-        apiKey: apiKey, identity: identity, video: grant, now: now, name: name)
-      do {
-        return try token.signed(secret: apiSecret)
-      } catch {
-        throw RoomError(.unauthorized, "the token could not be made")
-      }
-    }
-  }
-}
 
 /// What kind of room a room is.
 public enum RoomKind: Hashable, Sendable {
@@ -49,10 +23,8 @@ public struct RoomOptions: Sendable {
   /// Longest time for name look-up, TCP, TLS, upgrade and the server's first message, in nanoseconds. The server
   /// itself may take 12 s to place a session.
   public var connectTimeout: Int64 = 15_000_000_000
-  /// Longest time from the join until media is connected, in nanoseconds.
+  /// Longest time from the first join until media is connected, in nanoseconds. Attempts to come back are shorter.
   public var mediaTimeout: Int64 = 15_000_000_000
-  /// Whether only relayed candidates are used.
-  public var iceTransportPolicy: ICETransportPolicy = .all
   /// STUN and TURN servers in addition to those that the room server names.
   public var iceServers: [ICEServer] = []
   /// Local addresses to use for media, such as `["127.0.0.1"]`; nil for all.
@@ -62,8 +34,13 @@ public struct RoomOptions: Sendable {
   /// Whether redundant audio (RFC 2198) is accepted. Without it a LiveKit server sends plain Opus and repairs loss by
   /// retransmission.
   public var acceptsRED = false
-  /// How long the connection may be down before attempts to restore it end, in nanoseconds; nil for ever.
-  public var reconnectLimit: Int64?
+  /// Whether tracks are received; without, the bot hears data and chat only.
+  public var receivesMedia = true
+  /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower
+  /// layers, and when it may, nothing of some tracks. None is right for a recorder on a good network.
+  public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []
+  /// When to wait, to come back, and to give up; and whether only relays are used.
+  public var reconnect = ReconnectPolicy.Settings()
   /// Decides the jitter between attempts to come back.
   public var seed: UInt64
 

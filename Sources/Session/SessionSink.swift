@@ -13,6 +13,14 @@ public protocol RoomControl: AnyObject, Sendable {
   func requestKeyframe(_ track: TrackID)
   /// Asks again for a track that should have been subscribed.
   func subscribe(_ track: TrackID)
+  /// Says what is wanted of some video tracks from now on, in place of what was said of them before. The connection
+  /// remembers it across reconnects and tells what it does as `.trackReception`.
+  func receive(_ wishes: [ReceptionWish])
   /// Leaves the room and closes; `.ended(.stopped)` follows.
   func leave()
+}
+
+extension RoomControl {
+  /// Does nothing: a room of two sends what there is.
+  public func receive(_ wishes: [ReceptionWish]) {}
 }

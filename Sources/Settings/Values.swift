@@ -78,11 +78,57 @@ public enum Values {
     return value
   }
 
+  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
+  public static func boolean(_ text: String) throws(ValueError) -> Bool {
+    switch text.lowercased() {
+    case "true", "yes", "on", "1": return true
+    case "false", "no", "off", "0": return false
+    default: throw ValueError("'\(text)' is neither true nor false")
+    }
+  }
+
+  /// How many attempts: 1 to 1000000.
+  public static func attempts(_ text: String) throws(ValueError) -> Int {
+    guard let value = Int(text), (1...1_000_000).contains(value) else {
+      throw ValueError("'\(text)' is not a number of attempts; write a whole number from 1 on")
+    }
+    return value
+  }
+
   /// The name of a layout.
   public static func layout(_ text: String) throws(ValueError) -> LayoutName {
     guard let name = LayoutName(rawValue: text) else {
       let known = LayoutName.allCases.map(\.rawValue).joined(separator: ", ")
       throw ValueError("there is no layout '\(text)'; known layouts: \(known)")
+    }
+    return name
+  }
+
+  /// A whole number within limits.
+  public static func whole(_ text: String, in limits: ClosedRange<Int>) throws(ValueError) -> Int {
+    guard let value = Int(text), limits.contains(value) else {
+      throw ValueError("'\(text)' is not a whole number from \(limits.lowerBound) to \(limits.upperBound)")
+    }
+    return value
+  }
+
+  /// One of some words.
+  public static func word<Word: RawRepresentable & CaseIterable>(
+    _ text: String, _ what: String, of: Word.Type = Word.self
+  ) throws(ValueError) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: text) else {
+      let known = Word.allCases.map(\.rawValue)
+      let hint = suggestion(for: text, among: known).map { "; did you mean '\($0)'?" }
+      throw ValueError("there is no \(what) '\(text)'" + (hint ?? "; known: \(known.joined(separator: ", "))"))
+    }
+    return word
+  }
+
+  /// A set of colours.
+  public static func theme(_ text: String) throws(ValueError) -> ThemeName {
+    guard let name = ThemeName(rawValue: text) else {
+      throw ValueError(
+        "there is no theme '\(text)'; known: \(ThemeName.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return name
   }
@@ -102,15 +148,6 @@ public enum Values {
       throw ValueError("'\(text)' is not a port; write a number from 0 to 65535")
     }
     return value
-  }
-
-  /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
-  public static func boolean(_ text: String) throws(ValueError) -> Bool {
-    switch text.lowercased() {
-    case "true", "yes", "on", "1": return true
-    case "false", "no", "off", "0": return false
-    default: throw ValueError("'\(text)' is neither true nor false")
-    }
   }
 
   /// The known word nearest to a mistyped one, if any is near.

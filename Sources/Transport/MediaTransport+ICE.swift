@@ -97,6 +97,9 @@ extension MediaTransport {
     if !hasGathered { ice.setRelayOnly(on) }
   }
 
+  /// Changes the STUN and TURN servers; counts from the next `gather()` or `restartICE()`.
+  public func setICEServers(_ servers: [ICEServer]) { configuration.iceServers = servers }
+
   /// While true, no datagram goes out or comes in, as if the network were gone; for tests. (ICE's own keepalives may
   /// still leave, one in some seconds, but nothing is answered.)
   package func setCut(_ on: Bool) {

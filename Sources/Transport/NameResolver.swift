@@ -2,14 +2,14 @@ import Glibc
 import Synchronization
 
 /// Host names to addresses, on a thread made for each look-up, because `getaddrinfo` blocks for as long as it likes.
-enum NameResolver {
+package enum NameResolver {
   // A dead name server must not collect threads without end.
   private static let running = Atomic<Int>(0)
   private static let maximumRunning = 32
 
   /// Calls `completion` on the loop with numeric addresses, IPv4 first; with none when the name cannot be resolved.
   /// Loop thread only.
-  static func resolve(_ host: String, on loop: MediaLoop, completion: @escaping ([String]) -> Void) {
+  package static func resolve(_ host: String, on loop: MediaLoop, completion: @escaping ([String]) -> Void) {
     let request = Request(host: host, loop: loop, completion: completion)
     guard running.add(1, ordering: .relaxed).newValue <= maximumRunning else {
       running.subtract(1, ordering: .relaxed)
@@ -38,7 +38,7 @@ enum NameResolver {
   }
 
   /// True when the text is a numeric address already.
-  static func isNumeric(_ host: String) -> Bool {
+  package static func isNumeric(_ host: String) -> Bool {
     var storage = in6_addr()
     return inet_pton(AF_INET, host, &storage) == 1 || inet_pton(AF_INET6, host, &storage) == 1
   }

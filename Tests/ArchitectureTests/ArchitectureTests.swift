@@ -31,7 +31,8 @@ import Testing
       level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
     "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),
     "PeerConnection": Row(level: 3, targets: ["MediaCore", "RTP", "SDP", "Transport"], libraries: system),
-    "Compositor": Row(level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango"], libraries: system),
+    "Compositor": Row(
+      level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
       level: 3, targets: ["MediaCore"],
       libraries: system.union(["SwiftProtobuf", "JWTKit", "Crypto", "FoundationEssentials", "Foundation"])),
@@ -43,9 +44,12 @@ import Testing
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "Recording": Row(
       level: 4, targets: ["MediaCore", "Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
-      libraries: system.union(["Logging"])),
+      libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
+    "WebClient": Row(
+      level: 4, targets: ["Compositor"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
   /// Standard library modules that every target may use.

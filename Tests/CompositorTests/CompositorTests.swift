@@ -37,20 +37,6 @@ import Testing
     #expect(first.width == 640 && first.height == 360)
   }
 
-  @Test func theCanvasDependsOnlyOnTheTilesNotOnWhatWasBefore() {
-    for seed in UInt64(1)...25 {
-      var random = SeededRandom(seed: seed)
-      let compositor = Compositor(canvas: canvas)
-      var last: [TilePaint] = []
-      for step in 0..<6 {
-        last = randomRoom(&random, step: step)
-        _ = compositor.compose(last)
-      }
-      let fresh = Compositor(canvas: canvas)
-      #expect(compositor.compose(last).picture.bytes == fresh.compose(last).picture.bytes, "seed \(seed)")
-    }
-  }
-
   @Test func theNearerOfTwoOverlappingTilesIsSeenHoweverTheyAreListed() {
     let large = VideoLayer(key: camera(1), rect: PixelRect(x: 0, y: 0, width: 640, height: 360), z: 0)
     let small = VideoLayer(key: camera(2), rect: PixelRect(x: 400, y: 200, width: 160, height: 90), z: 1)
@@ -106,10 +92,10 @@ import Testing
   @Test func whatWasUsedLastIsKept() {
     var cache = StampCache(limit: 20_000)
     let artist = Artist(theme: .dark)
-    let favourite = StampKey.avatar(initials: "A", colour: Colour(0x336699), diameter: 32)
+    let favourite = StampKey.initials("A", colour: Colour(0x336699), diameter: 32)
     let stamp = cache.stamp(favourite) { artist.draw(favourite) }
     for number in 0..<50 {
-      let key = StampKey.avatar(initials: "\(number)", colour: Colour(0x336699), diameter: 32)
+      let key = StampKey.initials("\(number)", colour: Colour(0x336699), diameter: 32)
       _ = cache.stamp(key) { artist.draw(key) }
       #expect(cache.stamp(favourite) { nil } === stamp)
     }
@@ -122,10 +108,14 @@ import Testing
     let whole = PixelRect(x: 0, y: 0, width: 64, height: 64)
     try #require(drawing.stamp()).blend(into: picture, x: 10, y: 10, clip: whole)
     #expect(picture.bytes == before)
-    let key = StampKey.corner(.upperLeft, radius: 32, ring: 0)
-    let corner = try #require(Artist(theme: .dark).draw(key))
-    corner.blend(into: picture, x: -2, y: 0, clip: whole)
-    #expect(picture.sample(0, 0) == background)
+    drawing.fill(Theme.dark.background)
+    try #require(drawing.stamp()).blend(into: picture, x: -2, y: 0, clip: whole)
+    #expect(picture.sample(0, 0) == background && picture.sample(13, 15) == background)
+    #expect(picture.sample(14, 0) == Sample(77, 90, 200))
+    let faint = try #require(drawing.stamp(opacity: 0))
+    let covered = picture.bytes
+    faint.blend(into: picture, x: 30, y: 30, clip: whole)
+    #expect(picture.bytes == covered)
   }
 
   @Test func aPictureIsWrittenAsPNG() throws {
@@ -151,20 +141,6 @@ import Testing
     let sources = (1...count).map { LayoutSource(key: camera($0)) }
     return arrange(layout: .grid, canvas: canvas, sources: sources).map {
       TilePaint(layer: $0, content: .video(.plain(red)), name: "Ada Lovelace")
-    }
-  }
-
-  private func randomRoom(_ random: inout SeededRandom, step: Int) -> [TilePaint] {
-    let sources = (0..<Int.random(in: 0...7, using: &random)).map { LayoutSource(key: camera($0)) }
-    let layout: LayoutName = Bool.random(using: &random) ? .grid : .speaker
-    let talker = sources.randomElement(using: &random)?.key
-    return arrange(layout: layout, canvas: canvas, sources: sources, talker: talker).enumerated().map { index, layer in
-      let isCard = Int.random(in: 0..<3, using: &random) == 0
-      let picture = Picture.plain([red, green, blue][(index + step) % 3], width: 320, height: 180)
-      return TilePaint(
-        layer: layer, content: isCard ? .card(.cameraOff) : .video(picture), name: "Ada \(index)",
-        isMuted: Bool.random(using: &random), isTalking: layer.key == talker, pictureID: UInt64(step * 10 + index),
-        isDimmed: Int.random(in: 0..<5, using: &random) == 0)
     }
   }
 }

@@ -52,7 +52,8 @@ import Testing
 
   @Test(arguments: [
     ("Ada Lovelace", "AL"), ("ada", "A"), ("Juan Carlos de la Vega", "JV"), ("anna.berg", "AB"), ("王小明", "王"),
-    ("ليلى حسن", "لح"), ("", ""), ("🎉", ""), ("🎉 Bo", "B"), ("  ", ""), ("straße ßa", "SS"), ("guest-42", "G"),
+    ("ليلى حسن", "ل ح"), ("김 민수", "김"), ("प्रिया रघुनाथन", "प्रि र"), ("", ""), ("🎉", ""), ("🎉 Bo", "B"), ("  ", ""),
+    ("straße ßa", "SS"), ("guest-42", "G"),
     ("ada@example.org", "AO"),
   ])
   func initialsAreOfTheFirstAndTheLastWord(name: String, initials: String) {
@@ -151,6 +152,6 @@ import Testing
     #expect(first.picture.sample(10, 10) == background)
     #expect(first.picture.lumaRange(PixelRect(x: 480, y: 330, width: 320, height: 60)).upperBound > 120)
     #expect(!compositor.compose([]).isChanged)
-    #expect(compositor.compose([], notice: "Reconnecting…").isChanged)
+    #expect(compositor.compose([], notice: .reconnecting).isChanged)
   }
 }

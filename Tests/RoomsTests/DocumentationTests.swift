@@ -3,24 +3,37 @@ import Testing
 
 @testable import Rooms
 
+/// The pages that are made from code hold what the code says. `RECBOT_UPDATE_GOLDENS=1 swift test …` writes them.
 @Suite struct DocumentationTests {
-  /// `RECBOT_UPDATE_GOLDENS=1 swift test …` writes the table into the page.
-  @Test func thePageOfExitCodesHoldsTheTable() throws {
-    let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Sources/recbot/Documentation.docc/ExitCodes.md")
+  static let pages = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Sources/recbot/Documentation.docc")
+
+  /// Checks, or brings up to date, the part of a page between two texts.
+  func check(_ name: String, from start: String, to end: String, holds expected: String) throws {
+    let page = Self.pages.appending(path: name)
     let text = try String(contentsOf: page, encoding: .utf8)
-    if ProcessInfo.processInfo.environment["RECBOT_UPDATE_GOLDENS"] != nil,
-      let start = text.range(of: "| code | name | phase"), let end = text.range(of: "\n\n## Other codes")
-    {
-      let updated = text[..<start.lowerBound] + RoomError.documentation + text[end.lowerBound...]
+    let first = try #require(text.range(of: start), "\(name) has no '\(start)'")
+    let last = try #require(text.range(of: end), "\(name) has no '\(end)'")
+    if ProcessInfo.processInfo.environment["RECBOT_UPDATE_GOLDENS"] != nil {
+      let updated = text[..<first.lowerBound] + expected + text[last.lowerBound...]
       try updated.write(to: page, atomically: true, encoding: .utf8)
       return
     }
-    #expect(text.contains(RoomError.documentation + "\n\n"), "ExitCodes.md does not hold the table of RoomError")
+    #expect(text[first.lowerBound..<last.lowerBound] == expected, "\(name) is not what the code says")
+  }
+
+  @Test func thePageOfExitCodesHoldsTheTable() throws {
+    try check(
+      "ExitCodes.md", from: "| code | name | phase", to: "\n\n## Other codes", holds: RoomError.documentation)
+  }
+
+  @Test func thePageOnReconnectionHoldsTheMachine() throws {
+    try check(
+      "Reconnection.md", from: "### States", to: "\n\n## See also", holds: ReconnectPolicy.documentation)
   }
 
   @Test func exitCodesAreDistinctAndInTheirRange() {
-    let codes = RoomError.Kind.allCases.map { RoomError($0).exitCode }
+    let codes = RoomError.Kind.allCases.compactMap { RoomError($0).exitCode }
     #expect(Set(codes).count == codes.count)
     #expect(codes.allSatisfy { (10...39).contains($0) })
   }

@@ -1,60 +1,392 @@
+import MediaCore
 import Testing
 
 @testable import Rooms
 
 @Suite struct ReconnectPolicyTests {
-  @Test func waitsDoubleWithJitterUpToTheCap() {
-    var policy = ReconnectPolicy(seed: 42)
-    policy.lost(at: 0, canResume: true)
-    var steps: [ReconnectPolicy.Step] = []
-    for _ in 0..<12 { steps += policy.next(at: 0).map { [$0] } ?? [] }
-    #expect(steps.count == 12)
-    #expect(steps[0] == .init(delay: 0, resumes: true))
-    #expect(steps.map(\.resumes) == Array(repeating: true, count: 12))
-    #expect(policy.next(at: policy.resumeTime)?.resumes == true)
-    #expect(policy.next(at: policy.resumeTime + 1)?.resumes == false)
-    for (index, step) in steps.enumerated().dropFirst() {
-      let span = min(7_000_000_000, 300_000_000 << Int64(index - 1))
-      #expect(step.delay >= span / 2 && step.delay <= span, "attempt \(index)")
+  static let second: Int64 = 1_000_000_000
+  let refused = RoomError(.refused)
+  let signalLost = RoomError(.signalLost)
+
+  /// A policy that is connected at the time 0.
+  func connected(_ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) -> ReconnectPolicy {
+    var settings = ReconnectPolicy.Settings()
+    change(&settings)
+    var policy = ReconnectPolicy(settings: settings, seed: 42)
+    #expect(policy.handle(.start, at: -10 * Self.second) == .attempt(.join(relayOnly: settings.relayOnly)))
+    #expect(policy.handle(.joined, at: -9 * Self.second) == .none)
+    #expect(policy.handle(.connected, at: 0) == .none)
+    #expect(policy.state == .connected && policy.nextDeadline == nil)
+    return policy
+  }
+
+  /// Goes on to the next deadline.
+  func wait(_ policy: inout ReconnectPolicy, _ now: inout Int64) -> ReconnectPolicy.Decision {
+    now = max(now, policy.nextDeadline ?? now)
+    return policy.handle(.timer, at: now)
+  }
+
+  @Test func aLossIsResumedFirstAndThenJoinedAnew() {
+    var policy = connected()
+    var now: Int64 = 100
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: now) == .attempt(.resume))
+    var starts = [now]
+    var kinds: [ReconnectPolicy.Attempt] = [.resume]
+    while now < 60 * Self.second {
+      #expect(policy.handle(.failed(refused), at: now) == .none)
+      guard case .attempt(let kind) = wait(&policy, &now) else { break }
+      starts.append(now)
+      kinds.append(kind)
     }
+    for (index, pair) in zip(starts, starts.dropFirst()).enumerated() {
+      let span = min(ReconnectPolicy.cap, ReconnectPolicy.base << Int64(min(index, 10)))
+      #expect((max(span / 2, ReconnectPolicy.spacing)...span).contains(pair.1 - pair.0), "attempt \(index)")
+    }
+    for (start, kind) in zip(starts, kinds) {
+      #expect(kind == (start - 100 <= ReconnectPolicy.resumeTime ? .resume : .join(relayOnly: false)))
+    }
+    #expect(policy.state == .rejoining && policy.attempts == starts.count)
+    #expect(policy.handle(.joined, at: now) == .none)
+    #expect(policy.handle(.connected, at: now) == .none)
+    #expect(policy.state == .connected && policy.attempts == 0 && policy.error == nil)
+  }
+
+  @Test func pausesBecomeLongerWhenTheLossIsOld() {
+    var policy = connected()
+    var now: Int64 = 0
+    _ = policy.handle(.lost(signalLost, canResume: false), at: now)
+    now = ReconnectPolicy.patienceAfter + Self.second
+    for _ in 0..<8 {
+      _ = policy.handle(.failed(refused), at: now)
+      _ = wait(&policy, &now)
+    }
+    let start = now
+    _ = policy.handle(.failed(refused), at: now)
+    _ = wait(&policy, &now)
+    #expect((ReconnectPolicy.patientCap / 2...ReconnectPolicy.patientCap).contains(now - start))
   }
 
   @Test func theSeedDecidesTheJitter() {
-    func delays(_ seed: UInt64) -> [Int64] {
+    func deadlines(_ seed: UInt64) -> [Int64?] {
       var policy = ReconnectPolicy(seed: seed)
-      policy.lost(at: 0, canResume: false)
-      return (0..<6).compactMap { _ in policy.next(at: 0)?.delay }
+      var now: Int64 = 0
+      for event in [ReconnectPolicy.Event.start, .joined, .connected, .lost(signalLost, canResume: false)] {
+        _ = policy.handle(event, at: now)
+      }
+      return (0..<6).map { _ in
+        _ = policy.handle(.failed(refused), at: now)
+        _ = wait(&policy, &now)
+        return now
+      }
     }
-    #expect(delays(1) == delays(1))
-    #expect(delays(1) != delays(2))
+    #expect(deadlines(1) == deadlines(1))
+    #expect(deadlines(1) != deadlines(2))
   }
 
   @Test func aRefusedResumeIsFollowedByAJoinAtOnceButOnlyOnce() {
-    var policy = ReconnectPolicy(seed: 1)
-    policy.lost(at: 0, canResume: true)
-    _ = policy.next(at: 0)
-    _ = policy.next(at: 0)
-    policy.refusedResume()
-    #expect(policy.next(at: 0) == .init(delay: 0, resumes: false))
-    policy.refusedResume()
-    #expect((policy.next(at: 0)?.delay ?? 0) > 0)
+    var policy = connected()
+    let unknown = RoomError(.sessionUnknown)
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: 0) == .attempt(.resume))
+    #expect(policy.handle(.refused(unknown), at: 5) == .attempt(.join(relayOnly: false)))
+    #expect(policy.attempts == 1 && policy.error == unknown && policy.action == .rejoin)
+    #expect(policy.handle(.refused(unknown), at: 10) == .none)
+    #expect(policy.nextAttemptAt ?? 0 >= ReconnectPolicy.spacing)
   }
 
-  @Test func theLimitCountsFromTheLoss() {
-    var policy = ReconnectPolicy(seed: 1)
-    policy.limit = 10
-    policy.lost(at: 100, canResume: false)
-    policy.lost(at: 105, canResume: false)
-    #expect(policy.next(at: 110) != nil)
-    #expect(policy.next(at: 111) == nil)
-    policy.restored()
-    policy.lost(at: 200, canResume: false)
-    #expect(policy.next(at: 205)?.delay == 0)
+  @Test func aFullRoomIsTriedSlowly() {
+    var policy = connected { $0.limit = 100 * Self.second }
+    var now: Int64 = 0
+    _ = policy.handle(.lost(signalLost, canResume: false), at: now)
+    let full = RoomError(.roomFull)
+    var pauses: [Int64] = []
+    while true {
+      let start = now
+      #expect(policy.handle(.failed(full), at: now) == .none)
+      #expect(policy.action == .wait)
+      let decision = wait(&policy, &now)
+      guard case .attempt = decision else {
+        #expect(decision == .finish(RoomError(.reconnectTimeout, full.summary)))
+        break
+      }
+      pauses.append(now - start)
+    }
+    #expect(pauses.allSatisfy { $0 >= ReconnectPolicy.slowBase / 2 && $0 <= ReconnectPolicy.slowCap })
+    #expect(now == 100 * Self.second && pauses.count >= 4 && policy.action == .fail)
   }
 
-  @Test func manyAttemptsDoNotOverflow() {
-    var policy = ReconnectPolicy(seed: 1)
-    policy.lost(at: 0, canResume: false)
-    for _ in 0..<1000 { #expect((policy.next(at: .max)?.delay ?? -1) <= policy.cap) }
+  @Test func theLimitCountsFromTheLossAndInterruptsAnAttempt() {
+    var policy = connected { $0.limit = 10 * Self.second }
+    _ = policy.handle(.lost(signalLost, canResume: true), at: Self.second)
+    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: 5 * Self.second)
+    #expect(policy.nextDeadline ?? 0 <= 11 * Self.second)
+    guard case .finish(let error) = policy.handle(.timer, at: 11 * Self.second) else {
+      Issue.record("goes on")
+      return
+    }
+    #expect(error.kind == .reconnectTimeout)
+    #expect(policy.state == .ended && policy.nextDeadline == nil)
+  }
+
+  @Test(arguments: [1, 3, 7]) func fixedRulesMakeSoManyAttemptsWithTheirInterval(most: Int) {
+    var policy = connected { $0.rule = .fixed(attempts: most, interval: 10 * Self.second) }
+    var now: Int64 = 0
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: now) == .attempt(.resume))
+    for attempt in 1..<max(2, most) where attempt < most {
+      #expect(policy.handle(.failed(refused), at: now + 5) == .none)
+      guard case .attempt = wait(&policy, &now) else {
+        Issue.record("no attempt \(attempt + 1)")
+        return
+      }
+      #expect(now == Int64(attempt) * 10 * Self.second)
+    }
+    guard case .finish(let error) = policy.handle(.failed(refused), at: now) else {
+      Issue.record("goes on")
+      return
+    }
+    #expect(error.kind == .connectionLost && error.codes.enablex == 5087)
+  }
+
+  @Test func withoutReconnectionALossIsTheEnd() {
+    for error in [signalLost, RoomError(.serverSilent), RoomError(.mediaLost), RoomError(.serverLeaves)] {
+      var policy = connected { $0.allowsReconnect = false }
+      #expect(policy.handle(.lost(error, canResume: true), at: 0) == .finish(error))
+      #expect(policy.action == .fail)
+    }
+  }
+
+  @Test func theFirstJoinFailsAtOnceWithoutWaiting() {
+    for kind in RoomError.Kind.allCases where kind.row.exitCode != nil {
+      var policy = ReconnectPolicy(seed: 1)
+      _ = policy.handle(.start, at: 0)
+      #expect(policy.handle(.failed(RoomError(kind)), at: 5) == .finish(RoomError(kind)))
+      #expect(policy.action == .fail)
+    }
+  }
+
+  @Test func aRoomIsWaitedForUntilTheTimeIsOver() {
+    var settings = ReconnectPolicy.Settings()
+    settings.waitForRoom = 60 * Self.second
+    var policy = ReconnectPolicy(settings: settings, seed: 1)
+    var now: Int64 = 0
+    _ = policy.handle(.start, at: now)
+    let missing = RoomError(.roomNotFound)
+    var attempts = 1
+    while policy.handle(.failed(missing), at: now) == .none {
+      #expect(policy.state == .waitingForRoom && policy.action == .wait)
+      #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
+      attempts += 1
+    }
+    // The last attempt is made when the time is over.
+    #expect(policy.state == .ended && policy.error == missing && now == 60 * Self.second && attempts > 5)
+  }
+
+  @Test func theRoomThatComesIntoBeingIsJoined() {
+    var settings = ReconnectPolicy.Settings()
+    settings.waitForRoom = 60 * Self.second
+    var policy = ReconnectPolicy(settings: settings, seed: 1)
+    var now: Int64 = 0
+    _ = policy.handle(.start, at: now)
+    _ = policy.handle(.failed(RoomError(.roomNotFound)), at: now)
+    _ = wait(&policy, &now)
+    #expect(policy.handle(.joined, at: now) == .none)
+    #expect(policy.state == .joined && policy.error == nil)
+    #expect(policy.handle(.failed(RoomError(.roomNotFound)), at: now) == .finish(RoomError(.roomNotFound)))
+    #expect(policy.action == .complete)
+  }
+
+  @Test func admissionHasATimeOfItsOwn() {
+    var settings = ReconnectPolicy.Settings()
+    var policy = ReconnectPolicy(settings: settings, seed: 1)
+    _ = policy.handle(.start, at: 0)
+    #expect(policy.handle(.held, at: 1) == .finish(RoomError(.notPermitted, "canSubscribe is false")))
+    settings.waitForAdmission = 30 * Self.second
+    policy = ReconnectPolicy(settings: settings, seed: 1)
+    _ = policy.handle(.start, at: 0)
+    #expect(policy.handle(.held, at: Self.second) == .none)
+    #expect(policy.state == .waitingForAdmission && policy.nextDeadline == 31 * Self.second)
+    // A broken connection is made again, and the time goes on.
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: 5 * Self.second) == .attempt(.join(relayOnly: false)))
+    var now = 5 * Self.second
+    #expect(policy.handle(.failed(refused), at: now) == .none)
+    #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
+    #expect(policy.handle(.held, at: now) == .none)
+    #expect(policy.nextDeadline == 31 * Self.second)
+    #expect(wait(&policy, &now) == .finish(RoomError(.notAdmitted)))
+    policy = ReconnectPolicy(settings: settings, seed: 1)
+    _ = policy.handle(.start, at: 0)
+    _ = policy.handle(.held, at: Self.second)
+    #expect(policy.handle(.admitted, at: 2 * Self.second) == .none)
+    #expect(policy.state == .joined && policy.nextDeadline == nil)
+  }
+
+  @Test func relaysAreTheNextStepAfterMediaFailed() {
+    let failed = RoomError(.mediaFailed)
+    var policy = connected()
+    policy.hasRelays = true
+    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: 0)
+    _ = policy.handle(.joined, at: 5)
+    #expect(policy.handle(.mediaFailed(failed), at: 4 * Self.second) == .attempt(.join(relayOnly: true)))
+    #expect(policy.state == .relaying)
+    _ = policy.handle(.joined, at: 4 * Self.second)
+    _ = policy.handle(.connected, at: 5 * Self.second)
+    // What worked is used again, until it fails or the network changes.
+    #expect(policy.handle(.lost(signalLost, canResume: false), at: 60 * Self.second) == .attempt(.join(relayOnly: true)))
+    #expect(policy.handle(.networkChanged, at: 61 * Self.second) == .attempt(.join(relayOnly: false)))
+  }
+
+  @Test func mediaThatNeverWorkedIsGivenUp() {
+    let failed = RoomError(.mediaFailed)
+    func joins(hasRelays: Bool, relayOnly: Bool) -> Int {
+      var settings = ReconnectPolicy.Settings()
+      settings.relayOnly = relayOnly
+      var policy = ReconnectPolicy(settings: settings, seed: 1)
+      policy.hasRelays = hasRelays
+      var now: Int64 = 0
+      var decision = policy.handle(.start, at: now)
+      var joins = 0
+      while joins < 10, case .attempt = decision {
+        joins += 1
+        _ = policy.handle(.joined, at: now)
+        now += 15 * Self.second
+        decision = policy.handle(.mediaFailed(failed), at: now)
+      }
+      #expect(decision == .finish(failed))
+      return joins
+    }
+    #expect(joins(hasRelays: false, relayOnly: false) == 2)
+    #expect(joins(hasRelays: true, relayOnly: false) == 3)
+    #expect(joins(hasRelays: true, relayOnly: true) == 2)
+    #expect(joins(hasRelays: false, relayOnly: true) == 1)
+  }
+
+  @Test func anExpiredTokenIsRenewedOnceAndNeverTriedAgain() {
+    let expired = RoomError(.tokenExpired)
+    var policy = connected()
+    policy.canRenewToken = true
+    _ = policy.handle(.lost(signalLost, canResume: true), at: 0)
+    #expect(policy.handle(.failed(expired), at: Self.second) == .attempt(.join(relayOnly: false)))
+    #expect(policy.handle(.failed(expired), at: 2 * Self.second) == .finish(expired))
+    policy = connected()
+    _ = policy.handle(.lost(signalLost, canResume: true), at: 0)
+    #expect(policy.handle(.failed(expired), at: Self.second) == .finish(expired))
+  }
+
+  @Test(arguments: [RoomError.Kind.evicted, .removed, .roomEnded, .unauthorized, .notPermitted])
+  func theServersEndIsNeverFought(kind: RoomError.Kind) {
+    for loss in [false, true] {
+      var policy = connected()
+      if loss { _ = policy.handle(.lost(signalLost, canResume: true), at: 0) }
+      #expect(policy.handle(.over(RoomError(kind)), at: Self.second) == .finish(RoomError(kind)))
+      for event in [ReconnectPolicy.Event.networkChanged, .timer, .lost(signalLost, canResume: true), .start] {
+        #expect(policy.handle(event, at: 100 * Self.second) == .none)
+      }
+      #expect(policy.nextDeadline == nil)
+    }
+  }
+
+  @Test func aChangedNetworkMakesTheNextAttemptAtOnce() {
+    var policy = connected()
+    var now: Int64 = 0
+    _ = policy.handle(.lost(signalLost, canResume: false), at: now)
+    for _ in 0..<6 {
+      _ = policy.handle(.failed(refused), at: now)
+      _ = wait(&policy, &now)
+    }
+    _ = policy.handle(.failed(refused), at: now)
+    now += ReconnectPolicy.spacing
+    #expect(policy.nextAttemptAt ?? 0 > now)
+    #expect(policy.handle(.networkChanged, at: now) == .attempt(.join(relayOnly: false)))
+  }
+
+  /// Whatever happens in whatever order: no two attempts within the spacing (but for the join after a refused resume,
+  /// once a loss), during a loss something is always under way or planned within the cap, never anything after the
+  /// end, and every state can be left.
+  @Test(arguments: 0..<400)
+  func attemptsKeepTheirDistanceAndNeverStop(seed: Int) {
+    var random = SeededRandom(seed: UInt64(seed))
+    var settings = ReconnectPolicy.Settings()
+    if seed % 5 == 0 { settings.rule = .fixed(attempts: 50, interval: 3 * Self.second) }
+    if seed % 3 == 0 { settings.waitForRoom = 1000 * Self.second }
+    if seed % 4 == 0 { settings.waitForAdmission = 1000 * Self.second }
+    var policy = ReconnectPolicy(settings: settings, seed: UInt64(seed))
+    policy.hasRelays = seed % 2 == 0
+    var now: Int64 = 0
+    var lastStart: Int64?
+    var isUnderWay = false
+    var immediate = 0
+    var event = ReconnectPolicy.Event.start
+    var log: [String] = []
+    for _ in 0..<300 {
+      let before = policy.state
+      let decision = policy.handle(event, at: now)
+      log.append("\(now / 1_000_000) ms \(before) \(event) -> \(policy.state) \(decision)")
+      func fault(_ text: String) { Issue.record("seed \(seed): \(text)\n\(log.suffix(12).joined(separator: "\n"))") }
+      if before == .ended, decision != .none { return fault("something after the end") }
+      if !policy.isLost { immediate = 0 }
+      switch decision {
+      case .none: break
+      case .attempt:
+        if let lastStart, now - lastStart < ReconnectPolicy.spacing {
+          immediate += 1
+          if immediate > 1 { return fault("attempts too close") }
+        }
+        lastStart = now
+        isUnderWay = true
+      case .finish: isUnderWay = false
+      }
+      if policy.state == .ended { return }
+      if policy.nextAttemptAt != nil { isUnderWay = false }
+      if policy.isLost, !isUnderWay {
+        guard let next = policy.nextDeadline else { return fault("nothing planned") }
+        if next - now > ReconnectPolicy.slowCap { return fault("the next attempt is too late") }
+      }
+      (event, now) = Self.next(after: policy, isUnderWay: isUnderWay, now: now, &random)
+      if case .connected = event { isUnderWay = false }
+    }
+  }
+
+  /// Something that can happen in this state.
+  static func next(
+    after policy: ReconnectPolicy, isUnderWay: Bool, now: Int64, _ random: inout SeededRandom
+  ) -> (ReconnectPolicy.Event, Int64) {
+    let later = now + Int64.random(in: 0...4_000_000_000, using: &random)
+    if !isUnderWay, let deadline = policy.nextDeadline, Int.random(in: 0..<4, using: &random) > 0 {
+      return (.timer, max(now, deadline))
+    }
+    let errors: [RoomError.Kind] = [.refused, .timeout, .busy, .roomFull, .protocolError, .dnsFailure]
+    let error = RoomError(errors[Int.random(in: 0..<errors.count, using: &random)])
+    let choices: [ReconnectPolicy.Event] =
+      switch policy.state {
+      case .idle: [.start]
+      case .connecting, .waitingForRoom: isUnderWay ? [.joined, .held, .failed(error)] : [.networkChanged]
+      case .waitingForAdmission: [.admitted, .lost(RoomError(.signalLost), canResume: true)]
+      case .joined, .connected:
+        [
+          .connected, .lost(RoomError(.signalLost), canResume: true), .lost(RoomError(.mediaLost), canResume: false),
+          .networkChanged,
+        ]
+      case .resuming, .rejoining, .relaying:
+        isUnderWay
+          ? [
+            .joined, .connected, .failed(error), .refused(RoomError(.sessionUnknown)), .networkChanged,
+            .mediaFailed(RoomError(.mediaFailed)), .lost(RoomError(.signalLost), canResume: true),
+          ] : [.networkChanged]
+      case .ended: [.timer]
+      }
+    return (choices[Int.random(in: 0..<choices.count, using: &random)], later)
+  }
+
+  @Test func everyStateCanBeReachedAndLeft() {
+    var reached: Set<ReconnectPolicy.State> = [.idle, .ended]
+    for state in ReconnectPolicy.State.allCases {
+      var ways = 0
+      for trigger in ReconnectPolicy.Trigger.allCases {
+        guard let (next, _) = ReconnectPolicy.transition(from: state, on: trigger) else { continue }
+        reached.insert(next)
+        if next != state { ways += 1 }
+      }
+      #expect((ways > 0) == (state != .ended), "\(state)")
+    }
+    #expect(reached == Set(ReconnectPolicy.State.allCases))
   }
 }

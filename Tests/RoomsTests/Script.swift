@@ -11,18 +11,49 @@ struct Script {
   var now: Int64 = 1_000_000_000_000
   /// Media sections that the "peer connection" has, by mid.
   var sections: [MediaSection] = []
+  /// Whether packets come, while the transport is connected.
+  var mediaFlows = true
+  /// Whether the media connection answers when it is asked; nil when that cannot be known.
+  var answersProbes: Bool? = true
+  /// Whether the server answers pings.
+  var answersPings = true
+  /// What the session said of itself, newest last.
+  var statuses: [RoomStatus] = []
 
-  init(tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false) {
-    var policy = ReconnectPolicy(seed: 1)
-    policy.limit = limit
+  init(
+    tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
+    _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
+  ) {
+    var settings = ReconnectPolicy.Settings()
+    settings.limit = limit
+    settings.relayOnly = relayOnly
+    change(&settings)
     session = LiveKitSession(
       settings: .init(
-        tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, relayOnly: relayOnly,
-        iceServers: [], wallClockOffset: 0), policy: policy)
+        tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
+        wallClockOffset: 0), policy: ReconnectPolicy(settings: settings, seed: 1))
+  }
+
+  /// Nothing comes any more, over neither connection.
+  mutating func cut() { (mediaFlows, answersProbes, answersPings) = (false, false, false) }
+
+  /// Goes on until the session opens a socket, `seconds` at most.
+  mutating func passUntilSocket(seconds: Double) -> [String] {
+    let end = now + Int64(seconds * 1e9)
+    var lines: [String] = []
+    while now < end, !lines.contains(where: { $0.hasPrefix("socket") }) { lines += passQuietly(seconds: 0.05) }
+    return lines
   }
 
   mutating func handle(_ input: LiveKitSession.Input) -> [String] {
     var lines: [String] = []
+    if mediaFlows, session.isTransportUp { session.lastPacketAt = now }
+    if let answersProbes {
+      if answersProbes || mediaFlows, session.isTransportUp { session.mediaHeardAt = now }
+      session.mediaHeardAt = session.mediaHeardAt ?? 0
+    } else {
+      session.mediaHeardAt = nil
+    }
     for action in session.handle(input, at: now) { lines += perform(action) }
     return lines
   }
@@ -37,10 +68,20 @@ struct Script {
     var lines: [String] = []
     while let deadline = session.nextDeadline, deadline <= end {
       now = max(now, deadline)
-      lines += handle(.timer)
+      let said = handle(.timer)
+      lines += said
+      if answersPings, session.phase == .open, said.contains(where: { $0.hasPrefix("send ping") }) {
+        let milliseconds = now / 1_000_000
+        lines += receive { $0.pongResp.lastPingTimestamp = milliseconds }
+      }
     }
     now = end
     return lines
+  }
+
+  /// The same without the pings.
+  mutating func passQuietly(seconds: Double) -> [String] {
+    pass(seconds: seconds).filter { !$0.hasPrefix("send ping") }
   }
 
   /// The way to a session with media: joined, one offer answered, transport connected.
@@ -49,6 +90,8 @@ struct Script {
     _ = receive { $0.join = Script.join(people) }
     _ = offer(tracks)
     _ = handle(.transport(generation: session.generation, .connected))
+    now += 1_000_000_000
+    _ = handle(.timer)
   }
 
   /// An offer whose mids carry these tracks; a name in capitals is video.
@@ -107,6 +150,13 @@ struct Script {
     case .applyOffer(let generation, let id, let sdp):
       if sdp == "bad" { return handle(.offerFailed(generation: generation, "bad")) }
       return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
+    case .updateMedia(let servers, let relayOnly):
+      return ["update media \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
+    case .probeMedia: return []
+    case .requestKeyframes: return ["keyframes"]
+    case .status(let status):
+      statuses.append(status)
+      return []
     case .addCandidate(let text): return ["candidate \(text)"]
     case .closeMedia: return ["close media"]
     case .bind(let tracks):
@@ -131,7 +181,13 @@ struct Script {
     case .connectionLost(let text): "lost \(text)"
     case .connectionRestored: "restored"
     case .synchronized: "synchronized"
-    case .setLayout(let name): "layout \(name)"
+    case .setLayout(let layout): "layout \(layout.name)"
+    case .pin, .unpin, .spotlight, .title, .pause, .resume, .marker: "command"
+    case .trackReception(let track, let reception): "reception \(track) \(reception)"
+    case .network(let report): "network \(report.incoming) \(report.quality)"
+    case .data(let message): "data \(message.topic) \(message.payload.count)"
+    case .chat(let message): "chat \(message.participant?.rawValue ?? "-"): \(message.text)"
+    case .caption(let caption): "caption \(caption.text)"
     case .ended(let end): "ended \(end)"
     }
   }
@@ -144,6 +200,8 @@ struct Script {
     case .syncState(let value): "sync answer=\(value.answer.id) offer=\(value.offer.id)"
     case .subscription(let value):
       "subscribe \(value.trackSids) \(value.participantTracks.map(\.participantSid)) \(value.subscribe)"
+    case .trackSetting(let value):
+      "setting \(value.trackSids.joined()) \(value.disabled ? "off" : "\(value.width)x\(value.height)") \(value.priority)"
     case .leave(let value): "leave \(value.reason) \(value.action)"
     default: "other"
     }

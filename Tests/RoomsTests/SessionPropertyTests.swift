@@ -88,7 +88,8 @@ import Transport
       return person
     }
     let generation = max(0, script.session.generation - Int.random(in: 0..<2, using: &random))
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<18, using: &random) {
+    case 17: return script.handle(.networkChanged)
     case 0...2: return script.receive { $0.join = Script.join(people) }
     case 3, 4: return script.receive { $0.update.participants = people }
     case 5, 6:
@@ -107,7 +108,10 @@ import Transport
       }
     case 13: return script.handle(.socketClosed(attempt: script.session.attempt, "x"))
     case 14: return script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused)))
-    case 15: return script.pass(seconds: Double(Int.random(in: 0..<20, using: &random)))
+    case 15:
+      script.mediaFlows = Bool.random(using: &random)
+      script.answersPings = Bool.random(using: &random)
+      return script.pass(seconds: Double(Int.random(in: 0..<20, using: &random)))
     default:
       let state: Livekit_StreamState = Bool.random(using: &random) ? .paused : .active
       let info = Livekit_StreamStateInfo.with { ($0.trackSid, $0.state) = ("TR_V0", state) }

@@ -143,7 +143,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
   private func heard(_ event: SignalSocket.Event) {
     switch event {
-    case .opened, .malformed: break
+    case .reached, .opened, .malformed: break
     case .message(let message): take(message)
     case .readComplete: socket?.readMore()
     case .failed(let error): joined(error)

@@ -34,4 +34,36 @@ extension LiveKitRoomClient: PeerConnectionDelegate {
   ) {
     received(frame, in: receiver.mid)
   }
+
+  /// Passes a message of a data channel on.
+  public func peerConnection(
+    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+  ) {
+    guard pc === media, label == "_reliable" || label == "_lossy" else { return }
+    handle(.data(generation: generation, Array(bytes), isReliable: label == "_reliable"))
+  }
+}
+
+extension LiveKitRoomClient {
+  /// Tells how the connection does, each second while there is a peer connection.
+  func watchReception() {
+    reception?.cancel()
+    var last = MediaLoop.now()
+    reception = loop.timer(after: 1_000_000_000, repeats: true) { [weak self] in
+      guard let self, let media else { return }
+      let now = MediaLoop.now()
+      let elapsed = max(1, now &- last)
+      last = now
+      let sample = media.sampleReception()
+      func rate(_ bytes: Int64) -> Int64 { bytes &* 8_000 / max(1, elapsed / 1_000_000) }
+      handle(
+        .network(
+          generation: generation,
+          NetworkReport(
+            incoming: rate(sample.bytes), incomingAudio: rate(sample.audioBytes),
+            incomingVideo: rate(sample.videoBytes), flowingVideos: sample.flowingVideos,
+            lossPerMille: sample.lossPerMille, queueDelay: SessionTime(nanoseconds: sample.queueDelay),
+            estimate: sample.estimate.map { Int64(clamping: $0) })))
+    }
+  }
 }

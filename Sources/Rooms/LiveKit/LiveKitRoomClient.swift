@@ -14,9 +14,10 @@ import Transport
 /// Public methods may be called on any thread.
 public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private let options: RoomOptions
-  private let loop: MediaLoop
+  let loop: MediaLoop
   private let sink: any SessionSink
   let logger: Logger
+  private let onStatus: @Sendable (RoomStatus) -> Void
   private let onEnd: @Sendable (SessionEnd, RoomError?) -> Void
 
   // On the loop from here on.
@@ -32,6 +33,9 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private(set) var generation = 0
   private var routes: [MID: Route] = [:]
   private var malformedMessages = 0
+  var reception: LoopTimer?
+  private var addresses: ServerAddresses?
+  private var network: NetworkWatcher?
 
   /// Where the frames of an m-line belong.
   struct Route {
@@ -39,25 +43,26 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     var filter = BlankFrameFilter()
   }
 
-  /// Makes a client that does nothing yet. Events and frames go to `sink` on the loop's thread; `onEnd` is called
-  /// there exactly once when the session is over, with the reason and, when it is a fault, the error.
+  /// Makes a client that does nothing yet. Events and frames go to `sink` on the loop's thread. `onStatus` is called
+  /// there when the connection stands otherwise than before, or an error came up; `onEnd` exactly once when the session
+  /// is over, with the reason and, when it is a fault, the error.
   public init(
     options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) {
     self.options = options
     self.loop = loop
     self.sink = sink
     self.logger = logger
+    self.onStatus = onStatus
     self.onEnd = onEnd
-    var policy = ReconnectPolicy(seed: options.seed)
-    policy.limit = options.reconnectLimit
     let settings = LiveKitSession.Settings(
       tokens: options.tokens, connectTimeout: options.connectTimeout,
-      mediaTimeout: options.mediaTimeout,
-      relayOnly: options.iceTransportPolicy == .relay, iceServers: options.iceServers,
-      wallClockOffset: Self.wallClock() &- MediaLoop.now())
-    session = LiveKitSession(settings: settings, policy: policy)
+      mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
+      wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia)
+    session = LiveKitSession(
+      settings: settings, policy: ReconnectPolicy(settings: options.reconnect, seed: options.seed))
   }
 
   /// Begins to join. `completion` is called once on the loop's thread: with nil after `.joined` was put into the sink,
@@ -66,12 +71,14 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   public func connect(_ completion: @escaping @Sendable (RoomError?) -> Void = { _ in }) {
     loop.post { [self] in
       guard onConnect == nil, session.phase == .idle else {
-        completion(RoomError(.connectionLost, "the bot has left, or joins already"))
+        completion(RoomError(.leftAlready, "or joins already"))
         return
       }
       onConnect = completion
       do {
-        url = try SignalURL(options.url)
+        let url = try SignalURL(options.url)
+        self.url = url
+        addresses = ServerAddresses(host: url.host, loop: loop)
       } catch {
         let fault = RoomError(.invalidURL, "\(error)")
         sink.put(.room(.ended(.connectionLost(fault.summary))))
@@ -79,6 +86,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
         onEnd(.connectionLost(fault.summary), fault)
         return
       }
+      network = NetworkWatcher(loop: loop) { [weak self] in self?.handle(.networkChanged) }
       handle(.connect)
     }
   }
@@ -111,6 +119,11 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     loop.post { [self] in handle(.subscribe(track)) }
   }
 
+  /// Says what is wanted of some video tracks; remembered across reconnects.
+  public func receive(_ wishes: [ReceptionWish]) {
+    loop.post { [self] in handle(.receive(wishes)) }
+  }
+
   /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
   public func leave() {
     loop.post { [self] in handle(.leave) }
@@ -125,7 +138,10 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     isHandling = true
     while !waitingInputs.isEmpty {
       let next = waitingInputs.removeFirst()
-      for action in session.handle(next, at: MediaLoop.now()) { perform(action) }
+      let now = MediaLoop.now()
+      session.lastPacketAt = media?.lastPacketAt
+      session.mediaHeardAt = media?.heardAt(now: now)
+      for action in session.handle(next, at: now) { perform(action) }
     }
     isHandling = false
     setTimer()
@@ -144,13 +160,24 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       }
     case .openMedia(let number, let servers, let relayOnly): openMedia(number, servers, relayOnly)
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
+    case .updateMedia(let servers, let relayOnly):
+      media?.setICEServers(servers)
+      if relayOnly { media?.setRelayOnly(true) }
     case .addCandidate(let candidate): media?.addRemoteCandidate(candidate)
     case .closeMedia:
       closeMedia()
+    case .probeMedia: media?.probe()
+    case .requestKeyframes:
+      for receiver in media?.receivers ?? [] where receiver.isActive && receiver.kind == .video {
+        receiver.requestKeyframe()
+      }
     case .bind(let tracks): bind(tracks)
     case .emit(let event): sink.put(.room(event))
     case .joined: complete(nil)
+    case .status(let status): onStatus(status)
     case .finished(let end, let error):
+      network?.stop()
+      network = nil
       complete(error ?? RoomError(.connectionLost, "stopped before the join was complete"))
       onEnd(end, error)
     case .log(let level, let text): logger.log(level: level, "\(text)")
@@ -167,7 +194,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     guard let url else { return }
     let request = SignalSocket.Request(
       url: url, query: query, token: token, tlsCAFile: options.tlsCAFile,
-      connectTimeout: options.connectTimeout)
+      connectTimeout: options.connectTimeout, address: session.hasJoined ? addresses?.next() : nil)
     socket = SignalSocket(request) { [self] event in
       loop.post { [self] in heard(event, attempt) }
     }
@@ -175,6 +202,9 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
 
   private func heard(_ event: SignalSocket.Event, _ attempt: Int) {
     switch event {
+    case .reached(let address):
+      if let address { addresses?.reached(address) }
+      handle(.reached(attempt: attempt))
     case .opened: logger.debug("the signal connection is open")
     case .message(let message): handle(.message(attempt: attempt, message))
     case .malformed(let text):
@@ -196,10 +226,12 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED
+    configuration.bandwidthFeedback = options.bandwidthFeedback
     do {
       let connection = try PeerConnection(loop: loop, configuration: configuration)
       connection.delegate = self
       media = connection
+      watchReception()
     } catch {
       handle(.offerFailed(generation: number, error.description))
     }
@@ -211,6 +243,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     closing.delegate = nil
     closing.close()
     (media, routes) = (nil, [:])
+    reception?.cancel()
+    reception = nil
     loop.timer(after: 0) { _ = closing }
   }
 
@@ -274,7 +308,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
           track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
           height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
   }
 
   /// Nanoseconds since 1970.

@@ -8,12 +8,36 @@ extension LiveKitSession {
   /// The version of the signalling protocol that is spoken here.
   static let protocolVersion = 16
 
-  mutating func begin(_ kind: Attempt, at now: Int64) {
+  /// Does what the policy says.
+  mutating func follow(_ decision: ReconnectPolicy.Decision, at now: Int64) {
+    switch decision {
+    case .none: break
+    case .attempt(let attempt): begin(attempt, at: now)
+    case .finish(let error):
+      tellStatus(at: now)
+      finish(Self.end(for: error, policy.action), policy.action == .complete ? nil : error)
+    }
+  }
+
+  private static func end(for error: RoomError, _ action: RoomError.Action) -> SessionEnd {
+    if action == .complete { return .roomEnded }
+    return switch error.kind {
+    case .evicted: .evicted
+    case .removed: .removed
+    default: .connectionLost(error.summary)
+    }
+  }
+
+  private mutating func begin(_ kind: ReconnectPolicy.Attempt, at now: Int64) {
+    if phase != .idle && phase != .closed { closeSignal() }
     attempt += 1
     phase = .connecting(kind)
-    connectDeadline = now &+ settings.connectTimeout
+    connectDeadline = now &+ (hasJoined ? min(settings.connectTimeout, Self.reachTime) : settings.connectTimeout)
+    // A new session has new media; the old one may carry on until then.
+    if kind != .resume { mediaDeadline = nil }
     var query = SignalQuery()
     query.protocolVersion = Self.protocolVersion
+    query.autoSubscribe = settings.receivesMedia
     if kind == .resume {
       query.reconnect = true
       query.participantSID = participantSID
@@ -24,106 +48,55 @@ extension LiveKitSession {
         now: (now &+ settings.wallClockOffset) / 1_000_000_000, refreshed: refreshedToken)
       add(.openSocket(attempt: attempt, query, token: token))
     } catch {
-      finish(.connectionLost(error.summary), error)
+      phase = .closed
+      follow(policy.handle(.failed(error), at: now), at: now)
     }
+  }
+
+  /// Gives up signalling; media may live on. What comes from it afterwards is of an older attempt.
+  mutating func closeSignal() {
+    add(.closeSocket)
+    attempt += 1
+    phase = .closed
+    (connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline) = (nil, nil, nil, nil, nil)
   }
 
   mutating func attemptFailed(_ error: RoomError, at now: Int64) {
     connectDeadline = nil
-    if hasJoined && error.kind == .roomNotFound {
-      // It was there: while we were away, everybody left and the server closed it.
-      finish(.roomEnded, nil)
-      return
-    }
-    if !hasJoined || error.isFinal {
-      finish(.connectionLost(error.summary), error)
-      return
-    }
-    log(.notice, "could not come back yet: \(error.summary)")
-    lastFailure = error.summary
-    scheduleAttempt(at: now)
+    phase = .closed
+    log(.notice, "could not join: \(error.summary)")
+    follow(policy.handle(.failed(error), at: now), at: now)
   }
 
   mutating func socketClosed(_ text: String, at now: Int64) {
     switch phase {
     case .connecting:
       attemptFailed(RoomError(.protocolError, "closed before the first message: \(text)"), at: now)
-    case .open:
-      lost(
-        "the signal connection was closed: \(text)", resumable: true, reason: .rrSignalDisconnected,
-        at: now)
-    case .idle, .waiting, .leaving, .ended: break
+    case .open: lost(.signalLost, text, canResume: true, reason: .rrSignalDisconnected, at: now)
+    case .idle, .closed, .leaving, .ended: break
     }
   }
 
   /// Either connection is lost: gives up signalling (media may live on) and comes back.
   mutating func lost(
-    _ text: String, resumable: Bool, reason: Livekit_ReconnectReason, at now: Int64
+    _ kind: RoomError.Kind, _ text: String, canResume: Bool, reason: Livekit_ReconnectReason, at now: Int64
   ) {
-    log(.notice, "connection lost: \(text)")
-    add(.closeSocket)
-    attempt += 1
-    (connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline) = (nil, nil, nil, nil, nil)
-    lossText = text
+    let error = RoomError(kind, text)
+    log(.notice, "\(error.summary)")
+    closeSignal()
+    lossText = error.summary
     reconnectReason = reason
-    isLost = true
-    policy.lost(at: now, canResume: resumable)
-    if !resumable { policy.refusedResume() }
-    if resumable && hasMedia {
-      tellLossAt = tellLossAt ?? now &+ Self.signalQuietTime
-    } else {
-      tellLoss()
-    }
-    scheduleAttempt(at: now)
-  }
-
-  mutating func scheduleAttempt(at now: Int64) {
-    guard let step = policy.next(at: now) else {
-      let error = RoomError(.connectionLost, lastFailure.isEmpty ? lossText : lastFailure)
-      finish(.connectionLost(error.summary), error)
-      return
-    }
-    if !step.resumes { tellLoss() }
-    if step.delay == 0 {
-      begin(step.resumes ? .resume : .rejoin, at: now)
-    } else {
-      phase = .waiting(until: now &+ step.delay, resumes: step.resumes)
-    }
-  }
-
-  mutating func tellLoss() {
-    tellLossAt = nil
-    guard !isLossTold, hasJoined else { return }
-    isLost = true
-    isLossTold = true
-    add(.emit(.connectionLost(lossText)))
-  }
-
-  /// Both connections are there again.
-  mutating func restored() {
-    policy.restored()
-    isLost = false
-    tellLossAt = nil
-    mediaDeadline = nil
-    guard isLossTold else {
-      tell()
-      return
-    }
-    isLossTold = false
-    add(.emit(.connectionRestored))
-    let state = current
-    for event in state.events(since: announced, tellsAll: true) { add(.emit(event)) }
-    announced = state
-    rebind(state)
-    add(.emit(.synchronized))
+    follow(policy.handle(.lost(error, canResume: canResume), at: now), at: now)
   }
 
   // MARK: First messages
 
-  mutating func receiveFirst(_ message: Livekit_SignalResponse, _ kind: Attempt, at now: Int64) {
+  mutating func receiveFirst(
+    _ message: Livekit_SignalResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64
+  ) {
     connectDeadline = nil
     switch message.message {
-    case .join(let join): joined(join, at: now)
+    case .join(let join): joined(join, kind, at: now)
     case .reconnect(let response) where kind == .resume: resumed(response, at: now)
     case .leave(let leave): sentAway(leave, kind, at: now)
     default:
@@ -132,108 +105,178 @@ extension LiveKitSession {
     }
   }
 
-  private mutating func joined(_ join: Livekit_JoinResponse, at now: Int64) {
+  private mutating func joined(
+    _ join: Livekit_JoinResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64
+  ) {
     guard join.hasParticipant, !join.participant.sid.isEmpty, join.hasRoom else {
       add(.closeSocket)
       attemptFailed(
         RoomError(.protocolError, "the join response has no participant or no room"), at: now)
       return
     }
-    if join.participant.hasPermission && !join.participant.permission.canSubscribe {
-      let error = RoomError(.notPermitted, "canSubscribe is false")
-      finish(.connectionLost(error.summary), error)
-      return
-    }
     participantSID = join.participant.sid
     roster.reset(own: join.participant, others: join.otherParticipants)
+    isAlone = roster.state.participants.isEmpty
     (bindings, paused, refused) = (TrackBindings(), [], [])
+    quality = .unknown
     (lastOffer, lastAnswer, waitingCandidates) = (nil, nil, [])
-    if hasJoined { tellLoss() }
+    lossText = lossText.isEmpty ? "joined anew" : lossText
+    tellLoss(at: now)
     bound = [:]
     add(.bind(bound))
     // The server leaves both at 0 only by mistake.
     pingInterval = Self.seconds(join.pingInterval, default: 5)
     pingTimeout = max(Self.seconds(join.pingTimeout, default: 15), pingInterval &+ 1_000_000_000)
     opened(at: now)
-    if generation > 0 { add(.closeMedia) }
-    generation += 1
-    hasMedia = false
-    mediaDeadline = now &+ settings.mediaTimeout
-    let servers = join.iceServers.map {
-      ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential)
+    sendWishes()
+    let servers = iceServers(join.iceServers)
+    let isHeld = !hasJoined && join.participant.hasPermission && !join.participant.permission.canSubscribe
+    let decision = policy.handle(isHeld ? .held : .joined, at: now)
+    guard policy.state != .ended else {
+      follow(decision, at: now)
+      return
     }
-    let relayOnly = settings.relayOnly || join.clientConfiguration.forceRelay == .enabled
-    add(.openMedia(generation: generation, servers + settings.iceServers, relayOnly: relayOnly))
+    openMedia(servers, relayOnly: kind.isRelayOnly || join.clientConfiguration.forceRelay == .enabled, at: now)
     let version = RoomError.oneLine(join.serverInfo.version)
     log(
       .info, "joined \(RoomError.oneLine(join.room.name)) as \(participantSID), server \(version)")
+    guard phase == .open else { return }
+    if isHeld {
+      heldRoom = join.room.name
+      mediaDeadline = nil
+      log(.notice, "in the room; waiting to be let in")
+    } else {
+      enter(join.room.name, at: now)
+    }
+  }
+
+  /// What TURN and STUN servers there are.
+  private mutating func iceServers(_ named: [Livekit_ICEServer]) -> [ICEServer] {
+    let servers =
+      named.map { ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential) } + settings.iceServers
+    policy.hasRelays = servers.contains { $0.urls.contains { $0.hasPrefix("turn:") } }
+    return servers
+  }
+
+  private mutating func openMedia(_ servers: [ICEServer], relayOnly: Bool, at now: Int64) {
+    if generation > 0 { add(.closeMedia) }
+    generation += 1
+    (isTransportUp, isPathDead) = (false, false)
+    (lastPacketAt, mediaHeardAt, watch.probedAt) = (nil, nil, nil)
+    watch.connectedAt = nil
+    mediaDeadline = now &+ mediaTime
+    add(.openMedia(generation: generation, servers, relayOnly: relayOnly))
+    if relayOnly && !policy.hasRelays {
+      mediaFailed("only relays may be used, and no TURN server is known", at: now)
+    }
+  }
+
+  /// How long media may take to be connected by the present attempt.
+  private var mediaTime: Int64 {
+    guard hasJoined, policy.isLost, policy.attempts % 4 != 0 else { return settings.mediaTimeout }
+    return min(settings.mediaTimeout, Self.returnMediaTime * (policy.state == .relaying ? 2 : 1))
+  }
+
+  /// The bot is in the room and may receive: the recording begins.
+  private mutating func enter(_ room: String, at now: Int64) {
     guard !hasJoined else { return }
     hasJoined = true
+    heldRoom = nil
     add(.joined)
-    add(.emit(.joined(room: join.room.name)))
+    add(.emit(.joined(room: room)))
     tell()
     add(.emit(.synchronized))
   }
 
+  /// The server changed what the bot may do.
+  mutating func permissionChanged(_ permission: Livekit_ParticipantPermission, at now: Int64) {
+    guard let room = heldRoom else {
+      if !permission.canSubscribe { log(.notice, "the bot may not receive anything any more") }
+      return
+    }
+    guard permission.canSubscribe else { return }
+    log(.notice, "let into the room")
+    _ = policy.handle(.admitted, at: now)
+    enter(room, at: now)
+    if hasMedia {
+      follow(policy.handle(.connected, at: now), at: now)
+    } else {
+      mediaDeadline = now &+ settings.mediaTimeout
+    }
+  }
+
   private mutating func resumed(_ response: Livekit_ReconnectResponse, at now: Int64) {
     opened(at: now)
-    let (answer, offer) = (lastAnswer, lastOffer)
+    _ = policy.handle(.joined, at: now)
+    // Credentials of TURN servers are short-lived; the restart of ICE that follows uses the new ones.
+    if !response.iceServers.isEmpty || response.hasClientConfiguration {
+      add(
+        .updateMedia(
+          iceServers(response.iceServers), relayOnly: response.clientConfiguration.forceRelay == .enabled))
+    }
+    let (answer, offer, settings, data) = (lastAnswer, lastOffer, settings, data)
+    let disabled = wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
     send {
       $0.syncState = .with { state in
         if let answer { state.answer = answer }
         if let offer { state.offer = offer }
         // Every wish is what `auto_subscribe` does already: nothing to list.
-        state.subscription = .with { $0.subscribe = false }
+        state.subscription = .with { $0.subscribe = !settings.receivesMedia }
+        state.trackSidsDisabled = disabled
+        state.datachannelReceiveStates = data.receiveStates
       }
     }
+    sendWishes()
     for candidate in waitingCandidates { sendCandidate(candidate) }
     waitingCandidates = []
+    log(.info, "the session goes on")
     if hasMedia {
-      restored()
+      follow(policy.handle(.connected, at: now), at: now)
     } else {
-      mediaDeadline = now &+ settings.mediaTimeout
+      mediaDeadline = now &+ mediaTime
     }
   }
 
   private mutating func opened(at now: Int64) {
     phase = .open
     pingAt = now &+ pingInterval
-    silenceDeadline = now &+ pingTimeout
+    watch.openedAt = now
+    heard(at: now)
   }
 
   /// The server answered an attempt with `leave`.
-  private mutating func sentAway(_ leave: Livekit_LeaveRequest, _ kind: Attempt, at now: Int64) {
+  private mutating func sentAway(
+    _ leave: Livekit_LeaveRequest, _ kind: ReconnectPolicy.Attempt, at now: Int64
+  ) {
     add(.closeSocket)
     attempt += 1
-    if leave.effectiveAction == .disconnect, let (end, error) = leave.end {
-      if hasJoined {
-        finish(end, error)
-      } else {
-        let fault = error ?? RoomError(.roomEnded)
-        finish(.connectionLost(fault.summary), fault)
-      }
-      return
+    phase = .closed
+    let error = leave.error
+    if leave.effectiveAction == .disconnect, leave.isFinal {
+      let isOver = hasJoined || error.action(hasJoined: false) == .fail
+      follow(policy.handle(isOver ? .over(error) : .failed(error), at: now), at: now)
+    } else if kind == .resume {
+      log(.notice, "the server does not take the session up again: \(leave.reason.text)")
+      follow(policy.handle(.refused(error), at: now), at: now)
+    } else {
+      attemptFailed(error, at: now)
     }
-    if kind == .resume { policy.refusedResume() }
-    attemptFailed(RoomError(.busy, "the server sent the bot away: \(leave.reason.text)"), at: now)
   }
 
   // MARK: Ends
 
   /// `leave` in the middle of a session.
   mutating func receiveLeave(_ leave: Livekit_LeaveRequest, at now: Int64) {
-    let text = "the server asks to reconnect: \(leave.reason.text)"
-    switch leave.effectiveAction {
-    case .resume: lost(text, resumable: true, reason: .rrUnknown, at: now)
-    case .reconnect: lost(text, resumable: false, reason: .rrUnknown, at: now)
-    case .disconnect, .UNRECOGNIZED:
-      if let (end, error) = leave.end {
-        finish(end, error)
-      } else {
-        lost(
-          "the server ended the session: \(leave.reason.text)", resumable: false,
-          reason: .rrUnknown, at: now)
-      }
+    let error = leave.error
+    if leave.reason == .clientInitiated {
+      finish(.stopped, nil)
+    } else if leave.effectiveAction == .disconnect, leave.isFinal {
+      log(.notice, "\(error.summary)")
+      closeSignal()
+      follow(policy.handle(.over(error), at: now), at: now)
+    } else {
+      lost(
+        error.kind, error.detail, canResume: leave.effectiveAction == .resume, reason: .rrUnknown, at: now)
     }
   }
 
@@ -265,14 +308,36 @@ extension Livekit_LeaveRequest {
     action == .disconnect && canReconnect ? .reconnect : action
   }
 
-  /// How a session ends for this reason; nil when coming back is right.
-  var end: (SessionEnd, RoomError?)? {
+  /// Whether the session is over for good.
+  var isFinal: Bool {
     switch reason {
-    case .clientInitiated: (.stopped, nil)
-    case .roomClosed, .roomDeleted: (.roomEnded, nil)
-    case .duplicateIdentity: (.evicted, RoomError(.evicted))
-    case .participantRemoved: (.removed, RoomError(.removed))
-    default: nil
+    case .roomClosed, .roomDeleted, .duplicateIdentity, .participantRemoved: true
+    default: false
+    }
+  }
+
+  /// The row of the table that the reason belongs to.
+  var error: RoomError {
+    switch reason {
+    case .roomClosed, .roomDeleted: RoomError(.roomEnded, reason.text)
+    case .duplicateIdentity: RoomError(.evicted)
+    case .participantRemoved: RoomError(.removed)
+    case .serverShutdown, .migration: RoomError(.serverLeaves, reason.text)
+    case .stateMismatch: RoomError(.sessionUnknown)
+    case .connectionTimeout, .mediaFailure: RoomError(.mediaLost, reason.text)
+    case .joinFailure: RoomError(.mediaFailed, reason.text)
+    case .signalClose: RoomError(.signalLost, reason.text)
+    default: RoomError(.serverLeaves, reason.text)
+    }
+  }
+}
+
+extension ReconnectPolicy.Attempt {
+  /// Whether only relayed candidates are used.
+  var isRelayOnly: Bool {
+    switch self {
+    case .resume: false
+    case .join(let relayOnly): relayOnly
     }
   }
 }

@@ -12,12 +12,16 @@ extension LiveKitSession {
     }
     guard phase == .open else { return }
     // Any message proves that the server is there; not only answers to pings.
-    silenceDeadline = now &+ pingTimeout
+    heard(at: now)
     switch message.message {
     case .offer(let offer): receiveOffer(offer)
     case .trickle(let trickle): receiveTrickle(trickle)
     case .update(let update):
-      for info in update.participants { roster.apply(info) }
+      for info in update.participants {
+        roster.apply(info)
+        if info.sid == participantSID, info.hasPermission { permissionChanged(info.permission, at: now) }
+      }
+      isAlone = roster.state.participants.isEmpty
       forgetEndedTracks()
       tell()
     case .speakersChanged(let change): receiveSpeakers(change.speakers)
@@ -31,6 +35,7 @@ extension LiveKitSession {
     case .pongResp(let pong):
       let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
       roundTripMilliseconds = min(60_000, max(0, milliseconds &- pong.lastPingTimestamp))
+    case .connectionQuality(let update): receiveQuality(update.updates)
     case .leave(let leave): receiveLeave(leave, at: now)
     case .roomMoved(let moved): receiveMove(moved)
     case .requestResponse(let response):
@@ -39,7 +44,7 @@ extension LiveKitSession {
       }
     case .join, .reconnect:
       log(.notice, "a second join response is ignored")
-    case .answer, .trackPublished, .mute, .roomUpdate, .connectionQuality, .subscribedQualityUpdate,
+    case .answer, .trackPublished, .mute, .roomUpdate, .subscribedQualityUpdate,
       .trackUnpublished, .pong, .trackSubscribed, .mediaSectionsRequirement,
       .subscribedAudioCodecUpdate, nil:
       // About publishing, about the other mode, or of no interest to a recording.
@@ -95,58 +100,48 @@ extension LiveKitSession {
   mutating func transportChanged(_ state: TransportState, at now: Int64) {
     switch state {
     case .connected:
-      (hasMedia, everHadMedia, mediaFailures) = (true, true, 0)
+      (isTransportUp, isPathDead) = (true, false)
+      watch.connectedAt = now
       (disconnectedDeadline, mediaDeadline) = (nil, nil)
-      if phase == .open {
-        if isLost {
-          restored()
-        } else {
-          tellLossAt = nil
-        }
-      }
+      if phase == .open { follow(policy.handle(.connected, at: now), at: now) }
     case .disconnected:
-      hasMedia = false
-      lossText = "media is cut off"
-      if phase == .open {
-        disconnectedDeadline = now &+ Self.disconnectedTime
-        tellLossAt = tellLossAt ?? now &+ Self.mediaQuietTime
-      } else {
-        tellLoss()
-      }
+      isTransportUp = false
+      lossText = "nothing comes through it"
+      tellLoss(at: now)
+      if phase == .open { disconnectedDeadline = now &+ Self.disconnectedTime }
     case .failed:
-      hasMedia = false
+      isTransportUp = false
       disconnectedDeadline = nil
       if phase == .open && mediaDeadline == nil {
         // A server that sends the bot away closes its media too, and DTLS's farewell may overtake the message that
         // says why: wait a moment for it before coming back.
-        lossText = "media failed"
+        lossText = "the server closed it, or it failed"
         disconnectedDeadline = now &+ Self.farewellTime
       } else if phase == .open {
-        mediaFailed("no media connection", at: now)
+        mediaFailed("it failed", at: now)
       } else {
         lossText = "media failed"
-        tellLoss()
+        tellLoss(at: now)
       }
     case .new, .connecting, .closed: break
     }
   }
 
-  /// Media did not come about after a join or a resume. Joining anew may help; when it never worked, not for ever.
+  /// Media did not come about after a join or a resume. The policy knows what may help.
   mutating func mediaFailed(_ text: String, at now: Int64) {
+    if phase == .open { closeSignal() }
     mediaDeadline = nil
-    mediaFailures += 1
-    if !everHadMedia && mediaFailures >= Self.mediaAttempts {
-      let error = RoomError(.mediaFailed, text)
-      finish(.connectionLost(error.summary), error)
-    } else {
-      lost(text, resumable: false, reason: .rrSubscriberFailed, at: now)
-    }
+    lossText = text
+    reconnectReason = .rrSubscriberFailed
+    log(.notice, "no media connection: \(text)")
+    tellLoss(at: now)
+    follow(policy.handle(.mediaFailed(RoomError(.mediaFailed, text)), at: now), at: now)
   }
 
   // MARK: Tracks and people
 
   mutating func subscribe(_ track: TrackID, at now: Int64) {
-    guard phase == .open, let known = roster.track(track) else { return }
+    guard phase == .open, settings.receivesMedia, let known = roster.track(track) else { return }
     if let last = lastSubscribe[track], now &- last < Self.subscribeInterval { return }
     lastSubscribe[track] = now
     let session = roster.session(of: known.participant) ?? ""
@@ -217,5 +212,6 @@ extension LiveKitSession {
     paused = paused.filter { tracks[$0] != nil }
     refused = refused.filter { tracks[$0] != nil }
     lastSubscribe = lastSubscribe.filter { tracks[$0.key] != nil }
+    wishes = wishes.filter { tracks[$0.key] != nil }
   }
 }

@@ -14,6 +14,8 @@ struct LiveKitSession: Sendable {
   /// Something that happened. The numbers say of which connection; what belongs to an older one is ignored.
   enum Input: Sendable {
     case connect
+    /// TCP stands; TLS, the upgrade and the first message are to follow.
+    case reached(attempt: Int)
     case message(attempt: Int, Livekit_SignalResponse)
     case socketFailed(attempt: Int, RoomError)
     case socketClosed(attempt: Int, String)
@@ -22,6 +24,14 @@ struct LiveKitSession: Sendable {
     case answered(generation: Int, offer: UInt32, sdp: String, sections: [MediaSection])
     case offerFailed(generation: Int, String)
     case subscribe(TrackID)
+    /// What is wanted of some tracks.
+    case receive([ReceptionWish])
+    /// A message of a data channel, whole.
+    case data(generation: Int, [UInt8], isReliable: Bool)
+    /// What came in during the last second; without the server's word.
+    case network(generation: Int, NetworkReport)
+    /// This machine's addresses or routes changed.
+    case networkChanged
     case leave
     /// Everything sent before `closeSocket` is on its way, and the socket is closed.
     case left
@@ -37,34 +47,35 @@ struct LiveKitSession: Sendable {
     /// Close after all that was sent is on its way; `left` follows.
     case closeSocketGently
     case openMedia(generation: Int, [ICEServer], relayOnly: Bool)
+    /// Servers and policy for the next ICE restart.
+    case updateMedia([ICEServer], relayOnly: Bool)
     /// Apply and answer; `answered` or `offerFailed` follows.
     case applyOffer(generation: Int, id: UInt32, sdp: String)
     case addCandidate(String)
     case closeMedia
+    /// Ask the peer whether it is there, over the media connection.
+    case probeMedia
+    /// Ask the publishers of all video tracks for keyframes.
+    case requestKeyframes
     /// From now on the frames of these m-lines, and only these, belong to these tracks.
     case bind([MID: TrackID])
     case emit(RoomEvent)
     /// The first join succeeded.
     case joined
     case finished(SessionEnd, RoomError?)
+    /// The connection stands otherwise than before, or an error came up.
+    case status(RoomStatus)
     case log(Logger.Level, String)
   }
 
-  /// How an attempt joins.
-  enum Attempt: Hashable, Sendable {
-    case first
-    case resume
-    case rejoin
-  }
-
-  /// Where signalling stands.
+  /// Where signalling stands. When it is tried again is the policy's business.
   enum Phase: Hashable, Sendable {
     case idle
     /// A WebSocket is being opened, or the first message is awaited.
-    case connecting(Attempt)
+    case connecting(ReconnectPolicy.Attempt)
     case open
-    /// Waiting for the next attempt.
-    case waiting(until: Int64, resumes: Bool)
+    /// No WebSocket, until the policy says so.
+    case closed
     /// The farewell is being sent.
     case leaving(until: Int64)
     case ended
@@ -75,27 +86,30 @@ struct LiveKitSession: Sendable {
     var tokens: TokenSource
     var connectTimeout: Int64
     var mediaTimeout: Int64
-    var relayOnly: Bool
     var iceServers: [ICEServer]
     /// Wall-clock nanoseconds since 1970 minus monotonic nanoseconds.
     var wallClockOffset: Int64
+    /// Whether tracks are subscribed; without, only data comes.
+    var receivesMedia = true
   }
 
-  /// How long media may do without signalling before the recording is told of a loss: pictures and sound are still
-  /// true, only mutes may be missed. A WebSocket that is back within it leaves no trace.
-  static let signalQuietTime: Int64 = 5_000_000_000
-  /// How long the transport may be without answer before the recording is told.
-  static let mediaQuietTime: Int64 = 2_000_000_000
-  /// How long the transport may be without answer before the session is resumed.
-  static let disconnectedTime: Int64 = 5_000_000_000
+  /// How long the transport may be without answer before the session is resumed; the transport itself says so only
+  /// after 10 s.
+  static let disconnectedTime: Int64 = 1_000_000_000
   /// How long the server has to say why it closed the media, before the session is resumed.
   static let farewellTime: Int64 = 700_000_000
   /// Asking again for a track is not useful more often: the server looks every 3 s.
   static let subscribeInterval: Int64 = 3_000_000_000
   /// How long the farewell may take.
   static let leaveTime: Int64 = 1_000_000_000
-  /// How many joins without any media are tried before giving up, when media never worked.
-  static let mediaAttempts = 2
+  /// When coming back: the longest time until the server is reached by TCP, ns. In it the system asks twice (after 0
+  /// and 1 s), so that an outage that ends is noticed within a second.
+  static let reachTime: Int64 = 2_000_000_000
+  /// When coming back: the longest time from there to the first message, ns.
+  static let answerWait: Int64 = 8_000_000_000
+  /// When coming back: the time for media. Every fourth attempt gets the long time of the first join, for slow
+  /// networks; the short one makes sure that checks never pause for long.
+  static let returnMediaTime: Int64 = 4_000_000_000
 
   let settings: Settings
   var policy: ReconnectPolicy
@@ -113,22 +127,34 @@ struct LiveKitSession: Sendable {
   var announced = RoomState()
   var bound: [MID: TrackID] = [:]
   var lastSubscribe: [TrackID: Int64] = [:]
+  var wishes: [TrackID: ReceptionWish] = [:]
+  var data = DataReceiver()
+  /// How the server rates our connection.
+  var quality = ConnectionQuality.unknown
+
+  /// The room's name and the other people, while the bot is in the room but nothing may be received.
+  var heldRoom: String?
+  /// Whether a held bot is alone.
+  var isAlone = true
 
   var generation = 0
-  var hasMedia = false
-  var everHadMedia = false
-  var mediaFailures = 0
+  /// Whether the transport says that it is connected.
+  var isTransportUp = false
+  /// Whether nothing came through it although it was asked; the transport notices that much later.
+  var isPathDead = false
   var lastOffer: Livekit_SessionDescription?
   var lastAnswer: Livekit_SessionDescription?
   var waitingCandidates: [TrickleCandidate] = []
 
-  /// True from the loss of either connection until both are there again.
-  var isLost = false
-  /// True when the recording was told of the loss.
+  /// True when the recording was told of a loss.
   var isLossTold = false
   var lossText = ""
-  /// What the last attempt to come back failed with.
-  var lastFailure = ""
+  var watch = Watch()
+  /// When the last RTP or RTCP packet came, ns; the caller sets it before each input. Nil before the first.
+  var lastPacketAt: Int64?
+  /// When the last datagram of any kind came, ns; set like `lastPacketAt`. Nil when that cannot be known.
+  var mediaHeardAt: Int64?
+  private var toldStatus = RoomStatus()
 
   var pingInterval: Int64 = 5_000_000_000
   var pingTimeout: Int64 = 15_000_000_000
@@ -138,7 +164,6 @@ struct LiveKitSession: Sendable {
   var silenceDeadline: Int64?
   var mediaDeadline: Int64?
   var disconnectedDeadline: Int64?
-  var tellLossAt: Int64?
 
   private var actions: [Action] = []
 
@@ -146,17 +171,20 @@ struct LiveKitSession: Sendable {
   init(settings: Settings, policy: ReconnectPolicy) {
     self.settings = settings
     self.policy = policy
+    self.policy.canRenewToken = settings.tokens.canRenew
   }
 
-  /// When `timer` is wanted; nil for never.
+  /// When `timer` must be handled; nil for never.
   var nextDeadline: Int64? {
-    var deadline = [
-      connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline, tellLossAt,
-    ]
-    .compactMap { $0 }.min()
-    if case .waiting(let until, _) = phase { deadline = min(deadline ?? until, until) }
-    if case .leaving(let until) = phase { deadline = until }
-    return phase == .ended ? nil : deadline
+    switch phase {
+    case .ended: nil
+    case .leaving(let until): until
+    default:
+      [
+        connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline, watch.nextLook,
+        policy.nextDeadline,
+      ].compactMap { $0 }.min()
+    }
   }
 
   /// Takes an input and returns what is to be done, in order.
@@ -170,7 +198,10 @@ struct LiveKitSession: Sendable {
       case .timer where until <= now: finish(.stopped, nil)
       default: break
       }
-    default: dispatch(input, at: now)
+    default:
+      dispatch(input, at: now)
+      look(at: now)
+      tellStatus(at: now)
     }
     return actions
   }
@@ -178,7 +209,9 @@ struct LiveKitSession: Sendable {
   private mutating func dispatch(_ input: Input, at now: Int64) {
     switch input {
     case .connect:
-      if phase == .idle { begin(.first, at: now) }
+      if phase == .idle { follow(policy.handle(.start, at: now), at: now) }
+    case .reached(let number):
+      if number == attempt, case .connecting = phase, hasJoined { connectDeadline = now &+ Self.answerWait }
     case .message(let number, let message):
       if number == attempt { receive(message, at: now) }
     case .socketFailed(let number, let error):
@@ -196,6 +229,14 @@ struct LiveKitSession: Sendable {
         mediaFailed("the server's offer could not be used: \(text)", at: now)
       }
     case .subscribe(let track): subscribe(track, at: now)
+    case .receive(let wishes): receive(wishes)
+    case .data(let number, let bytes, let isReliable):
+      if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
+    case .network(let number, var report):
+      guard number == generation, hasMedia, hasJoined, !isLossTold else { return }
+      report.quality = quality
+      add(.emit(.network(report)))
+    case .networkChanged: networkChanged(at: now)
     case .leave: leave(at: now)
     case .left: break
     case .timer: timer(at: now)
@@ -203,35 +244,48 @@ struct LiveKitSession: Sendable {
   }
 
   private mutating func timer(at now: Int64) {
-    if let deadline = tellLossAt, deadline <= now { tellLoss() }
     if let deadline = connectDeadline, deadline <= now {
       add(.closeSocket)
       attemptFailed(RoomError(.timeout), at: now)
     }
     if let deadline = silenceDeadline, deadline <= now {
-      lost("the server is silent", resumable: true, reason: .rrSignalDisconnected, at: now)
+      lost(.serverSilent, "", canResume: true, reason: .rrSignalDisconnected, at: now)
     }
     if let deadline = disconnectedDeadline, deadline <= now {
       disconnectedDeadline = nil
-      if phase == .open {
-        lost(lossText.isEmpty ? "media is cut off" : lossText, resumable: true, reason: .rrSubscriberFailed, at: now)
-      }
+      if phase == .open { lost(.mediaLost, lossText, canResume: true, reason: .rrSubscriberFailed, at: now) }
     }
     if let deadline = mediaDeadline, deadline <= now {
-      mediaFailed("no media connection in time", at: now)
+      mediaFailed("nothing was connected in time", at: now)
     }
-    if let deadline = pingAt, deadline <= now, phase == .open {
-      pingAt = now &+ pingInterval
-      let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
-      let rtt = roundTripMilliseconds
-      send { $0.pingReq = .with { ($0.timestamp, $0.rtt) = (milliseconds, rtt) } }
-    }
-    if case .waiting(let until, let resumes) = phase, until <= now {
-      begin(resumes ? .resume : .rejoin, at: now)
+    if let deadline = pingAt, deadline <= now, phase == .open { ping(at: now) }
+    if let deadline = policy.nextDeadline, deadline <= now {
+      follow(policy.handle(.timer, at: now), at: now)
     }
   }
 
+  mutating func ping(at now: Int64) {
+    pingAt = now &+ pingInterval
+    let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
+    let rtt = roundTripMilliseconds
+    send { $0.pingReq = .with { ($0.timestamp, $0.rtt) = (milliseconds, rtt) } }
+  }
+
+  /// Tells where the connection stands, when that is news.
+  mutating func tellStatus(at now: Int64) {
+    var status = RoomStatus(state: policy.state)
+    (status.attempts, status.error, status.action) = (policy.attempts, policy.error, policy.action)
+    if policy.state == .waitingForAdmission { status.waitingFor = isAlone ? .waitForModerator : .knock }
+    guard status != toldStatus else { return }
+    toldStatus = status
+    status.nextAttemptIn = policy.nextAttemptAt.map { max(0, $0 &- now) }
+    add(.status(status))
+  }
+
   // MARK: What the parts in the other files use
+
+  /// Whether media is connected, and something comes.
+  var hasMedia: Bool { isTransportUp && !isPathDead }
 
   mutating func add(_ action: Action) { actions.append(action) }
 
@@ -275,6 +329,7 @@ struct LiveKitSession: Sendable {
 
   mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     phase = .ended
+    watch.nextLook = nil
     add(.closeMedia)
     add(.closeSocket)
     add(.emit(.ended(end)))

@@ -10,8 +10,10 @@ import Synchronization
 /// One WebSocket to a LiveKit server, from name look-up to close. Made, used and heard on any thread; all of its work
 /// is done on one NIO event loop.
 final class SignalSocket: Sendable {
-  /// What happens. `opened` comes first or `failed` comes only; `closed` is the last after `opened`.
+  /// What happens. `reached` may come first; then `opened`, or `failed` as the last; `closed` is the last after `opened`.
   enum Event: Sendable {
+    /// TCP stands, with this numeric address.
+    case reached(String?)
     /// Upgraded (RFC 6455 section 4).
     case opened
     /// A message that could be read.
@@ -34,6 +36,8 @@ final class SignalSocket: Sendable {
     var tlsCAFile: String?
     /// Nanoseconds for TCP; the session has its own deadline for all of it.
     var connectTimeout: Int64
+    /// A numeric address to connect to instead of looking the name up; name and certificate are those of `url` still.
+    var address: String?
   }
 
   /// Longest message that is taken, both ways (the server's limit).
@@ -129,7 +133,11 @@ final class SignalSocket: Sendable {
         self.finish(.failed(RoomError(connecting: error, to: self.request.url)))
       case .success(let channel):
         // Closed meanwhile: nobody wants it any more.
-        if self.state.withLock({ $0.isOver }) { channel.close(promise: nil) }
+        if self.state.withLock({ $0.isOver }) {
+          channel.close(promise: nil)
+        } else {
+          self.report(.reached(channel.remoteAddress?.ipAddress))
+        }
       }
     }
   }
@@ -150,7 +158,7 @@ final class SignalSocket: Sendable {
           try addHandlers(channel)
         }
       }
-      .connect(host: url.host, port: url.port)
+      .connect(host: request.address ?? url.host, port: url.port)
   }
 
   private func upgraded(_ channel: any Channel) -> EventLoopFuture<Void> {

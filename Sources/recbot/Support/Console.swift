@@ -15,6 +15,9 @@ enum Console {
   /// A line on standard output.
   static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
+  /// Text on standard output as it is.
+  static func printText(_ text: String) { write(text, to: STDOUT_FILENO) }
+
   /// A line on standard error.
   static func error(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 

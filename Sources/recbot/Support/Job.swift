@@ -13,51 +13,71 @@ struct Job {
   var options: RoomOptions
   var settings: RecordingSettings
   var progress: ProgressMode
+  var commands: JobCommands
   var logger: Logger
 
-  /// Whether the room client has said its last word.
-  private final class Ending: Sendable {
-    private let state = Mutex(false)
-    func finish() { state.withLock { $0 = true } }
-    var isOver: Bool { state.withLock { $0 } }
+  /// What came of a job.
+  struct Result {
+    /// The recording.
+    var summary: RecordingSummary
+    /// Why it is not all that was wanted; nil when it is.
+    var error: RoomError?
   }
 
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
-  func run() async throws -> RecordingSummary {
-    let recording = Recording(settings: settings, logger: logger)
+  func run() async throws -> Result {
+    let relay = EventRelay()
+    let (logger, mode) = (logger, progress)
+    let news = EventNews()
+    let recording = Recording(settings: settings, logger: logger) { event in
+      relay.tell(event)
+      if mode == .json { news.put(event) }
+    }
     let loop = MediaLoop(name: "room")
-    let ending = Ending()
+    let board = StatusBoard()
     let client: any RoomClient
     do {
-      client = try options.makeClient(loop: loop, sink: recording.sequencer, logger: logger) { _, _ in ending.finish() }
+      client = try options.makeClient(
+        loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
+        onEnd: { _, error in board.finish(error) })
     } catch {
       loop.stop()
       throw Failure(error)
     }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
+    let stop: @Sendable () -> Void = {
+      stoppedAt.withLock { $0 = $0 ?? .now }
+      // The end goes into the stream first, so that nothing of the leaving is recorded.
+      if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
+      client.leave()
+    }
+    let control = JobControl(
+      recording: recording, room: room, output: settings.output, commands: commands, stop: stop)
+    let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
+    relay.server = server
+    defer { server?.close() }
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-        let first = stoppedAt.withLock { at in
-          defer { at = at ?? .now }
-          return at
-        }
+        let first = stoppedAt.withLock { $0 }
         if let first {
           // Wrappers such as timeout(1) send one signal twice; a person needs longer.
-          if ContinuousClock.now - first < .milliseconds(500) { continue }
+          if ContinuousClock.now - first < .milliseconds(500) {
+            board.tell(RoomError(.leavingAlready))
+            continue
+          }
           Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
           exit(ExitCode.forced.rawValue)
         }
-        // The end goes into the stream first, so that nothing of the leaving is recorded.
-        if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
-        client.leave()
+        stop()
       }
     }
     defer { signals.cancel() }
-    let (mode, room) = (progress, room)
+    let (room, isChatOnly) = (room, settings.isChatOnly)
     let reporting = Task {
-      var reporter = ProgressReporter(mode: mode, room: room)
+      var reporter = ProgressReporter(mode: mode, room: room, isChatOnly: isChatOnly)
       while !Task.isCancelled {
-        reporter.report(recording.progress)
+        for event in news.drain() { reporter.tell(event: event) }
+        reporter.report(recording.progress, board)
         try? await Task.sleep(for: reporter.interval)
       }
       return reporter
@@ -68,12 +88,15 @@ struct Job {
       try await client.join()
     } catch {
       recording.cancel()
+      reporting.cancel()
+      var reporter = await reporting.value
+      reporter.report(recording.progress, board)
       if stoppedAt.withLock({ $0 != nil }) {
         throw Failure(.forced, "stopped before the recording began; no file was written")
       }
       throw Failure(error)
     }
-    let result: Result<RecordingSummary, RecordingError>
+    let result: Swift.Result<RecordingSummary, RecordingError>
     do {
       result = .success(try await recording.wait())
     } catch {
@@ -81,15 +104,28 @@ struct Job {
     }
     reporting.cancel()
     var reporter = await reporting.value
+    let wasLost = board.latest.state.isAway
     // The server learns that the bot left, instead of waiting for it.
     client.leave()
-    for _ in 0..<40 where !ending.isOver { try? await Task.sleep(for: .milliseconds(50)) }
+    for _ in 0..<40 where !board.isOver { try? await Task.sleep(for: .milliseconds(50)) }
     loop.stop()
     switch result {
     case .success(let summary):
-      reporter.finish(summary)
-      return summary
+      for event in news.drain() { reporter.tell(event: event) }
+      reporter.finish(summary, board)
+      return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
     case .failure(let error): throw Failure(error)
+    }
+  }
+
+  /// What keeps a finished recording from being complete.
+  private func error(of summary: RecordingSummary, _ error: RoomError?, wasLost: Bool) -> RoomError? {
+    switch summary.end {
+    case .stopped, .roomEnded, .empty: nil
+    case .maxDuration: wasLost ? RoomError(.connectionLost, "until the longest duration was reached") : nil
+    case .evicted: error ?? RoomError(.evicted)
+    case .removed: error ?? RoomError(.removed)
+    case .connectionLost(let why): error ?? RoomError(.connectionLost, why)
     }
   }
 }

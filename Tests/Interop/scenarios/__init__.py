@@ -2,6 +2,7 @@
 
 from scenarios.booth import booth, interview
 from scenarios.churn import churn
+from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.demo import demo
 from scenarios.endings import endings
@@ -18,4 +19,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    booth, interview, trouble, endings, kill)}
+    booth, interview, trouble, control, pauses, endings, kill)}

@@ -1,0 +1,41 @@
+import Signaling
+
+/// Where the tokens of a room connection come from.
+public enum TokenSource: Sendable {
+  /// A token that somebody else made. It is used as it is, and replaced by what the server sends to refresh it.
+  case given(String)
+  /// Tokens are made as needed, with the grants of a hidden recorder: it may subscribe, and nothing else.
+  case minted(apiKey: String, apiSecret: String, room: String, identity: String, name: String)
+
+  /// Whether a new token can be made when one is too old.
+  public var canRenew: Bool {
+    switch self {
+    case .given: false
+    case .minted: true
+    }
+  }
+
+  /// A token for a new join at `now` (seconds since 1970). `refreshed` is the newest that the server sent. Of two
+  /// tokens that were given, the one that is valid longer is used: what a server sends may be short-lived, and is too
+  /// old after a long outage.
+  public func token(now: Int64, refreshed: String?) throws(RoomError) -> String {
+    switch self {
+    case .given(let token):
+      guard let refreshed else { return token }
+      guard let first = try? AccessToken(reading: token), let second = try? AccessToken(reading: refreshed),
+        first.expires > second.expires, second.expires <= now
+      else { return refreshed }
+      return token
+    case .minted(let apiKey, let apiSecret, let room, let identity, let name):
+      let grant = VideoGrant(
+        room: room, roomJoin: true, canPublish: false, canSubscribe: true, canPublishData: false, hidden: true,
+        recorder: true)
+      let token = AccessToken(apiKey: apiKey, identity: identity, video: grant, now: now, name: name)
+      do {
+        return try token.signed(secret: apiSecret)
+      } catch {
+        throw RoomError(.unauthorized, "the token could not be made")
+      }
+    }
+  }
+}

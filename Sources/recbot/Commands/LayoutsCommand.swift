@@ -1,0 +1,216 @@
+import ArgumentParser
+import Compositor
+import Layouts
+import Settings
+
+/// `recbot layouts`: what layouts there are, and what they look like.
+struct LayoutsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "layouts", abstract: "Lists, shows, checks and previews layouts.",
+    discussion: """
+      A layout is given by name (also with -light or -dark after it), as a file (.yaml or .json), or as twilio:FILE \
+      with the video_layout of Twilio's Compositions API.
+      """,
+    subcommands: [
+      LayoutsListCommand.self, LayoutsShowCommand.self, LayoutsValidateCommand.self, LayoutsPreviewCommand.self,
+    ])
+}
+
+/// Where layouts are found.
+struct LayoutOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Folder whose layouts go before the built-in ones (default: layouts, when there is one).", valueName: "folder"))
+  var layoutsDir: String?
+
+  @Option(help: ArgumentHelp("Colours: dark or light (default: the layout's own).", valueName: "theme"))
+  var theme: String?
+
+  /// The layouts that can be asked for.
+  func store(_ configuration: Configuration) -> LayoutStore {
+    LayoutStore(folder: configuration.text(flag: layoutsDir, .layoutsDir))
+  }
+
+  /// The colours asked for.
+  func theme(_ configuration: Configuration) throws -> ThemeName? {
+    try configuration.value(flag: theme, "--theme", .theme, parse: Values.theme)
+  }
+
+  /// Reads a layout with the flags' theme, or fails with the exit code for wrong flags and files.
+  func layout(_ text: String, _ configuration: Configuration, canvas: CanvasSize?) throws -> Layout {
+    do {
+      return try store(configuration).layout(text, theme: try theme(configuration), canvas: canvas)
+    } catch let error as LayoutError {
+      throw Failure(.usage, error.description)
+    }
+  }
+}
+
+/// `recbot layouts list`.
+struct LayoutsListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists the layouts.")
+
+  @OptionGroup var layouts: LayoutOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() throws {
+    let configuration = try shared.load()
+    let entries = layouts.store(configuration).entries()
+    let width = entries.map(\.name.count).max() ?? 0
+    for entry in entries {
+      let name = entry.name + String(repeating: " ", count: width - entry.name.count)
+      Console.print("\(name)  \(entry.summary)\(entry.origin == "built in" ? "" : " (\(entry.origin))")")
+    }
+  }
+}
+
+/// `recbot layouts show`.
+struct LayoutsShowCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Prints a layout's file, to be changed and given with --layout FILE.yaml.",
+    discussion: "A layout from Twilio's JSON is printed in recbot's own language.")
+
+  @Argument(help: "Name, file, or twilio:FILE.")
+  var layout: String
+
+  @Flag(help: "Print what was understood: every scene and region by itself, without the defaults section.")
+  var canonical = false
+
+  @OptionGroup var layouts: LayoutOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() throws {
+    let configuration = try shared.load()
+    let read = try layouts.layout(layout, configuration, canvas: nil)
+    if canonical || layout.hasPrefix("twilio:") {
+      Console.printText(read.canonicalText)
+      return
+    }
+    do {
+      Console.printText(try layouts.store(configuration).source(of: layout))
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+  }
+}
+
+/// `recbot layouts validate`.
+struct LayoutsValidateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "validate", abstract: "Checks layouts; says where the first mistake of each is.")
+
+  @Argument(help: "Files, names, or twilio:FILE.")
+  var layouts: [String]
+
+  @Option(help: ArgumentHelp("The size they will be used for.", valueName: "WxH"))
+  var size: String?
+
+  @OptionGroup var options: LayoutOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() throws {
+    let configuration = try shared.load()
+    let canvas = try configuration.value(flag: size, "--size", .size, parse: Values.size)
+    var failures = 0
+    for text in layouts {
+      do {
+        let layout = try options.store(configuration).layout(text, canvas: canvas)
+        let regions = layout.scenes.map(\.regions.count).reduce(0, +)
+        Console.print("\(text): good; scenes: \(layout.scenes.count), regions: \(regions)")
+      } catch {
+        failures += 1
+        Console.error(error.description)
+      }
+    }
+    if failures > 0 { throw Failure(.usage, "\(failures) of \(layouts.count) cannot be used") }
+  }
+}
+
+/// `recbot layouts preview`.
+struct LayoutsPreviewCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "preview", abstract: "Paints a layout with made-up people, as a recording would look.",
+    discussion: """
+        recbot layouts preview speaker --participants 7 --talker 3 -o preview.png
+        recbot layouts preview portrait --screen-share --size 1080x1920 -o preview.png
+        recbot layouts preview grid --animate -o preview.webm
+      """)
+
+  @Argument(help: "Name, file, or twilio:FILE.")
+  var layout: String
+
+  @Option(help: ArgumentHelp("How many people, 0 to 100.", valueName: "n"))
+  var participants = 5
+
+  @Flag(help: "The first person shares a screen.")
+  var screenShare = false
+
+  @Option(help: ArgumentHelp("Whose microphone is off: numbers from 1, such as 2 or 2,5.", valueName: "list"))
+  var muted = ""
+
+  @Option(help: ArgumentHelp("Whose camera is off.", valueName: "list"))
+  var cameraOff = ""
+
+  @Option(help: ArgumentHelp("Whose camera is held upright.", valueName: "list"))
+  var upright = ""
+
+  @Option(help: ArgumentHelp("Who is pinned.", valueName: "list"))
+  var pinned = ""
+
+  @Option(help: ArgumentHelp("Who is in the spotlight.", valueName: "n"))
+  var spotlight: Int?
+
+  @Option(help: ArgumentHelp("Who talks; 0: nobody has talked yet.", valueName: "n"))
+  var talker = 1
+
+  @Option(help: ArgumentHelp("Size of the picture (default: the layout's, else 1280x720).", valueName: "WxH"))
+  var size: String?
+
+  @Option(name: .shortAndLong, help: ArgumentHelp("The PNG to write; it is replaced.", valueName: "file"))
+  var output: String
+
+  @OptionGroup var layouts: LayoutOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let configuration = try shared.load()
+    let given = try configuration.value(flag: size, "--size", .size, parse: Values.size)
+    let layout = try layouts.layout(layout, configuration, canvas: given)
+    let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
+    let room = try room()
+    guard output.hasSuffix(".png") else { throw Failure(.usage, "output \(output): the name must end in .png") }
+    let (picture, compositor) = PreviewPainter(layout: layout, canvas: canvas, room: room).picture()
+    do {
+      try writePNG(picture, path: output)
+    } catch {
+      throw Failure(.outputNotWritable, error.description)
+    }
+    _ = compositor
+    Console.print(output)
+  }
+
+  private func room() throws -> PreviewRoom {
+    guard (0...100).contains(participants) else { throw Failure(.usage, "--participants: 0 to 100") }
+    var room = PreviewRoom()
+    room.participants = participants
+    room.muted = Set(try people(muted, "--muted"))
+    room.withoutVideo = Set(try people(cameraOff, "--camera-off"))
+    room.upright = Set(try people(upright, "--upright"))
+    room.pinned = try people(pinned, "--pinned")
+    room.spotlight = spotlight
+    guard (0...100).contains(talker) else { throw Failure(.usage, "--talker: 0 to \(participants)") }
+    room.talker = min(talker, participants)
+    room.presenter = screenShare ? 1 : 0
+    return room
+  }
+
+  /// Numbers of people, separated by commas.
+  private func people(_ text: String, _ flag: String) throws -> [Int] {
+    try text.split(separator: ",").map { part in
+      guard part.utf8.count <= 3, let number = Int(part), (1...100).contains(number) else {
+        throw Failure(.usage, "\(flag): '\(part)' is not the number of a person; write for example 2 or 2,5")
+      }
+      return number
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Compositor
+import Layouts
+import MediaCore
+import Synthetic
+
+/// Paints a made-up room in a layout with the recording's own compositor. The same room and layout give the same
+/// picture on every run.
+struct PreviewPainter {
+  let layout: Layout
+  let canvas: CanvasSize
+  let room: PreviewRoom
+
+  /// Seed of the drawn people.
+  private static let seed: UInt64 = 1
+  /// Instant of the drawings: far enough into the slide that there is something on it.
+  private static let second = 5
+
+  /// The picture. It belongs to the compositor that is returned with it.
+  func picture() -> (picture: Picture, compositor: Compositor) {
+    var arranger = Arranger(layout: layout, canvas: canvas)
+    let arrangement = arranger.arrange(room.view)
+    let compositor = Compositor(canvas: canvas)
+    let frame = compositor.compose(arrangement.layers.map { paint($0) })
+    return (frame.picture, compositor)
+  }
+
+  private func paint(_ layer: VideoLayer) -> TilePaint {
+    guard let identity = layer.key.participant,
+      let person = (1...room.participants).first(where: { PreviewRoom.identity($0) == identity })
+    else { return TilePaint(layer: layer, content: .card(.audioOnly)) }
+    let isScreen = layer.key.isScreenShare
+    var content = TileContent.card(layer.look.video ? .cameraOff : .audioOnly)
+    if isScreen {
+      content = .video(screen())
+    } else if layer.look.video, !room.withoutVideo.contains(person) {
+      content = .video(camera(person))
+    }
+    return TilePaint(
+      layer: layer, content: content, name: PreviewRoom.name(person), isMuted: !isScreen && room.muted.contains(person),
+      isTalking: !isScreen && room.talker == person, pictureID: 1)
+  }
+
+  private func camera(_ person: Int) -> Picture {
+    let isUpright = room.upright.contains(person)
+    let (width, height) = PreviewRoom.cameraSize
+    let size = isUpright ? (height, width) : (width, height)
+    let picture = Picture(width: size.0, height: size.1)
+    SyntheticCamera(seed: Self.seed, identity: person - 1, width: size.0, height: size.1)
+      .draw(frame: Self.second * 30 + 7 * person, voiceLevel: room.talker == person ? 0.7 : 0, into: picture)
+    return picture
+  }
+
+  private func screen() -> Picture {
+    let (width, height) = PreviewRoom.screenSize
+    let picture = Picture(width: width, height: height)
+    let screen = SyntheticScreen(seed: Self.seed, width: width, height: height)
+    screen.draw(frame: Self.second * screen.framesPerSecond, into: picture)
+    return picture
+  }
+}

@@ -1,0 +1,51 @@
+import MediaCore
+import Testing
+
+@testable import RTP
+
+@Suite struct QueueDelayEstimatorTests {
+  /// Fifty packets a second of sound, each `delay` ms late.
+  private struct Stream {
+    var estimator = QueueDelayEstimator(clockRate: .opus)
+    var packet: Int64 = 0
+
+    mutating func second(_ delay: (Int64) -> Int64) -> Int64? {
+      for index in 0..<50 {
+        let now = 5_000_000_000 + packet * 20_000_000 + delay(Int64(index)) * 1_000_000
+        estimator.received(timestamp: 1_000_000 + packet * 960, at: now)
+        packet += 1
+      }
+      return estimator.poll().map { $0 / 1_000_000 }
+    }
+  }
+
+  @Test func aSteadyStreamHasNoQueue() {
+    var stream = Stream()
+    for _ in 0..<60 { #expect(stream.second { _ in 30 } == 0) }
+  }
+
+  @Test func jitterIsNoQueue() {
+    var stream = Stream()
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<60 { #expect(stream.second { _ in .random(in: 0...80, using: &random) } ?? 99 <= 10) }
+  }
+
+  @Test func aStandingQueueIsSeenAsLongAsItStands() {
+    var stream = Stream()
+    for _ in 0..<10 { _ = stream.second { _ in 20 } }
+    for _ in 0..<15 { #expect(stream.second { _ in 170 } == 150) }
+    #expect(stream.second { _ in 20 } == 0)
+  }
+
+  @Test func aPauseAndANewClockStartAnew() {
+    var stream = Stream()
+    for _ in 0..<5 { _ = stream.second { _ in 20 } }
+    stream.packet += 50 * 10
+    #expect(stream.second { _ in 400 } == 0)
+    var other = stream
+    other.estimator.received(timestamp: .max / 2, at: 100_000_000_000)
+    other.estimator.received(timestamp: .min / 2, at: 100_020_000_000)
+    #expect(other.estimator.poll() != nil)
+    #expect(other.estimator.poll() == nil)
+  }
+}
