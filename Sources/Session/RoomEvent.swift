@@ -1,3 +1,4 @@
+import Layouts
 import MediaCore
 
 /// A person (or machine) in the room, as last announced.
@@ -7,9 +8,12 @@ public struct Participant: Hashable, Sendable {
   /// Display name; may be empty (then the identity is shown).
   public var name: String
   /// Free text that the application attached.
-  public var metadata: String
+  public var metadata: String { didSet { findAvatar() } }
   /// Free key-value texts that the application attached.
-  public var attributes: [String: String]
+  public var attributes: [String: String] { didSet { findAvatar() } }
+  /// Where the person's image is, as the application says it: the attribute `avatar`, or the text under the key `avatar`
+  /// of metadata that is a JSON object. A path or a URL, not checked in any way; empty when nothing is said.
+  public private(set) var avatar = ""
 
   /// Makes a participant.
   public init(
@@ -19,7 +23,10 @@ public struct Participant: Hashable, Sendable {
     self.name = name
     self.metadata = metadata
     self.attributes = attributes
+    findAvatar()
   }
+
+  private mutating func findAvatar() { avatar = AvatarReference.find(attributes: attributes, metadata: metadata) }
 
   /// The name to show: `name`, or the identity when it is empty.
   public var displayName: String { name.isEmpty ? identity.rawValue : name }
@@ -138,7 +145,21 @@ public enum RoomEvent: Hashable, Sendable {
   /// After `.joined` or `.connectionRestored`: everything that is in the room has been told.
   case synchronized
   /// Changes the layout from this moment on.
-  case setLayout(String)
+  case setLayout(Layout)
+  /// Keeps a tile where the layout shows pinned ones, until it is unpinned; also when its owner leaves and returns.
+  case pin(TileSelector)
+  /// Takes a pin away; nil: all of them.
+  case unpin(TileSelector?)
+  /// Gives one tile the large place, whoever talks; nil: the layout decides again.
+  case spotlight(TileSelector?)
+  /// Gives the recording another title.
+  case title(String)
+  /// Pauses the recording, or changes how it is paused.
+  case pause(PausePolicy)
+  /// Goes on after a pause.
+  case resume
+  /// Puts a mark, which becomes a chapter of the file.
+  case marker(String)
   /// The session is over.
   case ended(SessionEnd)
 }

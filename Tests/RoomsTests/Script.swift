@@ -181,12 +181,13 @@ struct Script {
     case .connectionLost(let text): "lost \(text)"
     case .connectionRestored: "restored"
     case .synchronized: "synchronized"
+    case .setLayout(let layout): "layout \(layout.name)"
+    case .pin, .unpin, .spotlight, .title, .pause, .resume, .marker: "command"
     case .trackReception(let track, let reception): "reception \(track) \(reception)"
     case .network(let report): "network \(report.incoming) \(report.quality)"
     case .data(let message): "data \(message.topic) \(message.payload.count)"
     case .chat(let message): "chat \(message.participant?.rawValue ?? "-"): \(message.text)"
     case .caption(let caption): "caption \(caption.text)"
-    case .setLayout(let name): "layout \(name)"
     case .ended(let end): "ended \(end)"
     }
   }

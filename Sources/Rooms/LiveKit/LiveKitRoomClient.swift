@@ -308,7 +308,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
           track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
           height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
   }
 
   /// Nanoseconds since 1970.

@@ -1,6 +1,7 @@
 """The scenarios, by name, in the order in which they are run."""
 
 from scenarios.churn import churn
+from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.demo import demo
 from scenarios.endings import endings
@@ -17,4 +18,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    trouble, endings, kill)}
+    trouble, control, pauses, endings, kill)}
