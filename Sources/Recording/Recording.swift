@@ -108,7 +108,7 @@ public final class Recording: Sendable {
       var settings = settings
       settings.session.startDate = startDate()
       settings.session.utcOffset = Self.utcOffset(at: settings.session.startDate)
-      let pipeline = try Pipeline(settings: settings, control: control, listener: listener)
+      let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
       return .success(try run(pipeline, SessionCore(settings: settings.session), control: control, first: events))
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
