@@ -8,7 +8,7 @@ import WebM
 
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
 /// thread.
-final class Pipeline {
+final class Pipeline: Performer {
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
@@ -23,8 +23,7 @@ final class Pipeline {
   private let images: ImageStore
   private var scene = ScenePaint()
   private var forcesKeyframe = true
-  private let timeline: TimelineFile?
-  private let listener: TimelineListener?
+  private let notes: Notes
 
   /// Opens the files and the encoders. `listener` is told what goes into the timeline, and `logger` of images that
   /// cannot be used.
@@ -33,7 +32,6 @@ final class Pipeline {
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
-    self.listener = listener
     let session = settings.session
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
@@ -63,7 +61,7 @@ final class Pipeline {
     } catch {
       throw RecordingError.output(error.description)
     }
-    timeline = try settings.timeline.map { (path) throws(RecordingError) in try TimelineFile(creating: path) }
+    notes = try Notes(settings: settings, listener: listener)
     progress.phase = .recording
     progress.title = session.title
     DetachedThread.start(name: "images") { [images] in images.run() }
@@ -95,6 +93,7 @@ final class Pipeline {
     case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
+    case .receive(let wishes): control.receive(wishes)
     case .release(let track):
       videos.release(track)
       sounds.release(track)
@@ -145,17 +144,8 @@ final class Pipeline {
 
   /// What happened goes into the timeline; what divides the recording becomes a chapter.
   private func note(_ entry: TimelineEntry) {
-    let line = entry.json(startDate: settings.session.startDate)
-    timeline?.append(line)
-    listener?(line)
-    switch entry.event {
-    case .title(let title):
-      progress.title = title
-      writer.setTitle(title)
-    case .paused(let policy): progress.pause = policy
-    case .resumed: progress.pause = nil
-    default: break
-    }
+    notes.take(entry, &progress)
+    if case .title(let title) = entry.event { writer.setTitle(title) }
     if let title = entry.event.chapter { writer.addChapter(start: entry.time, title: title) }
   }
 

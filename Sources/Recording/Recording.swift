@@ -108,8 +108,13 @@ public final class Recording: Sendable {
       var settings = settings
       settings.session.startDate = startDate()
       settings.session.utcOffset = Self.utcOffset(at: settings.session.startDate)
+      let core = SessionCore(settings: settings.session)
+      if settings.isChatOnly {
+        let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
+        return .success(try run(pipeline, core, control: control, first: events))
+      }
       let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
-      return .success(try run(pipeline, SessionCore(settings: settings.session), control: control, first: events))
+      return .success(try run(pipeline, core, control: control, first: events))
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
       control.leave()
@@ -118,7 +123,7 @@ public final class Recording: Sendable {
   }
 
   private func run(
-    _ pipeline: Pipeline, _ core: consuming SessionCore, control: any RoomControl, first: [SessionEvent]
+    _ pipeline: some Performer, _ core: consuming SessionCore, control: any RoomControl, first: [SessionEvent]
   ) throws(RecordingError) -> RecordingSummary {
     var events = first
     var now = SessionTime.zero
@@ -136,7 +141,7 @@ public final class Recording: Sendable {
         if case .ended(let end) = output {
           if end != .stopped { control.leave() }
           try pipeline.finish(at: pipeline.progress.time)
-          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.output)
+          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
         }
         var isLate = false
         if case .compose(let plan) = output {

@@ -18,11 +18,17 @@ public struct RecordingSettings: Sendable {
   public var images = ImageSettings()
   /// The file that tells what happened when, a JSON object a line; nil: none. It must not exist.
   public var timeline: String?
+  /// The file for chat and captions: .jsonl, .srt or .vtt; nil: none. It must not exist.
+  public var transcript: String?
+  /// True to write the transcript only: no media is wanted, and `output` is not made.
+  public var isChatOnly = false
+  /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
+  public var notesResolution = true
 
   /// Makes settings; the defaults are those of the command line.
   public init(
     session: SessionCore.Settings, output: String, videoBitrate: Int = 2_500_000, audioBitrate: Int = 96_000,
-    keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil
+    keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil, transcript: String? = nil
   ) {
     self.session = session
     self.output = output
@@ -30,7 +36,11 @@ public struct RecordingSettings: Sendable {
     self.audioBitrate = audioBitrate
     self.keyframeInterval = keyframeInterval
     self.timeline = timeline
+    self.transcript = transcript
   }
+
+  /// The file that the recording is about.
+  var result: String { isChatOnly ? transcript ?? "" : output }
 }
 
 /// Where a recording stands; a snapshot.
@@ -69,6 +79,12 @@ public struct RecordingProgress: Sendable, Hashable {
   public var pins: [TileSelector] = []
   /// What the operator wants in the large place.
   public var spotlight: TileSelector?
+  /// The newest word on how many videos the connection carries; nil before the first.
+  public var bandwidth: BandwidthAlert?
+  /// The list of active talkers; empty when there is no limit to it.
+  public var talkers: [ParticipantIdentity] = []
+  /// Chat, captions and data messages so far.
+  public var messages: UInt64 = 0
   /// Pictures written.
   public var frames: UInt64 = 0
   /// Pictures not written because the machine was too slow.

@@ -32,9 +32,11 @@ extension SessionCore {
     case .connectionRestored:
       if lostSince != nil { note(.connectionRestored, at: now) }
       lostSince = nil
+      bandwidth.interrupted(at: now)
       // Old pictures are older than the outage: nothing is shown until something new has come.
       for id in trackOrder { tracks[id]?.forgetPicture(now: now) }
     case .ended(let reason): end = (reason, now)
+    case .trackReception, .network, .data, .chat, .caption: applyMessage(event, at: now)
     default: command(event, at: now)
     }
   }

@@ -69,6 +69,7 @@ extension SessionCore {
     // Decoded in any case, since later frames build on it; shown only when the truth table says so.
     guard state.isEnabled, waiting.presentation >= state.enabledSince else { return }
     tracks[id]?.show(waiting, at: time)
+    if waiting.frame.isKeyframe { noteResolution(of: id, at: time) }
   }
 
   /// Asks for what is missing: keyframes when nothing comes, the subscription when there is none.
@@ -80,7 +81,7 @@ extension SessionCore {
         tracks[id]?.lastSubscribeRequest = time
         emit(.subscribe(id))
       }
-    } else if state.isEnabled, !state.isPaused {
+    } else if state.isEnabled, !state.isPaused, state.reception == .wanted {
       if time - (state.lastFrameAt ?? state.enabledSince) >= .seconds(1), state.track.source != .screenShare {
         request(keyframeOf: id, at: time)
       }

@@ -29,7 +29,8 @@ extension SessionCore {
   /// The places of the tiles, worked out anew when something that moves them has changed.
   private mutating func arrange(at time: SessionTime) -> Arrangement {
     let view = RoomView(
-      sources: layoutSources(), talkers: talkers.ranking.map { TileKey.camera($0) }, pinned: pins.compactMap(key),
+      sources: layoutSources(at: time), talkers: talkers.ranking.map { TileKey.camera($0) },
+      pinned: pins.compactMap(key),
       spotlight: spotlight.flatMap(key))
     if let arrangement, arrangement.view == view, arrangement.result.validUntil.map({ time < $0 }) ?? true {
       return arrangement.result
@@ -45,7 +46,7 @@ extension SessionCore {
   }
 
   /// The tile that a command means, if its owner is in the room.
-  private func key(_ selector: TileSelector) -> TileKey? {
+  func key(_ selector: TileSelector) -> TileKey? {
     selector.match(participants).map { selector.isScreenShare ? .screenShare($0) : .camera($0) }
   }
 
@@ -53,11 +54,14 @@ extension SessionCore {
     participants.first { $0.identity == identity }
   }
 
-  /// Everybody's camera in the order in which they came, and the screens that are shared.
-  private func layoutSources() -> [LayoutSource] {
+  /// The cameras of all whom the picture may show, in the order in which they came, and the screens that are shared.
+  private mutating func layoutSources(at time: SessionTime) -> [LayoutSource] {
+    let listed = activeTalkers(at: time)
     var sources: [LayoutSource] = []
     for participant in participants {
-      sources.append(source(.camera(participant.identity), of: participant))
+      if listed?.contains(participant.identity) ?? true {
+        sources.append(source(.camera(participant.identity), of: participant))
+      }
       if newestTrack(of: participant.identity, source: .screenShare) != nil {
         sources.append(source(.screenShare(participant.identity), of: participant))
       }
@@ -113,7 +117,7 @@ extension SessionCore {
     return newestEnabled ?? newest
   }
 
-  private func track(for key: TileKey) -> TrackID? {
+  func track(for key: TileKey) -> TrackID? {
     guard let identity = key.participant else { return nil }
     return newestTrack(of: identity, source: key.isScreenShare ? .screenShare : .camera)
   }
@@ -133,7 +137,7 @@ extension SessionCore {
       layer: layer, identity: identity, name: participant.displayName, content: content,
       isMuted: !isScreen && !isHeard(identity), isTalking: !isScreen && talkers.isTalking(identity),
       isDimmed: isDimmed)
-    tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isPaused } ?? false
+    tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
     if !isScreen { tile.avatar = participant.avatar }
     tile.level = isScreen ? 0 : talkers.meter(identity)
     return tile
@@ -159,8 +163,11 @@ extension SessionCore {
       // A subscription takes a moment; the card says so before it says that something is wrong.
       return (.card(time - state.enabledSince < .seconds(2) ? .starting : .notReceived), false)
     }
+    if state.reception != .wanted { return (.card(state.reception == .hidden ? .starting : .lowBandwidth), false) }
     let isLate = time - (state.lastFrameAt ?? state.enabledSince) >= patience
-    if isLate { return (.card(state.isPaused ? .lowBandwidth : .noSignal), false) }
+    // What is held back by the service stops at once, and says so.
+    let isStopped = state.isPaused && time - (state.lastFrameAt ?? state.enabledSince) >= .milliseconds(500)
+    if isLate || isStopped { return (.card(state.isPaused ? .lowBandwidth : .noSignal), false) }
     guard let shown = state.shown else { return (.card(.starting), false) }
     return (.picture(shown.id, state.track.id), false)
   }

@@ -9,6 +9,8 @@ public enum SessionOutput: Sendable {
   case sound(FrameID, EncodedFrame, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
+  /// Tell the room what is wanted of these video tracks.
+  case receive([ReceptionWish])
   /// This happened; it is seen from the next plan on.
   case note(TimelineEntry)
   /// Ask the publisher of this track for a keyframe.
@@ -57,6 +59,14 @@ public struct SessionCore: Sendable {
   var arrangement: (view: RoomView, result: Arrangement)?
   var notedScene: String?
   var notedTalker: ParticipantIdentity?
+  /// The list of active talkers as it was noted last.
+  var notedTalkers: [ParticipantIdentity] = []
+  var reception: ReceptionPolicy
+  var bandwidth = BandwidthPolicy()
+  /// When to look next at what is wanted.
+  var nextReception = SessionTime.zero
+  /// Videos that should come at present.
+  var videoCount = 0
   var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
   var emptySince: SessionTime? = .zero
   var end: (reason: SessionEnd, at: SessionTime)?
@@ -75,6 +85,7 @@ public struct SessionCore: Sendable {
     layout = settings.layout
     title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
+    reception = ReceptionPolicy(settings: .init(mode: settings.receive))
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
     arranger = Arranger(layout: settings.layout, canvas: settings.canvas)
   }
@@ -134,6 +145,12 @@ public struct SessionCore: Sendable {
 
   private mutating func plan(at time: SessionTime) {
     checkLimits(at: time)
+    // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
+    if isEnding, end == nil, slot > 0, let (arrived, event) = pendingRoomEvents.last, case .ended(let reason) = event,
+      (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
+    {
+      end = (reason, time)
+    }
     if let end, end.at <= time {
       isFinished = true
       note(.ended(end.reason), at: end.at)
@@ -145,6 +162,7 @@ public struct SessionCore: Sendable {
     for id in trackOrder { present(id, at: time) }
     if !clock.isCut {
       let plan = makePlan(at: time)
+      updateReception(at: time)
       emit(.compose(plan))
     }
     clock.step()
@@ -222,7 +240,9 @@ extension TimelineEvent {
   /// True for what is told of a redacted time: what the operator did, what the connection did, who came and left.
   fileprivate var isKeptInRedactions: Bool {
     switch self {
-    case .talker, .published, .unpublished, .muted, .lowBandwidth, .scene, .renamed: false
+    case .talker, .published, .unpublished, .muted, .lowBandwidth, .scene, .renamed, .resolution, .activeTalkers, .data,
+      .chat, .caption:
+      false
     default: true
     }
   }

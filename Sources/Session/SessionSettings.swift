@@ -24,6 +24,10 @@ extension SessionCore {
     public var maximumDuration: SessionTime?
     /// Who is the active talker.
     public var talker: TalkerPolicy.Settings
+    /// How much of the video tracks is wanted.
+    public var receive: ReceptionPolicy.Mode
+    /// At most so many people are shown: the list of active talkers; nil: all.
+    public var maximumTalkers: Int?
     /// The recording's title at the beginning.
     public var title: String
     /// When the session began: nanoseconds since 1970-01-01 UTC.
@@ -36,7 +40,8 @@ extension SessionCore {
       canvas: CanvasSize, layout: Layout, framesPerSecond: Int = 30, latency: SessionTime = .milliseconds(500),
       noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
       dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
-      talker: TalkerPolicy.Settings = TalkerPolicy.Settings(), title: String = "", startDate: Int64 = 0,
+      talker: TalkerPolicy.Settings = TalkerPolicy.Settings(), receive: ReceptionPolicy.Mode = .best,
+      maximumTalkers: Int? = nil, title: String = "", startDate: Int64 = 0,
       utcOffset: Int = 0
     ) {
       self.canvas = canvas
@@ -50,6 +55,8 @@ extension SessionCore {
       self.stopWhenEmpty = stopWhenEmpty
       self.maximumDuration = maximumDuration
       self.talker = talker
+      self.receive = receive
+      self.maximumTalkers = maximumTalkers
       self.title = title
       self.startDate = startDate
       self.utcOffset = utcOffset

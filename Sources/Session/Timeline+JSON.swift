@@ -32,6 +32,12 @@ extension TimelineEvent {
     case .muted(_, _, _, let isMuted): isMuted ? "muted" : "unmuted"
     case .lowBandwidth(_, _, let isLow): isLow ? "low-bandwidth" : "bandwidth-restored"
     case .talker: "talker"
+    case .activeTalkers: "active-talkers"
+    case .resolution: "resolution"
+    case .bandwidth: "bandwidth-alert"
+    case .data: "data"
+    case .chat: "chat"
+    case .caption: "caption"
     case .layout: "layout"
     case .scene: "scene"
     case .pinned: "pinned"
@@ -65,6 +71,17 @@ extension TimelineEvent {
       .muted(let track, let identity, let source, _):
       [person(identity), text("source", source.timelineName), text("track", track.rawValue)]
     case .lowBandwidth(let track, let identity, _): [person(identity), text("track", track.rawValue)]
+    case .activeTalkers(let list):
+      [("talkers", "[" + list.map { JSONText.quoted($0.rawValue) }.joined(separator: ",") + "]")]
+    case .resolution(let track, let identity, let source, let width, let height):
+      [
+        person(identity), text("source", source.timelineName), text("track", track.rawValue), ("width", "\(width)"),
+        ("height", "\(height)"),
+      ]
+    case .bandwidth(let alert): MessageFields.of(alert)
+    case .data(let message, let name): MessageFields.of(message, name: name)
+    case .chat(let chat, let name): MessageFields.of(chat, name: name)
+    case .caption(let caption, let name): MessageFields.of(caption, name: name)
     case .layout(let name): [text("layout", name)]
     case .scene(let name): [text("scene", name)]
     case .pinned(let tile): [text("tile", tile)]

@@ -20,6 +20,18 @@ public enum TimelineEvent: Hashable, Sendable {
   case lowBandwidth(TrackID, ParticipantIdentity, Bool)
   /// Somebody has become the active talker.
   case talker(ParticipantIdentity, name: String)
+  /// The list of active talkers, of whom the picture shows at most so many, has changed.
+  case activeTalkers([ParticipantIdentity])
+  /// The pictures of a track have another size now: columns and rows as they are displayed.
+  case resolution(TrackID, ParticipantIdentity, TrackSource, Int, Int)
+  /// The number of videos that the connection carries has changed.
+  case bandwidth(BandwidthAlert)
+  /// An application sent something; with the sender's display name.
+  case data(DataMessage, name: String)
+  /// Somebody wrote to the others.
+  case chat(ChatMessage, name: String)
+  /// Somebody's speech was written down.
+  case caption(Caption, name: String)
   /// Another layout is in force.
   case layout(String)
   /// The layout shows another of its scenes.

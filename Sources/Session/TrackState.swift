@@ -12,6 +12,12 @@ struct TrackState: Sendable {
   var track: Track
   var isSubscribed = false
   var isPaused = false
+  /// Whether the bot lets it be sent.
+  var reception = TrackReception.wanted
+  /// The size that was noted last.
+  var notedWidth = 0
+  /// See `notedWidth`.
+  var notedHeight = 0
   /// When the current state of "subscribed and enabled" began: frames from before are never shown.
   var enabledSince: SessionTime
   /// The picture on show: the last frame that was given to the decoder, and when it was due.
@@ -53,6 +59,8 @@ struct TrackState: Sendable {
     enabledSince = now
   }
 
+  /// True while the connection is too narrow for it, by the service's word or by ours.
+  var isHeldBack: Bool { isPaused || reception == .lowBandwidth }
   /// True when the truth table lets media through.
   var isEnabled: Bool { isSubscribed && !track.isMuted }
 

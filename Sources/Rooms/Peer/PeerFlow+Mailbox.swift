@@ -115,7 +115,7 @@ extension PeerFlow {
       retry(at: now)
     case .failed(let error):
       guard hasJoined else { return fail(error) }
-      if error.isFinal && !isUp { return fail(error) }
+      if error.action(hasJoined: true) == .fail, !isUp { return fail(error) }
       if isReachable { log(.notice, "the mailbox cannot be reached: \(error.summary)") }
       isReachable = false
       if !isUp {

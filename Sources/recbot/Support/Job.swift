@@ -27,7 +27,12 @@ struct Job {
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
   func run() async throws -> Result {
     let relay = EventRelay()
-    let recording = Recording(settings: settings, logger: logger) { relay.tell($0) }
+    let (logger, mode) = (logger, progress)
+    let news = EventNews()
+    let recording = Recording(settings: settings, logger: logger) { event in
+      relay.tell(event)
+      if mode == .json { news.put(event) }
+    }
     let loop = MediaLoop(name: "room")
     let board = StatusBoard()
     let client: any RoomClient
@@ -67,10 +72,11 @@ struct Job {
       }
     }
     defer { signals.cancel() }
-    let (mode, room) = (progress, room)
+    let (room, isChatOnly) = (room, settings.isChatOnly)
     let reporting = Task {
-      var reporter = ProgressReporter(mode: mode, room: room)
+      var reporter = ProgressReporter(mode: mode, room: room, isChatOnly: isChatOnly)
       while !Task.isCancelled {
+        for event in news.drain() { reporter.tell(event: event) }
         reporter.report(recording.progress, board)
         try? await Task.sleep(for: reporter.interval)
       }
@@ -105,6 +111,7 @@ struct Job {
     loop.stop()
     switch result {
     case .success(let summary):
+      for event in news.drain() { reporter.tell(event: event) }
       reporter.finish(summary, board)
       return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
     case .failure(let error): throw Failure(error)
