@@ -40,7 +40,8 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
+        "Recording", "Rooms", "RoomServer", "Settings", "WebClient", "Synthetic", "Codecs", "WebM", "Compositor",
+        "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
       ]),
     // L4
@@ -106,7 +107,7 @@ let package = Package(
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),

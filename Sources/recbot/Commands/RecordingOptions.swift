@@ -19,6 +19,8 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Bits a second of the picture, such as 2500k or 4M (default: 2500k).", valueName: "rate"))
   var videoBitrate: String?
 
+  @OptionGroup var images: ImageOptions
+
   @Option(help: ArgumentHelp("How progress is told: auto, plain, json or none (default: auto).", valueName: "mode"))
   var progress: String?
 
@@ -38,8 +40,10 @@ struct RecordingOptions: ParsableArguments {
     var session = SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: fps)
     session.maximumDuration = maximumDuration
     session.stopWhenEmpty = stopWhenEmpty
-    return RecordingSettings(
+    var settings = RecordingSettings(
       session: session, output: output, videoBitrate: video, audioBitrate: audio, title: title)
+    settings.images = try images.settings(configuration)
+    return settings
   }
 
   /// How progress is told.

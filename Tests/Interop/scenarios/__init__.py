@@ -4,6 +4,7 @@ from scenarios.churn import churn
 from scenarios.conversation import conversation
 from scenarios.demo import demo
 from scenarios.endings import endings
+from scenarios.faces import faces
 from scenarios.judging import judging
 from scenarios.kill import kill
 from scenarios.outage import outage
@@ -17,4 +18,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    trouble, endings, kill)}
+    trouble, endings, kill, faces)}
