@@ -40,7 +40,7 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "Rooms", "RoomServer", "Settings", "WebClient", "Synthetic", "Codecs", "WebM", "Compositor",
+        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
       ]),

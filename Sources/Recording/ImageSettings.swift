@@ -39,16 +39,10 @@ public struct ImageSettings: Sendable {
   public var avatars: AvatarRules
   /// Fetches what is on the web; without one, nothing is.
   public var fetcher: (any ImageFetcher)?
-  /// Told once of each image that cannot be used, in one line, on the thread of images.
-  public var report: @Sendable (String) -> Void
 
   /// Makes settings; by default nobody brings anything.
-  public init(
-    avatars: AvatarRules = AvatarRules(), fetcher: (any ImageFetcher)? = nil,
-    report: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
+  public init(avatars: AvatarRules = AvatarRules(), fetcher: (any ImageFetcher)? = nil) {
     self.avatars = avatars
     self.fetcher = fetcher
-    self.report = report
   }
 }

@@ -14,7 +14,6 @@ final class Pipeline {
   private let control: any RoomControl
   private var videos = VideoTracks()
   private var sounds = SoundTracks()
-  private let images: RecordingImages
   private let compositor: Compositor
   private let videoEncoder: VP8Encoder
   private let soundEncoder: OpusEncoder
@@ -29,8 +28,7 @@ final class Pipeline {
     self.settings = settings
     self.control = control
     let session = settings.session
-    images = RecordingImages(settings: settings.images)
-    compositor = Compositor(canvas: session.canvas, images: images.store)
+    compositor = Compositor(canvas: session.canvas)
     do {
       var encoding = VP8EncoderSettings()
       encoding.maximumKeyframeInterval = max(
@@ -133,7 +131,7 @@ final class Pipeline {
     }
     return TilePaint(
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
-      pictureID: pictureID, isDimmed: tile.isDimmed, avatar: images.avatar(tile.avatar))
+      pictureID: pictureID, isDimmed: tile.isDimmed)
   }
 
   private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {

@@ -53,8 +53,6 @@ public final class Recording: Sendable {
 
   /// Prepares a recording; nothing is opened yet.
   public init(settings: RecordingSettings, logger: Logger) {
-    var settings = settings
-    settings.images.report = { logger.warning("an image cannot be used", metadata: ["image": "\($0)"]) }
     self.settings = settings
     self.logger = logger
     sequencer = Sequencer()

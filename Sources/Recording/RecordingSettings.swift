@@ -14,8 +14,6 @@ public struct RecordingSettings: Sendable {
   public var audioBitrate: Int
   /// The longest distance between keyframes: how exactly a player can seek.
   public var keyframeInterval: SessionTime
-  /// Where faces, logos and backgrounds come from.
-  public var images = ImageSettings()
   /// The room's name, for the file's tags.
   public var title: String
 

@@ -53,8 +53,6 @@ public struct PlannedTile: Hashable, Sendable {
   public var isTalking: Bool
   /// True for the last picture from before the connection was lost.
   public var isDimmed: Bool
-  /// Where the application says the person's image is; see `Participant.avatar`. Empty for screens.
-  public var avatar = ""
 }
 
 /// What is shown at one output instant. Names frames, not pixels, so that it can be computed without decoding and

@@ -76,12 +76,10 @@ extension SessionCore {
     guard let participant = participants.first(where: { $0.identity == identity }) else { return nil }
     let (content, isDimmed) = content(of: layer.key, at: time)
     let isScreen = layer.key.isScreenShare
-    var tile = PlannedTile(
+    return PlannedTile(
       layer: layer, identity: identity, name: participant.displayName, content: content,
       isMuted: !isScreen && !isHeard(identity), isTalking: !isScreen && talkers.isTalking(identity),
       isDimmed: isDimmed)
-    if !isScreen { tile.avatar = participant.avatar }
-    return tile
   }
 
   /// The truth table: video only when the track is subscribed and enabled and a picture has been decoded.

@@ -19,8 +19,6 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Bits a second of the picture, such as 2500k or 4M (default: 2500k).", valueName: "rate"))
   var videoBitrate: String?
 
-  @OptionGroup var images: ImageOptions
-
   @Option(help: ArgumentHelp("How progress is told: auto, plain, json or none (default: auto).", valueName: "mode"))
   var progress: String?
 
@@ -40,10 +38,8 @@ struct RecordingOptions: ParsableArguments {
     var session = SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: fps)
     session.maximumDuration = maximumDuration
     session.stopWhenEmpty = stopWhenEmpty
-    var settings = RecordingSettings(
+    return RecordingSettings(
       session: session, output: output, videoBitrate: video, audioBitrate: audio, title: title)
-    settings.images = try images.settings(configuration)
-    return settings
   }
 
   /// How progress is told.
