@@ -40,9 +40,9 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
-        "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
+        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "MediaCore", arguments, signals,
+        logging,
       ]),
     // L4
     .target(
@@ -66,7 +66,7 @@ let package = Package(
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
-      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
+      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto"]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
@@ -101,7 +101,8 @@ let package = Package(
     .testTarget(
       name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
       exclude: ["Goldens", "Images"]),
-    .testTarget(name: "LayoutsTests", dependencies: ["Layouts", "MediaCore"], exclude: ["Goldens"]),
+    .testTarget(
+      name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),

@@ -22,11 +22,15 @@ public struct EncodedFrame: Sendable {
   public var rotation: Int
   /// True when frames before this one are missing, so that pictures must not be decoded before the next keyframe.
   public var followsLoss: Bool
+  /// Loudness of sound in -dBov, 0 (loudest) to 127 (silence), from the audio level extension (RFC 6464), or measured
+  /// on the decoded sound by the recording. Nil for pictures, for lost sound, and as long as it is not known.
+  public var audioLevel: UInt8?
 
   /// Makes a frame; see the properties for units.
   public init(
     track: TrackID, codec: Codec, payload: MediaBuffer, rtpTime: Int64, captureTime: NTPTime? = nil,
-    isKeyframe: Bool, width: Int = 0, height: Int = 0, rotation: Int = 0, followsLoss: Bool = false
+    isKeyframe: Bool, width: Int = 0, height: Int = 0, rotation: Int = 0, followsLoss: Bool = false,
+    audioLevel: UInt8? = nil
   ) {
     self.track = track
     self.codec = codec
@@ -38,5 +42,6 @@ public struct EncodedFrame: Sendable {
     self.height = height
     self.rotation = rotation
     self.followsLoss = followsLoss
+    self.audioLevel = audioLevel
   }
 }

@@ -1,13 +1,14 @@
 import Codecs
 import Compositor
 import Layouts
+import Logging
 import MediaCore
 import Session
 import WebM
 
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
 /// thread.
-final class Pipeline {
+final class Pipeline: Performer {
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
@@ -19,16 +20,23 @@ final class Pipeline {
   private let soundEncoder: OpusEncoder
   private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
   private let writer: WebMWriter
-  private var paints: [TilePaint] = []
+  private let images: ImageStore
+  private var scene = ScenePaint()
   private var forcesKeyframe = true
-  private var wasReconnecting = false
+  private let notes: Notes
 
-  /// Opens the file and the encoders.
-  init(settings: RecordingSettings, control: any RoomControl, date: Int64) throws(RecordingError) {
+  /// Opens the files and the encoders. `listener` is told what goes into the timeline, and `logger` of images that
+  /// cannot be used.
+  init(
+    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger
+  ) throws(RecordingError) {
     self.settings = settings
     self.control = control
     let session = settings.session
-    compositor = Compositor(canvas: session.canvas)
+    images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
+      logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
+    }
+    compositor = Compositor(canvas: session.canvas, images: images)
     do {
       var encoding = VP8EncoderSettings()
       encoding.maximumKeyframeInterval = max(
@@ -48,15 +56,31 @@ final class Pipeline {
         configuration: WebMConfiguration(
           video: .init(
             width: session.canvas.width, height: session.canvas.height, framesPerSecond: session.framesPerSecond),
-          audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: settings.title,
-          date: date))
+          audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: session.title,
+          date: session.startDate))
     } catch {
       throw RecordingError.output(error.description)
     }
+    notes = try Notes(settings: settings, listener: listener)
     progress.phase = .recording
+    progress.title = session.title
+    DetachedThread.start(name: "images") { [images] in images.run() }
   }
 
-  deinit { packet.deallocate() }
+  deinit {
+    images.close()
+    packet.deallocate()
+  }
+
+  /// Looks at an event before the core does: sound is decoded at once, and gets its level.
+  func prepare(_ event: inout SessionEvent) {
+    guard case .frame(var frame) = event.payload, frame.codec.kind == .audio else { return }
+    let level = sounds.decode(FrameID(event.sequence), frame)
+    progress.decodeErrors = videos.errors + sounds.errors
+    guard frame.audioLevel == nil else { return }
+    frame.audioLevel = level
+    event.payload = .frame(frame)
+  }
 
   /// Carries out one output. `isLate`: the machine does not keep up, so the picture of this slot is left out.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
@@ -64,15 +88,24 @@ final class Pipeline {
     case .decode(let id, let frame):
       if videos.decode(id, frame) == .needsKeyframe { control.requestKeyframe(frame.track) }
       progress.decodeErrors = videos.errors + sounds.errors
-    case .sound(let frame, let time): sounds.insert(frame, at: time)
+    case .sound(let id, let frame, let time, let end): sounds.play(id, of: frame.track, at: time, until: end)
     case .compose(let plan): try compose(plan, isLate: isLate)
+    case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
+    case .receive(let wishes): control.receive(wishes)
     case .release(let track):
       videos.release(track)
       sounds.release(track)
     case .ended: break
     }
+  }
+
+  /// Takes over, for progress, what the core knows of the room.
+  func tell(_ core: borrowing SessionCore) {
+    progress.people = core.participants
+    progress.pins = core.pins
+    progress.spotlight = core.spotlight
   }
 
   /// Completes the file.
@@ -92,13 +125,10 @@ final class Pipeline {
 
   private func compose(_ plan: FramePlan, isLate: Bool) throws(RecordingError) {
     let slotEnd = settings.session.slotTime(plan.slot + 1)
-    noteConnection(plan)
     if isLate {
       progress.droppedFrames += 1
     } else {
-      paints.removeAll(keepingCapacity: true)
-      for tile in plan.tiles { paints.append(paint(tile)) }
-      let frame = compositor.compose(paints)
+      let frame = paint(plan)
       try encode(frame.picture, at: plan)
       progress.frames += 1
     }
@@ -106,15 +136,33 @@ final class Pipeline {
     progress.time = slotEnd
     progress.participants = plan.participants
     progress.talker = plan.talker
-    progress.layout = plan.layout.rawValue
+    progress.layout = plan.layout
+    progress.scene = plan.scene
     progress.phase = plan.isReconnecting ? .reconnecting : .recording
     progress.bytes = UInt64(clamping: writer.size)
   }
 
-  private func noteConnection(_ plan: FramePlan) {
-    guard plan.isReconnecting != wasReconnecting else { return }
-    wasReconnecting = plan.isReconnecting
-    writer.addChapter(start: plan.time, title: plan.isReconnecting ? "Connection lost" : "Connection restored")
+  /// What happened goes into the timeline; what divides the recording becomes a chapter.
+  private func note(_ entry: TimelineEntry) {
+    notes.take(entry, &progress)
+    if case .title(let title) = entry.event { writer.setTitle(title) }
+    if let title = entry.event.chapter { writer.addChapter(start: entry.time, title: title) }
+  }
+
+  private func paint(_ plan: FramePlan) -> Compositor.Frame {
+    scene.theme = plan.theme
+    scene.background = plan.background
+    scene.notice =
+      switch plan.pause {
+      case nil: plan.isReconnecting ? .reconnecting : .waiting
+      case .redact: Notice("Not recorded", symbol: .pause)
+      case .cut, .slate: .paused
+      }
+    scene.tiles.removeAll(keepingCapacity: true)
+    for tile in plan.tiles { scene.tiles.append(paint(tile)) }
+    scene.overlays.removeAll(keepingCapacity: true)
+    for overlay in plan.overlays { scene.overlays.append(OverlayPaint(overlay.overlay, text: overlay.text)) }
+    return compositor.compose(scene)
   }
 
   private func paint(_ tile: PlannedTile) -> TilePaint {
@@ -131,7 +179,8 @@ final class Pipeline {
     }
     return TilePaint(
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
-      pictureID: pictureID, isDimmed: tile.isDimmed)
+      pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, hasLowBandwidth: tile.isLowBandwidth,
+      level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
   }
 
   private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {
@@ -163,11 +212,26 @@ final class Pipeline {
   }
 }
 
+extension TimelineEvent {
+  /// The title of the chapter that begins with it; nil for what begins none.
+  fileprivate var chapter: String? {
+    switch self {
+    case .connectionLost: "Connection lost"
+    case .connectionRestored: "Connection restored"
+    case .paused(.redact): "Redacted"
+    case .paused: "Paused"
+    case .resumed: "Resumed"
+    case .marker(let title): title.isEmpty ? "Marker" : title
+    default: nil
+    }
+  }
+}
+
 extension PlaceholderReason {
   /// The compositor's card for it.
   fileprivate var card: CardReason {
     switch self {
-    case .cameraOff, .overflow: .cameraOff
+    case .cameraOff, .overflow, .empty: .cameraOff
     case .notReceived: .notReceived
     case .starting: .joining
     case .noSignal: .noSignal

@@ -33,6 +33,9 @@ public struct RecordingSummary: Sendable, Hashable {
   public var output: String
 }
 
+/// Is told each line of the timeline, JSON, as it happens, on the recording's thread; must be quick.
+public typealias TimelineListener = @Sendable (String) -> Void
+
 /// One recording: takes the events that a room connection puts into its sequencer, and writes the file, live.
 ///
 /// It begins with the first event and runs on a thread of its own until the session ends. The file exists from the
@@ -49,12 +52,14 @@ public final class Recording: Sendable {
   public let sequencer: Sequencer
   private let settings: RecordingSettings
   private let logger: Logger
+  private let listener: TimelineListener?
   private let state = Mutex(State())
 
   /// Prepares a recording; nothing is opened yet.
-  public init(settings: RecordingSettings, logger: Logger) {
+  public init(settings: RecordingSettings, logger: Logger, listener: TimelineListener? = nil) {
     self.settings = settings
     self.logger = logger
+    self.listener = listener
     sequencer = Sequencer()
   }
 
@@ -100,12 +105,16 @@ public final class Recording: Sendable {
       usleep(2_000)
     }
     do throws(RecordingError) {
-      var date = timespec()
-      clock_gettime(CLOCK_REALTIME, &date)
-      // Of the session's beginning, however late this thread heard of it.
-      let nanoseconds = Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec) - sequencer.now.nanoseconds
-      let pipeline = try Pipeline(settings: settings, control: control, date: nanoseconds)
-      return .success(try run(pipeline, control: control, first: events))
+      var settings = settings
+      settings.session.startDate = startDate()
+      settings.session.utcOffset = Self.utcOffset(at: settings.session.startDate)
+      let core = SessionCore(settings: settings.session)
+      if settings.isChatOnly {
+        let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
+        return .success(try run(pipeline, core, control: control, first: events))
+      }
+      let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
+      return .success(try run(pipeline, core, control: control, first: events))
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
       control.leave()
@@ -114,33 +123,51 @@ public final class Recording: Sendable {
   }
 
   private func run(
-    _ pipeline: Pipeline, control: any RoomControl, first: [SessionEvent]
+    _ pipeline: some Performer, _ core: consuming SessionCore, control: any RoomControl, first: [SessionEvent]
   ) throws(RecordingError) -> RecordingSummary {
-    var core = SessionCore(settings: settings.session)
     var events = first
     var now = SessionTime.zero
     // Being late costs nothing but what a kill would lose. Plans that are this far behind lose their picture (not
     // their sound), until the machine has caught up.
     let tooLate = settings.session.latency + .seconds(2)
     while true {
-      for event in events { core.handle(event) }
+      for var event in events {
+        pipeline.prepare(&event)
+        core.handle(event)
+      }
       events.removeAll(keepingCapacity: true)
       core.advance(to: now)
       while let output = core.pollOutput() {
         if case .ended(let end) = output {
           if end != .stopped { control.leave() }
           try pipeline.finish(at: pipeline.progress.time)
-          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.output)
+          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
         }
         var isLate = false
         if case .compose(let plan) = output {
-          isLate = sequencer.now - plan.time > tooLate
+          isLate = sequencer.now - plan.sessionTime > tooLate
         }
         try pipeline.perform(output, isLate: isLate)
+        if case .note = output { pipeline.tell(core) }
       }
       state.withLock { $0.progress = pipeline.progress }
       usleep(4_000)
       now = sequencer.drain(into: &events) ?? now
     }
+  }
+
+  /// When the session began, nanoseconds since 1970-01-01 UTC.
+  private func startDate() -> Int64 {
+    var date = timespec()
+    clock_gettime(CLOCK_REALTIME, &date)
+    return Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec) - sequencer.now.nanoseconds
+  }
+
+  /// What the local time is ahead of UTC, seconds.
+  private static func utcOffset(at date: Int64) -> Int {
+    var seconds = time_t(date / 1_000_000_000)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    return parts.tm_gmtoff
   }
 }

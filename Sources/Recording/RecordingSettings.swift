@@ -14,21 +14,33 @@ public struct RecordingSettings: Sendable {
   public var audioBitrate: Int
   /// The longest distance between keyframes: how exactly a player can seek.
   public var keyframeInterval: SessionTime
-  /// The room's name, for the file's tags.
-  public var title: String
+  /// Where images come from.
+  public var images = ImageSettings()
+  /// The file that tells what happened when, a JSON object a line; nil: none. It must not exist.
+  public var timeline: String?
+  /// The file for chat and captions: .jsonl, .srt or .vtt; nil: none. It must not exist.
+  public var transcript: String?
+  /// True to write the transcript only: no media is wanted, and `output` is not made.
+  public var isChatOnly = false
+  /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
+  public var notesResolution = true
 
   /// Makes settings; the defaults are those of the command line.
   public init(
     session: SessionCore.Settings, output: String, videoBitrate: Int = 2_500_000, audioBitrate: Int = 96_000,
-    keyframeInterval: SessionTime = .seconds(5), title: String = ""
+    keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil, transcript: String? = nil
   ) {
     self.session = session
     self.output = output
     self.videoBitrate = videoBitrate
     self.audioBitrate = audioBitrate
     self.keyframeInterval = keyframeInterval
-    self.title = title
+    self.timeline = timeline
+    self.transcript = transcript
   }
+
+  /// The file that the recording is about.
+  var result: String { isChatOnly ? transcript ?? "" : output }
 }
 
 /// Where a recording stands; a snapshot.
@@ -55,6 +67,24 @@ public struct RecordingProgress: Sendable, Hashable {
   public var talker: String?
   /// Name of the layout.
   public var layout = ""
+  /// Name of its scene.
+  public var scene = ""
+  /// How the recording is paused; nil: it isn't.
+  public var pause: PausePolicy?
+  /// The recording's title.
+  public var title = ""
+  /// Who is in the room, in the order in which they came.
+  public var people: [Participant] = []
+  /// What the operator pinned.
+  public var pins: [TileSelector] = []
+  /// What the operator wants in the large place.
+  public var spotlight: TileSelector?
+  /// The newest word on how many videos the connection carries; nil before the first.
+  public var bandwidth: BandwidthAlert?
+  /// The list of active talkers; empty when there is no limit to it.
+  public var talkers: [ParticipantIdentity] = []
+  /// Chat, captions and data messages so far.
+  public var messages: UInt64 = 0
   /// Pictures written.
   public var frames: UInt64 = 0
   /// Pictures not written because the machine was too slow.

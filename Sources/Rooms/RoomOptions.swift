@@ -1,4 +1,5 @@
 import PeerConnection
+import Signaling
 import Transport
 
 /// What kind of room a room is.

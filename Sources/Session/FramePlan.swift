@@ -27,6 +27,8 @@ public enum PlaceholderReason: String, Sendable, Hashable {
   case reconnecting
   /// More people than fit: a card with their number.
   case overflow
+  /// Nobody: a cell of the layout that stays empty.
+  case empty
 }
 
 /// What a tile shows.
@@ -53,6 +55,22 @@ public struct PlannedTile: Hashable, Sendable {
   public var isTalking: Bool
   /// True for the last picture from before the connection was lost.
   public var isDimmed: Bool
+  /// True when the operator pinned it.
+  public var isPinned = false
+  /// True while the service holds the track back because the connection is too narrow.
+  public var isLowBandwidth = false
+  /// Where the person's image is, as the application says it, not checked in any way; empty: nothing is said.
+  public var avatar = ""
+  /// How loud the person is, 0 (-60 dB and less) to 1000; 0 for screens.
+  public var level = 0
+}
+
+/// Something that is drawn on the whole picture.
+public struct PlannedOverlay: Hashable, Sendable {
+  /// What, and where.
+  public var overlay: Overlay
+  /// The words; empty for a picture.
+  public var text: String
 }
 
 /// What is shown at one output instant. Names frames, not pixels, so that it can be computed without decoding and
@@ -60,32 +78,51 @@ public struct PlannedTile: Hashable, Sendable {
 public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
   /// Number of the output slot, from 0.
   public var slot: Int64
-  /// Presentation time of the slot.
+  /// Presentation time of the slot in the file.
   public var time: SessionTime
-  /// The tiles, in the order in which they are painted. Empty when nobody is there.
-  public var tiles: [PlannedTile]
+  /// The session's instant that it shows: the same, with the cuts.
+  public var sessionTime: SessionTime
+  /// The tiles, in the order in which they are painted. Empty when nobody is there, and while the recording is paused.
+  public var tiles: [PlannedTile] = []
   /// How many people are in the room, the bot not counted.
   public var participants: Int
   /// The name of the active talker, for progress lines; nil when nobody has talked.
   public var talker: String?
-  /// The layout in force.
-  public var layout: LayoutName
+  /// Name of the layout in force.
+  public var layout: String
+  /// Name of its scene.
+  public var scene = ""
+  /// The colours.
+  public var theme = ThemeName.dark
+  /// What lies behind the tiles.
+  public var background = Background.theme
+  /// What is drawn on the whole picture, in the order of painting.
+  public var overlays: [PlannedOverlay] = []
+  /// How the recording is paused: a slate is shown. Never `.cut`, since a cut has no pictures. Nil: it isn't.
+  public var pause: PausePolicy?
   /// True while the connection to the room is lost.
   public var isReconnecting: Bool
 
   /// A line a tile, for goldens.
   public var description: String {
-    var text = "\(slot) @\(time)\(isReconnecting ? " reconnecting" : "")"
+    var text = "\(slot) @\(time)"
+    if sessionTime != time { text += " (\(sessionTime))" }
+    if isReconnecting { text += " reconnecting" }
+    if let pause { text += " \(pause.rawValue)" }
     for tile in tiles {
       let what =
         switch tile.content {
         case .picture(let frame, let track): "\(track) \(frame)"
         case .card(let reason): "card \(reason.rawValue)"
         }
-      text += "\n  \(tile.layer) \(tile.name): \(what)"
+      text += "\n  \(tile.layer.key) \(tile.layer.rect) \(tile.name): \(what)"
       if tile.isMuted { text += " muted" }
       if tile.isTalking { text += " talking" }
       if tile.isDimmed { text += " dimmed" }
+      if tile.isPinned { text += " pinned" }
+    }
+    for overlay in overlays where !overlay.text.isEmpty {
+      text += "\n  \(overlay.overlay.anchor.rawValue): \(overlay.text)"
     }
     return text
   }

@@ -76,8 +76,10 @@ public struct ReceptionPolicy: Sendable {
     let allowed = limit.map { best(candidates, atMost: $0) }
     for candidate in candidates where candidate.isFlowing {
       let isNew = states[candidate.track] == nil
-      var state = states[candidate.track] ?? State(
-        told: ReceptionWish(track: candidate.track, reception: .wanted), toldAt: now)
+      var state =
+        states[candidate.track]
+        ?? State(
+          told: ReceptionWish(track: candidate.track, reception: .wanted), toldAt: now)
       let isAllowed = allowed?.contains(candidate.track) ?? true
       let wish = wish(candidate, &state, isAllowed: isAllowed, isNew: isNew, isLimited: limit != nil, at: now)
       if wish != state.told {

@@ -1,3 +1,4 @@
+import Layouts
 import MediaCore
 
 /// A person (or machine) in the room, as last announced.
@@ -144,7 +145,21 @@ public enum RoomEvent: Hashable, Sendable {
   /// After `.joined` or `.connectionRestored`: everything that is in the room has been told.
   case synchronized
   /// Changes the layout from this moment on.
-  case setLayout(String)
+  case setLayout(Layout)
+  /// Keeps a tile where the layout shows pinned ones, until it is unpinned; also when its owner leaves and returns.
+  case pin(TileSelector)
+  /// Takes a pin away; nil: all of them.
+  case unpin(TileSelector?)
+  /// Gives one tile the large place, whoever talks; nil: the layout decides again.
+  case spotlight(TileSelector?)
+  /// Gives the recording another title.
+  case title(String)
+  /// Pauses the recording, or changes how it is paused.
+  case pause(PausePolicy)
+  /// Goes on after a pause.
+  case resume
+  /// Puts a mark, which becomes a chapter of the file.
+  case marker(String)
   /// The session is over.
   case ended(SessionEnd)
 }

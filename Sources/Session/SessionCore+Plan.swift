@@ -1,49 +1,104 @@
 import Layouts
 import MediaCore
 
-/// The tiles' places, and what they were worked out from.
-struct Arrangement: Sendable {
-  var sources: [LayoutSource]
-  var talker: TileKey?
-  var layers: [VideoLayer]
-}
-
 // MARK: - From state to plan
 
 extension SessionCore {
   /// What is shown at one output instant.
-  mutating func makePlan(slot: Int64, at time: SessionTime) -> FramePlan {
-    let sources = layoutSources(at: time)
-    let talkerKey = talkers.talker.map { TileKey.camera($0) }
-    if arrangement?.sources != sources || arrangement?.talker != talkerKey {
-      let layers = arrange(layout: layout, canvas: settings.canvas, sources: sources, talker: talkerKey)
-      arrangement = Arrangement(sources: sources, talker: talkerKey, layers: layers)
+  mutating func makePlan(at time: SessionTime) -> FramePlan {
+    var plan = FramePlan(
+      slot: clock.slot, time: clock.fileTime(of: time), sessionTime: time, participants: participants.count,
+      talker: talkers.talker.flatMap { participant($0)?.displayName }, layout: layout.name,
+      isReconnecting: lostSince != nil)
+    plan.theme = layout.theme
+    plan.pause = pause
+    guard pause == nil else { return plan }
+    let arrangement = arrange(at: time)
+    plan.scene = arrangement.scene
+    plan.background = arrangement.background
+    let pinned = talkers.pinned.isEmpty ? [] : pins.compactMap(key)
+    for layer in motion.place(arrangement.layers, at: time) {
+      guard var tile = tile(in: layer, at: time) else { continue }
+      tile.isPinned = pinned.contains(layer.key)
+      plan.tiles.append(tile)
     }
-    let tiles = (arrangement?.layers ?? []).compactMap { tile(in: $0, at: time) }
-    return FramePlan(
-      slot: slot, time: time, tiles: tiles, participants: participants.count,
-      talker: talkers.talker.flatMap { identity in
-        participants.first { $0.identity == identity }?.displayName
-      }, layout: layout, isReconnecting: lostSince != nil)
+    plan.overlays = arrangement.overlays.map { PlannedOverlay(overlay: $0, text: text(of: $0, at: plan)) }
+    return plan
   }
 
-  /// Everybody's camera in the order in which they came, and the screens that are shared.
-  private func layoutSources(at time: SessionTime) -> [LayoutSource] {
+  /// The places of the tiles, worked out anew when something that moves them has changed.
+  private mutating func arrange(at time: SessionTime) -> Arrangement {
+    let view = RoomView(
+      sources: layoutSources(at: time), talkers: talkers.ranking.map { TileKey.camera($0) },
+      pinned: pins.compactMap(key),
+      spotlight: spotlight.flatMap(key))
+    if let arrangement, arrangement.view == view, arrangement.result.validUntil.map({ time < $0 }) ?? true {
+      return arrangement.result
+    }
+    var timed = view
+    timed.time = time
+    let result = arranger.arrange(timed)
+    motion.follow(result.layers, transition: layout.transition, at: time)
+    arrangement = (view, result)
+    if let notedScene, notedScene != result.scene { note(.scene(result.scene), at: time) }
+    notedScene = result.scene
+    return result
+  }
+
+  /// The tile that a command means, if its owner is in the room.
+  func key(_ selector: TileSelector) -> TileKey? {
+    selector.match(participants).map { selector.isScreenShare ? .screenShare($0) : .camera($0) }
+  }
+
+  private func participant(_ identity: ParticipantIdentity) -> Participant? {
+    participants.first { $0.identity == identity }
+  }
+
+  /// The cameras of all whom the picture may show, in the order in which they came, and the screens that are shared.
+  private mutating func layoutSources(at time: SessionTime) -> [LayoutSource] {
+    let listed = activeTalkers(at: time)
     var sources: [LayoutSource] = []
     for participant in participants {
-      sources.append(source(.camera(participant.identity)))
+      if listed?.contains(participant.identity) ?? true {
+        sources.append(source(.camera(participant.identity), of: participant))
+      }
       if newestTrack(of: participant.identity, source: .screenShare) != nil {
-        sources.append(source(.screenShare(participant.identity)))
+        sources.append(source(.screenShare(participant.identity), of: participant))
       }
     }
     return sources
   }
 
-  private func source(_ key: TileKey) -> LayoutSource {
-    guard let state = track(for: key).flatMap({ tracks[$0] }), state.shown != nil else {
-      return LayoutSource(key: key, hasPicture: false)
+  private func source(_ key: TileKey, of participant: Participant) -> LayoutSource {
+    var source = LayoutSource(
+      key: key, hasPicture: false, displayName: participant.displayName, isPublished: false,
+      isMuted: !isHeard(participant.identity))
+    guard let id = track(for: key), let state = tracks[id] else { return source }
+    source.isPublished = true
+    source.trackName = state.track.name
+    source.trackID = id.rawValue
+    guard state.shown != nil else { return source }
+    source.hasPicture = true
+    source.pictureWidth = state.displayWidth
+    source.pictureHeight = state.displayHeight
+    return source
+  }
+
+  /// The words of an overlay; empty for a picture.
+  private func text(of overlay: Overlay, at plan: FramePlan) -> String {
+    guard case .text(let what) = overlay.content else { return "" }
+    switch what {
+    case .title: return title
+    case .literal(let words): return words
+    case .clock(let format):
+      let now = settings.startDate &+ plan.sessionTime.nanoseconds
+      return format.text(seconds: now / 1_000_000_000, utcOffset: settings.utcOffset)
+    case .elapsed:
+      let seconds = plan.time.wholeMilliseconds / 1000
+      func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+      let minutes = two(seconds / 60 % 60) + ":" + two(seconds % 60)
+      return seconds < 3600 ? minutes : "\(seconds / 3600):" + minutes
     }
-    return LayoutSource(key: key, pictureWidth: state.displayWidth, pictureHeight: state.displayHeight)
   }
 
   /// The publication that a tile shows: the newest of that person and source, so that a track published again keeps
@@ -62,24 +117,30 @@ extension SessionCore {
     return newestEnabled ?? newest
   }
 
-  private func track(for key: TileKey) -> TrackID? {
+  func track(for key: TileKey) -> TrackID? {
     guard let identity = key.participant else { return nil }
     return newestTrack(of: identity, source: key.isScreenShare ? .screenShare : .camera)
   }
 
   private func tile(in layer: VideoLayer, at time: SessionTime) -> PlannedTile? {
     guard let identity = layer.key.participant else {
+      var reason = PlaceholderReason.overflow
+      if case .empty = layer.key { reason = .empty }
       return PlannedTile(
-        layer: layer, identity: ParticipantIdentity(""), name: "", content: .card(.overflow), isMuted: false,
+        layer: layer, identity: ParticipantIdentity(""), name: "", content: .card(reason), isMuted: false,
         isTalking: false, isDimmed: false)
     }
-    guard let participant = participants.first(where: { $0.identity == identity }) else { return nil }
+    guard let participant = participant(identity) else { return nil }
     let (content, isDimmed) = content(of: layer.key, at: time)
     let isScreen = layer.key.isScreenShare
-    return PlannedTile(
+    var tile = PlannedTile(
       layer: layer, identity: identity, name: participant.displayName, content: content,
       isMuted: !isScreen && !isHeard(identity), isTalking: !isScreen && talkers.isTalking(identity),
       isDimmed: isDimmed)
+    tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
+    if !isScreen { tile.avatar = participant.avatar }
+    tile.level = isScreen ? 0 : talkers.meter(identity)
+    return tile
   }
 
   /// The truth table: video only when the track is subscribed and enabled and a picture has been decoded.
@@ -102,8 +163,11 @@ extension SessionCore {
       // A subscription takes a moment; the card says so before it says that something is wrong.
       return (.card(time - state.enabledSince < .seconds(2) ? .starting : .notReceived), false)
     }
+    if state.reception != .wanted { return (.card(state.reception == .hidden ? .starting : .lowBandwidth), false) }
     let isLate = time - (state.lastFrameAt ?? state.enabledSince) >= patience
-    if isLate { return (.card(state.isPaused ? .lowBandwidth : .noSignal), false) }
+    // What is held back by the service stops at once, and says so.
+    let isStopped = state.isPaused && time - (state.lastFrameAt ?? state.enabledSince) >= .milliseconds(500)
+    if isLate || isStopped { return (.card(state.isPaused ? .lowBandwidth : .noSignal), false) }
     guard let shown = state.shown else { return (.card(.starting), false) }
     return (.picture(shown.id, state.track.id), false)
   }

@@ -5,15 +5,19 @@ import MediaCore
 public enum SessionOutput: Sendable {
   /// Decode this video frame now (decode order within a track). Its picture may be named by later plans.
   case decode(FrameID, EncodedFrame)
-  /// Decode this sound and place it at this instant of the output.
-  case sound(EncodedFrame, at: SessionTime)
+  /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
+  case sound(FrameID, EncodedFrame, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
+  /// Tell the room what is wanted of these video tracks.
+  case receive([ReceptionWish])
+  /// This happened; it is seen from the next plan on.
+  case note(TimelineEntry)
   /// Ask the publisher of this track for a keyframe.
   case requestKeyframe(TrackID)
   /// Ask the room again for this track.
   case subscribe(TrackID)
-  /// This track is gone; its decoder can be let go.
+  /// Nothing that was decoded of this track is needed any more: its decoder can be let go.
   case release(TrackID)
   /// The recording is over: the last slot has been planned. Nothing follows.
   case ended(SessionEnd)
@@ -25,74 +29,52 @@ public enum SessionOutput: Sendable {
 /// The output instant T is planned from the room events that arrived until T and from the frames that arrived until
 /// T + latency. Feed events with `handle`, move time with `advance(to:)`, then drain `pollOutput()`.
 public struct SessionCore: Sendable {
-  /// The numbers of a session.
-  public struct Settings: Sendable {
-    /// Output picture.
-    public var canvas: CanvasSize
-    /// The layout at the beginning.
-    public var layout: LayoutName
-    /// Output pictures a second.
-    public var framesPerSecond: Int
-    /// How long the core waits for late frames before it plans an instant.
-    public var latency: SessionTime
-    /// A camera that sends nothing for so long has no signal.
-    public var noSignalAfter: SessionTime
-    /// The same for shared screens, which may rightly be still.
-    public var screenNoSignalAfter: SessionTime
-    /// After the connection is lost, the last pictures stay (dimmed) for so long.
-    public var dimFor: SessionTime
-    /// End when nobody has been in the room for so long; nil: never.
-    public var stopWhenEmpty: SessionTime?
-    /// End at this length; nil: never.
-    public var maximumDuration: SessionTime?
-    /// Who is the active talker.
-    public var talker: TalkerPolicy.Settings
-
-    /// Makes settings; the defaults are those of the command line.
-    public init(
-      canvas: CanvasSize, layout: LayoutName, framesPerSecond: Int = 30, latency: SessionTime = .milliseconds(500),
-      noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
-      dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
-      talker: TalkerPolicy.Settings = TalkerPolicy.Settings()
-    ) {
-      self.canvas = canvas
-      self.layout = layout
-      self.framesPerSecond = max(1, min(framesPerSecond, 120))
-      self.latency = latency
-      self.noSignalAfter = noSignalAfter
-      self.screenNoSignalAfter = screenNoSignalAfter
-      self.dimFor = dimFor
-      self.stopWhenEmpty = stopWhenEmpty
-      self.maximumDuration = maximumDuration
-      self.talker = talker
-    }
-
-    /// Presentation time of an output slot; exact for every whole second.
-    public func slotTime(_ slot: Int64) -> SessionTime {
-      let (seconds, rest) = slot.quotientAndRemainder(dividingBy: Int64(framesPerSecond))
-      return SessionTime(nanoseconds: seconds * 1_000_000_000 + rest * 1_000_000_000 / Int64(framesPerSecond))
-    }
-  }
-
   let settings: Settings
-  var layout: LayoutName
+  var layout: Layout
   var talkers: TalkerPolicy
+  /// The file's time line.
+  var clock: OutputClock
   /// People in the order in which they came.
-  var participants: [Participant] = []
+  public internal(set) var participants: [Participant] = []
   var tracks: [TrackID: TrackState] = [:]
   /// Publications in the order in which they were announced: the newest of a source is the one that is shown.
   var trackOrder: [TrackID] = []
   /// Since when the connection is lost; nil while it stands.
   var lostSince: SessionTime?
-  /// The tiles' places, as long as nothing that moves them has changed.
-  var arrangement: Arrangement?
-  private var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
-  private var emptySince: SessionTime? = .zero
-  private var end: (reason: SessionEnd, at: SessionTime)?
+  /// What the operator pinned, in that order.
+  public internal(set) var pins: [TileSelector] = []
+  /// What the operator wants in the large place.
+  public internal(set) var spotlight: TileSelector?
+  /// The recording's title.
+  public internal(set) var title: String
+  /// How the recording is paused; nil: it isn't.
+  public internal(set) var pause: PausePolicy?
+  /// Sound that is due before this instant is not heard.
+  var soundBegins = SessionTime(nanoseconds: .min)
+  /// Pictures that are due before this instant are not decoded.
+  var picturesBegin = SessionTime(nanoseconds: .min)
+  var arranger: Arranger
+  var motion = TileMotion()
+  /// The tiles' places, and what they were worked out from, as long as nothing that moves them has changed.
+  var arrangement: (view: RoomView, result: Arrangement)?
+  var notedScene: String?
+  var notedTalker: ParticipantIdentity?
+  /// The list of active talkers as it was noted last.
+  var notedTalkers: [ParticipantIdentity] = []
+  var reception: ReceptionPolicy
+  var bandwidth = BandwidthPolicy()
+  /// When to look next at what is wanted.
+  var nextReception = SessionTime.zero
+  /// Videos that should come at present.
+  var videoCount = 0
+  var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
+  var emptySince: SessionTime? = .zero
+  var end: (reason: SessionEnd, at: SessionTime)?
   private var isEnding = false
   private var isFinished = false
-  private var nextSlot: Int64 = 0
-  private var pendingRoomEvents: [(arrived: SessionTime, event: RoomEvent)] = []
+  /// The pause as the newest event has it, which may be ahead of `pause` by the latency.
+  private var newestPause: PausePolicy?
+  var pendingRoomEvents: [(arrived: SessionTime, event: RoomEvent)] = []
   private var pendingFrames: [(id: FrameID, arrived: SessionTime, frame: EncodedFrame)] = []
   private var outputs: [SessionOutput] = []
   private var outputHead = 0
@@ -101,7 +83,11 @@ public struct SessionCore: Sendable {
   public init(settings: Settings) {
     self.settings = settings
     layout = settings.layout
+    title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
+    reception = ReceptionPolicy(settings: .init(mode: settings.receive))
+    clock = OutputClock(framesPerSecond: settings.framesPerSecond)
+    arranger = Arranger(layout: settings.layout, canvas: settings.canvas)
   }
 
   /// Takes the next event of the stream. Arrival times never go backwards. What follows an end is not looked at.
@@ -110,7 +96,17 @@ public struct SessionCore: Sendable {
     switch event.payload {
     case .room(let roomEvent):
       pendingRoomEvents.append((event.arrived, roomEvent))
-      if case .ended = roomEvent { isEnding = true }
+      switch roomEvent {
+      case .ended: isEnding = true
+      case .pause(let policy): newestPause = policy
+      case .resume:
+        // After a redaction pictures begin with keyframes: asked for at once, they are there when they are wanted.
+        if newestPause == .redact {
+          for id in trackOrder where tracks[id]?.isWatched == true { emit(.requestKeyframe(id)) }
+        }
+        newestPause = nil
+      default: break
+      }
     case .frame(let frame): pendingFrames.append((FrameID(event.sequence), event.arrived, frame))
     }
   }
@@ -119,11 +115,11 @@ public struct SessionCore: Sendable {
   /// have been handled.
   public mutating func advance(to now: SessionTime) {
     while !isFinished {
-      let time = settings.slotTime(nextSlot)
+      let time = clock.next
       // Nothing can come any more once the end is in, so the last slots need not wait for the latency.
       guard time + settings.latency <= now || isEnding else { return }
-      plan(slot: nextSlot, at: time)
-      nextSlot += 1
+      // Where a cut begins or ends, the next instant is another one.
+      if applyRoomEvents(until: time) { plan(at: time) }
     }
   }
 
@@ -140,28 +136,50 @@ public struct SessionCore: Sendable {
 
   mutating func emit(_ output: SessionOutput) { outputs.append(output) }
 
-  private mutating func plan(slot: Int64, at time: SessionTime) {
-    applyRoomEvents(until: time)
+  /// Notes for the timeline that something happened at `instant`.
+  mutating func note(_ event: TimelineEvent, at instant: SessionTime) {
+    // What people did in a redacted time is nobody's business.
+    if pause == .redact, !event.isKeptInRedactions { return }
+    emit(.note(TimelineEntry(time: clock.fileTime(of: instant), sessionTime: instant, event: event)))
+  }
+
+  private mutating func plan(at time: SessionTime) {
     checkLimits(at: time)
+    // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
+    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last, case .ended(let reason) = event,
+      (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
+    {
+      end = (reason, time)
+    }
     if let end, end.at <= time {
       isFinished = true
+      note(.ended(end.reason), at: end.at)
       emit(.ended(end.reason))
       return
     }
     takeFrames(arrivedUntil: time + settings.latency)
-    talkers.advance(to: time)
+    listen(until: time)
     for id in trackOrder { present(id, at: time) }
-    emit(.compose(makePlan(slot: slot, at: time)))
+    if !clock.isCut {
+      let plan = makePlan(at: time)
+      updateReception(at: time)
+      emit(.compose(plan))
+    }
+    clock.step()
   }
 
-  private mutating func applyRoomEvents(until time: SessionTime) {
+  /// Applies what arrived until `time`. False when that has begun or ended a cut; then not all has been applied.
+  private mutating func applyRoomEvents(until time: SessionTime) -> Bool {
     var applied = 0
+    defer { if applied > 0 { pendingRoomEvents.removeFirst(applied) } }
     while applied < pendingRoomEvents.count, pendingRoomEvents[applied].arrived <= time {
       let (arrived, event) = pendingRoomEvents[applied]
+      let wasCut = clock.isCut
       apply(event, at: arrived)
       applied += 1
+      if clock.isCut != wasCut { return false }
     }
-    if applied > 0 { pendingRoomEvents.removeFirst(applied) }
+    return true
   }
 
   private mutating func takeFrames(arrivedUntil limit: SessionTime) {
@@ -171,15 +189,17 @@ public struct SessionCore: Sendable {
       taken += 1
       // Frames are taken earlier than room events by the latency. The state of a track whose announcement is still
       // pending is made here to hold them; nothing is shown of it before the announcement counts.
-      guard let owner = owner(of: frame.track) else { continue }
+      guard let owner = owner(of: frame.track, at: arrived) else { continue }
       if tracks[frame.track] == nil { tracks[frame.track] = TrackState(track: owner, now: arrived) }
-      var clock = publisherClocks[owner.participant] ?? PublisherClock()
-      if !clock.isShared, everyStream(of: owner.participant, at: arrived, \.hasReport) { clock.share() }
-      if !clock.isTrusted, everyStream(of: owner.participant, at: arrived, \.hasTrustedReports) { clock.trust() }
-      if let presentation = tracks[frame.track]?.presentation(of: frame, arrived: arrived, publisher: &clock) {
+      var publisher = publisherClocks[owner.participant] ?? PublisherClock()
+      if !publisher.isShared, everyStream(of: owner.participant, at: arrived, \.hasReport) { publisher.share() }
+      if !publisher.isTrusted, everyStream(of: owner.participant, at: arrived, \.hasTrustedReports) {
+        publisher.trust()
+      }
+      if let presentation = tracks[frame.track]?.presentation(of: frame, arrived: arrived, publisher: &publisher) {
         tracks[frame.track]?.enqueue(.init(id: id, presentation: presentation, frame: frame))
       }
-      publisherClocks[owner.participant] = clock
+      publisherClocks[owner.participant] = publisher
     }
     if taken > 0 { pendingFrames.removeFirst(taken) }
   }
@@ -197,10 +217,11 @@ public struct SessionCore: Sendable {
     return count > 0
   }
 
-  /// The publication that a frame belongs to, also when its announcement has not been applied yet.
-  private func owner(of id: TrackID) -> Track? {
+  /// The publication that a frame belongs to, also when its announcement, which came before it, has not been applied
+  /// yet. Later announcements don't count: how many of them are known depends on the rhythm of time.
+  private func owner(of id: TrackID, at arrival: SessionTime) -> Track? {
     if let state = tracks[id] { return state.track }
-    for (_, event) in pendingRoomEvents {
+    for (arrived, event) in pendingRoomEvents where arrived <= arrival {
       if case .track(let track) = event, track.id == id { return track }
     }
     return nil
@@ -208,132 +229,21 @@ public struct SessionCore: Sendable {
 
   private mutating func checkLimits(at time: SessionTime) {
     guard end == nil else { return }
-    if let maximum = settings.maximumDuration, time >= maximum { end = (.maxDuration, time) }
+    if let maximum = settings.maximumDuration, clock.fileTime(of: time) >= maximum { end = (.maxDuration, time) }
     if let patience = settings.stopWhenEmpty, let since = emptySince, lostSince == nil, time - since >= patience {
       end = (.empty, time)
     }
   }
 }
 
-// MARK: - Room events
-
-extension SessionCore {
-  private mutating func apply(_ event: RoomEvent, at now: SessionTime) {
-    guard end == nil else { return }
-    arrangement = nil
-    switch event {
-    case .joined, .synchronized: break
-    case .participant(let participant): meet(participant)
-    case .participantLeft(let identity): forget(identity, at: now)
-    case .track(let track): announce(track, at: now)
-    case .trackUnpublished(let id): unpublish(id)
-    case .trackSubscribed(let id, let isSubscribed):
-      let wasEnabled = tracks[id]?.isEnabled ?? false
-      tracks[id]?.isSubscribed = isSubscribed
-      if tracks[id]?.isEnabled != wasEnabled { tracks[id]?.forgetPicture(now: now) }
-    case .trackPaused(let id, let isPaused): tracks[id]?.isPaused = isPaused
-    case .speakers(let speakers): talkers.update(speakers, at: now)
-    case .trackReception, .network, .data, .chat, .caption: break
-    case .connectionLost: if lostSince == nil { lostSince = now }
-    case .connectionRestored:
-      lostSince = nil
-      // Old pictures are older than the outage: nothing is shown until something new has come.
-      for id in trackOrder { tracks[id]?.forgetPicture(now: now) }
-    case .setLayout(let name): if let known = LayoutName(rawValue: name) { layout = known }
-    case .ended(let reason): end = (reason, now)
+extension TimelineEvent {
+  /// True for what is told of a redacted time: what the operator did, what the connection did, who came and left.
+  fileprivate var isKeptInRedactions: Bool {
+    switch self {
+    case .talker, .published, .unpublished, .muted, .lowBandwidth, .scene, .renamed, .resolution, .activeTalkers, .data,
+      .chat, .caption:
+      false
+    default: true
     }
-  }
-
-  private mutating func meet(_ participant: Participant) {
-    emptySince = nil
-    if let index = participants.firstIndex(where: { $0.identity == participant.identity }) {
-      participants[index] = participant
-    } else {
-      participants.append(participant)
-    }
-  }
-
-  private mutating func forget(_ identity: ParticipantIdentity, at now: SessionTime) {
-    participants.removeAll { $0.identity == identity }
-    for id in trackOrder where tracks[id]?.track.participant == identity { unpublish(id) }
-    talkers.silence(identity, hasLeft: true)
-    publisherClocks[identity] = nil
-    if participants.isEmpty, emptySince == nil { emptySince = now }
-  }
-
-  private mutating func announce(_ track: Track, at now: SessionTime) {
-    var state = tracks[track.id] ?? TrackState(track: track, now: now)
-    if !trackOrder.contains(track.id) {
-      trackOrder.append(track.id)
-      state.forgetPicture(now: now)
-    }
-    let wasEnabled = state.isEnabled
-    state.track = track
-    if state.isEnabled != wasEnabled { state.forgetPicture(now: now) }
-    tracks[track.id] = state
-    if track.isMuted, track.source == .microphone { talkers.silence(track.participant, hasLeft: false) }
-  }
-
-  private mutating func unpublish(_ id: TrackID) {
-    guard let state = tracks.removeValue(forKey: id) else { return }
-    trackOrder.removeAll { $0 == id }
-    if state.track.source == .microphone { talkers.silence(state.track.participant, hasLeft: false) }
-    emit(.release(id))
-  }
-}
-
-// MARK: - Frames
-
-extension SessionCore {
-  /// Sends on the frames of a track whose time has come.
-  private mutating func present(_ id: TrackID, at time: SessionTime) {
-    // Sound is handed on a little early, so that the block that is mixed next is whole.
-    let isVideo = tracks[id]?.track.kind == .video
-    let until = isVideo ? time : time + .milliseconds(60)
-    while let waiting = tracks[id]?.dequeue(until: until) {
-      guard let state = tracks[id] else { return }
-      if isVideo {
-        decode(waiting, of: id, at: time)
-      } else if state.isEnabled {
-        emit(.sound(waiting.frame, at: waiting.presentation))
-      }
-    }
-    if isVideo { watch(id, at: time) }
-  }
-
-  private mutating func decode(_ waiting: TrackState.Waiting, of id: TrackID, at time: SessionTime) {
-    guard let state = tracks[id] else { return }
-    if waiting.frame.followsLoss, !waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = true }
-    if waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = false }
-    guard tracks[id]?.needsKeyframe == false else {
-      request(keyframeOf: id, at: time)
-      return
-    }
-    emit(.decode(waiting.id, waiting.frame))
-    // Decoded in any case, since later frames build on it; shown only when the truth table says so.
-    guard state.isEnabled, waiting.presentation >= state.enabledSince else { return }
-    tracks[id]?.show(waiting, at: time)
-  }
-
-  /// Asks for what is missing: keyframes when nothing comes, the subscription when there is none.
-  private mutating func watch(_ id: TrackID, at time: SessionTime) {
-    guard let state = tracks[id], lostSince == nil else { return }
-    if !state.isSubscribed {
-      let since = state.lastSubscribeRequest ?? state.enabledSince
-      if time - since >= .seconds(5) {
-        tracks[id]?.lastSubscribeRequest = time
-        emit(.subscribe(id))
-      }
-    } else if state.isEnabled, !state.isPaused {
-      if time - (state.lastFrameAt ?? state.enabledSince) >= .seconds(1), state.track.source != .screenShare {
-        request(keyframeOf: id, at: time)
-      }
-    }
-  }
-
-  private mutating func request(keyframeOf id: TrackID, at time: SessionTime) {
-    if let last = tracks[id]?.lastKeyframeRequest, time - last < .milliseconds(1_000) { return }
-    tracks[id]?.lastKeyframeRequest = time
-    emit(.requestKeyframe(id))
   }
 }

@@ -1,110 +1,182 @@
 import MediaCore
 
-/// Decides who is the active talker, so that the picture follows a conversation without flickering. Pure: what it
-/// says depends only on what it was told and when.
+/// Decides who is the active talker, and who talked before, so that the picture follows a conversation without
+/// flickering. Pure: what it says depends only on what it was told and when.
 public struct TalkerPolicy: Sendable {
-  /// The numbers of the policy.
-  public struct Settings: Sendable, Hashable {
-    /// A talker keeps the place for at least so long, whatever the others do.
-    public var minimumHold: SessionTime
-    /// Somebody else must have been talking for so long, without the current talker, to take over: a cough does not
-    /// switch.
-    public var takeoverDelay: SessionTime
-    /// While the current talker also talks, somebody else takes over only when louder by so much (1/1000 of the scale)…
-    public var takeoverMargin: Int
-    /// …and for so long.
-    public var overlapDelay: SessionTime
-
-    /// Makes settings; the defaults suit conversations.
-    public init(
-      minimumHold: SessionTime = .milliseconds(2_000), takeoverDelay: SessionTime = .milliseconds(400),
-      takeoverMargin: Int = 250, overlapDelay: SessionTime = .milliseconds(1_500)
-    ) {
-      self.minimumHold = minimumHold
-      self.takeoverDelay = takeoverDelay
-      self.takeoverMargin = takeoverMargin
-      self.overlapDelay = overlapDelay
-    }
-  }
-
-  private struct Voice {
-    var level: Int
-    var talkingSince: SessionTime
+  /// What is known of one person's voice.
+  private struct Voice: Sendable {
+    /// The room's word: since when, and how loud (dB).
+    var room: (since: SessionTime, level: Int)?
+    var sound: VoiceActivity?
+    // What follows from them at the instant of the last `refresh`.
+    var talkingSince: SessionTime?
+    var level = -127
+    /// How long the talking lasts.
+    var talked = SessionTime.zero
     var louderSince: SessionTime?
+
+    /// Works out the state at `now` from whichever source counts.
+    mutating func refresh(at now: SessionTime, _ settings: Settings, bonus: Int) {
+      sound?.update(at: now, settings)
+      let hearsSound = sound.map { settings.levels == .sound || now - $0.lastHeard < .seconds(1) } ?? false
+      if hearsSound, let sound {
+        talkingSince = sound.since
+        talked = sound.lastLoud - (sound.since ?? sound.lastLoud)
+        level = sound.level + bonus
+      } else {
+        talkingSince = room?.since
+        talked = now - (room?.since ?? now)
+        level = (room?.level ?? -127) + bonus
+      }
+    }
   }
 
   private let settings: Settings
   private var voices: [ParticipantIdentity: Voice] = [:]
   private var heldSince = SessionTime.zero
-  /// The active talker. Stays when everybody is silent; nil only until somebody has talked, or after they left.
-  public private(set) var talker: ParticipantIdentity?
+  private var lastTalk = SessionTime.zero
+  /// Who shares a screen; nil when nobody does. Preferred, see `Settings`.
+  public var presenter: ParticipantIdentity?
+  /// Those who are never dropped from `ranking`, however many talk.
+  public var pinned: Set<ParticipantIdentity> = []
+  /// Everybody who has talked, at most `Settings.atMost`: the active talker, then whoever took the floor before, the
+  /// newest first.
+  public private(set) var ranking: [ParticipantIdentity] = []
+  /// The active talker. Stays when everybody is silent; nil only until somebody has talked, or when all who have left.
+  public var talker: ParticipantIdentity? { ranking.first }
 
   /// Starts with nobody talking.
   public init(settings: Settings = Settings()) { self.settings = settings }
 
-  /// True while the room says that the participant is talking.
-  public func isTalking(_ identity: ParticipantIdentity) -> Bool { voices[identity] != nil }
+  /// True while the participant is talking.
+  public func isTalking(_ identity: ParticipantIdentity) -> Bool { voices[identity]?.talkingSince != nil }
+
+  /// How loud the participant is, for display: 0 (-60 dB and less) to 1000.
+  public func meter(_ identity: ParticipantIdentity) -> Int {
+    guard let voice = voices[identity] else { return 0 }
+    if let sound = voice.sound, sound.meter > 0 || settings.levels == .sound { return sound.meter }
+    return voice.room.map { Loudness.meter(decibels: $0.level) } ?? 0
+  }
 
   /// Takes the room's word on who is loud. Somebody not listed has not changed.
   public mutating func update(_ speakers: [Speaker], at now: SessionTime) {
+    guard settings.levels != .sound else { return }
     for speaker in speakers {
-      if speaker.isActive {
-        if voices[speaker.participant] == nil {
-          voices[speaker.participant] = Voice(level: speaker.level, talkingSince: now)
-        } else {
-          voices[speaker.participant]?.level = speaker.level
-        }
-      } else {
-        voices[speaker.participant] = nil
-      }
+      let room = voices[speaker.participant]?.room
+      let level = Loudness.decibels(perMille: speaker.level)
+      voices[speaker.participant, default: Voice()].room = speaker.isActive ? (room?.since ?? now, level) : nil
     }
-    let reference = talker.flatMap { voices[$0]?.level }
-    for (identity, voice) in voices {
-      let isLouder = reference.map { voice.level >= $0 + settings.takeoverMargin } ?? true
-      voices[identity]?.louderSince = isLouder ? (voice.louderSince ?? now) : nil
-    }
+    refresh(at: now)
+  }
+
+  /// Takes the level of a packet of somebody's sound, dBov, due at `time`.
+  public mutating func heard(_ identity: ParticipantIdentity, decibels: Int, at time: SessionTime) {
+    guard settings.levels != .room else { return }
+    var sound = voices[identity]?.sound ?? VoiceActivity()
+    sound.heard(decibels, at: time, settings)
+    voices[identity, default: Voice()].sound = sound
   }
 
   /// Forgets a participant who left or whose microphone is off.
   public mutating func silence(_ identity: ParticipantIdentity, hasLeft: Bool) {
-    voices[identity] = nil
-    if hasLeft, talker == identity { talker = nil }
+    if hasLeft {
+      voices[identity] = nil
+      ranking.removeAll { $0 == identity }
+      if presenter == identity { presenter = nil }
+    } else {
+      voices[identity]?.room = nil
+      voices[identity]?.sound?.silence()
+      voices[identity]?.talkingSince = nil
+    }
   }
 
-  /// Moves time on; `talker` may change.
+  /// Moves time on; `talker` and `ranking` may change.
   public mutating func advance(to now: SessionTime) {
+    refresh(at: now)
+    remember()
     guard let current = talker else {
-      if let first = candidate(at: now, delay: settings.takeoverDelay, overlapping: false) { take(first, at: now) }
+      if let first = candidate(delay: settings.takeoverDelay) ?? presenter { take(first, at: now) }
       return
     }
     guard now - heldSince >= settings.minimumHold else { return }
-    let isOverlapping = voices[current] != nil
-    let delay = isOverlapping ? settings.overlapDelay : settings.takeoverDelay
-    if let next = candidate(at: now, delay: delay, overlapping: isOverlapping), next != current { take(next, at: now) }
+    let isOverlapping = isTalking(current)
+    let next =
+      isOverlapping
+      ? candidate(delay: settings.overlapDelay, louderUntil: now) : candidate(delay: settings.takeoverDelay)
+    if let next {
+      take(next, at: now)
+    } else if let presenter, presenter != current, !isOverlapping, let patience = settings.presenterReturn,
+      now - lastTalk >= patience
+    {
+      take(presenter, at: now)
+    }
+  }
+
+  /// Works out who talks at `now`, how loud and for how long.
+  private mutating func refresh(at now: SessionTime) {
+    var index = voices.startIndex
+    while index != voices.endIndex {
+      let bonus = voices.keys[index] == presenter ? settings.presenterBonus : 0
+      voices.values[index].refresh(at: now, settings, bonus: bonus)
+      if voices.values[index].talkingSince != nil { lastTalk = now }
+      voices.formIndex(after: &index)
+    }
+    let reference = talker.flatMap { voices[$0] }.flatMap { $0.talkingSince == nil ? nil : $0.level }
+    index = voices.startIndex
+    while index != voices.endIndex {
+      let voice = voices.values[index]
+      let isLouder = voice.talkingSince != nil && reference.map { voice.level >= $0 + settings.takeoverMargin } ?? true
+      voices.values[index].louderSince = isLouder ? (voice.louderSince ?? now) : nil
+      voices.formIndex(after: &index)
+    }
+  }
+
+  /// Those who talk without having the floor come right behind the active talker.
+  private mutating func remember() {
+    guard !ranking.isEmpty else { return }
+    var newcomers: [ParticipantIdentity] = []
+    for (identity, voice) in voices where voice.talkingSince != nil && voice.talked >= settings.takeoverDelay {
+      if !ranking.contains(identity) { newcomers.append(identity) }
+    }
+    guard !newcomers.isEmpty else { return }
+    ranking.insert(contentsOf: newcomers.sorted(), at: 1)
+    trim()
   }
 
   private mutating func take(_ identity: ParticipantIdentity, at now: SessionTime) {
-    talker = identity
+    ranking.removeAll { $0 == identity }
+    ranking.insert(identity, at: 0)
+    trim()
     heldSince = now
-    for other in voices.keys { voices[other]?.louderSince = nil }
+    var index = voices.startIndex
+    while index != voices.endIndex {
+      voices.values[index].louderSince = nil
+      voices.formIndex(after: &index)
+    }
   }
 
-  /// The loudest of those who have talked long enough; ties go to who began first, then to the lower identity.
-  private func candidate(at now: SessionTime, delay: SessionTime, overlapping: Bool) -> ParticipantIdentity? {
-    var best: (identity: ParticipantIdentity, voice: Voice)?
+  private mutating func trim() {
+    while ranking.count > max(1, settings.atMost) {
+      guard let oldest = ranking.dropFirst().lastIndex(where: { !pinned.contains($0) }) else { return }
+      ranking.remove(at: oldest)
+    }
+  }
+
+  /// The loudest of those who have talked long enough, and, when `louderUntil` is given, have been louder than the
+  /// talker for as long until then. Ties go to who began first, then to the lower identity.
+  private func candidate(delay: SessionTime, louderUntil now: SessionTime? = nil) -> ParticipantIdentity? {
+    var best: (identity: ParticipantIdentity, level: Int, since: SessionTime)?
     for (identity, voice) in voices where identity != talker {
-      guard now - voice.talkingSince >= delay else { continue }
-      if overlapping {
-        guard let since = voice.louderSince, now - since >= delay else { continue }
+      guard let since = voice.talkingSince, voice.talked >= delay else { continue }
+      if let now {
+        guard let louder = voice.louderSince, now - louder >= delay else { continue }
       }
-      guard let champion = best else {
-        best = (identity, voice)
+      if let champion = best,
+        (voice.level, champion.since, champion.identity) <= (champion.level, since, identity)
+      {
         continue
       }
-      let isBetter =
-        (voice.level, champion.voice.talkingSince, champion.identity)
-        > (champion.voice.level, voice.talkingSince, identity)
-      if isBetter { best = (identity, voice) }
+      best = (identity, voice.level, since)
     }
     return best?.identity
   }

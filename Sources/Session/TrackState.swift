@@ -12,6 +12,12 @@ struct TrackState: Sendable {
   var track: Track
   var isSubscribed = false
   var isPaused = false
+  /// Whether the bot lets it be sent.
+  var reception = TrackReception.wanted
+  /// The size that was noted last.
+  var notedWidth = 0
+  /// See `notedWidth`.
+  var notedHeight = 0
   /// When the current state of "subscribed and enabled" began: frames from before are never shown.
   var enabledSince: SessionTime
   /// The picture on show: the last frame that was given to the decoder, and when it was due.
@@ -36,6 +42,8 @@ struct TrackState: Sendable {
   var needsKeyframe = true
   var lastKeyframeRequest: SessionTime?
   var lastSubscribeRequest: SessionTime?
+  /// Levels of sound that are not due yet, dBov.
+  private var levels: [(time: SessionTime, decibels: Int)] = []
   private(set) var queue: [Waiting] = []
   private var head = 0
   private var offset = OffsetEstimator()
@@ -51,8 +59,13 @@ struct TrackState: Sendable {
     enabledSince = now
   }
 
+  /// True while the connection is too narrow for it, by the service's word or by ours.
+  var isHeldBack: Bool { isPaused || reception == .lowBandwidth }
   /// True when the truth table lets media through.
   var isEnabled: Bool { isSubscribed && !track.isMuted }
+
+  /// True for pictures that should flow.
+  var isWatched: Bool { isEnabled && track.kind == .video }
 
   /// The time of the frame on the session's clock, by its publisher's clock when that is in use, and by its own
   /// arrival otherwise.
@@ -101,6 +114,8 @@ struct TrackState: Sendable {
   /// Queues a frame. When far too many wait, the oldest go: the decoder then needs a keyframe.
   mutating func enqueue(_ waiting: Waiting) {
     queue.append(waiting)
+    if let level = waiting.frame.audioLevel { levels.append((waiting.presentation, -Int(level))) }
+    if levels.count > Self.limit { levels.removeFirst() }
     if queue.count - head > Self.limit {
       head += 1
       needsKeyframe = true
@@ -117,6 +132,14 @@ struct TrackState: Sendable {
     let first = queue[head]
     head += 1
     return first
+  }
+
+  /// Takes the levels of sound whose time has come.
+  mutating func hear(until time: SessionTime, _ body: (_ decibels: Int, _ time: SessionTime) -> Void) {
+    let due = levels.firstIndex { $0.time > time } ?? levels.count
+    guard due > 0 else { return }
+    for level in levels[..<due] { body(level.decibels, level.time) }
+    levels.removeFirst(due)
   }
 
   /// Puts a frame on show.

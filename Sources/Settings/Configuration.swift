@@ -25,7 +25,18 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnServer = "connection.turn-server"
   case turnUsername = "connection.turn-username"
   case turnCredential = "connection.turn-credential"
+  case receive = "connection.receive"
+  case maxTalkers = "connection.max-talkers"
+  case activeViews = "connection.activeviews"
+  case chatOnly = "connection.chat-only"
+  case bandwidthFeedback = "connection.bandwidth-feedback"
+  case notifyResolution = "connection.notify-video-resolution-change"
+  case connectOptions = "connection.connect-options"
   case identity = "recording.identity"
+  case name = "recording.name"
+  case transcript = "recording.transcript"
+  case muteIcons = "recording.mute-icons"
+  case marks = "recording.marks"
   case layout = "recording.layout"
   case layoutsDir = "recording.layouts-dir"
   case theme = "recording.theme"
@@ -38,6 +49,23 @@ public enum Setting: String, CaseIterable, Sendable {
   case avatars = "recording.avatars"
   case avatarFolder = "recording.avatar-folder"
   case progress = "recording.progress"
+  case job = "recording.job"
+  case timeline = "recording.timeline"
+  case pausePolicy = "recording.pause-policy"
+  case control = "recording.control"
+  case runDirectory = "recording.run-dir"
+  case talkerLevels = "talker.levels"
+  case talkerMinimumHold = "talker.minimum-hold"
+  case talkerTakeoverDelay = "talker.takeover-delay"
+  case talkerTakeoverMargin = "talker.takeover-margin"
+  case talkerOverlapDelay = "talker.overlap-delay"
+  case talkerThreshold = "talker.threshold"
+  case talkerNoiseMargin = "talker.noise-margin"
+  case talkerActivityShare = "talker.activity-share"
+  case talkerPause = "talker.pause"
+  case talkerPresenterBonus = "talker.presenter-bonus"
+  case talkerPresenterReturn = "talker.presenter-return"
+  case talkerAtMost = "talker.at-most"
   case privateAddresses = "network.private-addresses"
   case peerRole = "peer.as"
   case bind = "room-server.bind"
@@ -45,6 +73,9 @@ public enum Setting: String, CaseIterable, Sendable {
   case testAPI = "room-server.test-api"
   case autoCreate = "room-server.auto-create"
   case webhooks = "room-server.webhooks"
+  case iceServers = "room-server.ice-servers"
+  case iceUsername = "room-server.ice-username"
+  case iceCredential = "room-server.ice-credential"
   case logLevel = "log.level"
 
   /// The environment variables that set it, the strongest first: `RECBOT_` and the key, and for the room service
@@ -56,14 +87,17 @@ public enum Setting: String, CaseIterable, Sendable {
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
     case .peerRole: return ["RECBOT_PEER_AS"]
-    case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
+    case .bind, .port, .testAPI, .autoCreate, .webhooks, .iceServers, .iceUsername, .iceCredential:
+      return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
-    default: return section == "log" ? ["RECBOT_LOG_\(name)"] : ["RECBOT_\(name)"]
+    default: return section == "talker" ? ["RECBOT_TALKER_\(name)"] : ["RECBOT_\(name)"]
     }
   }
 
   /// True for what must never be shown.
-  public var isSecret: Bool { self == .apiSecret || self == .token || self == .turnCredential }
+  public var isSecret: Bool {
+    [.apiSecret, .token, .turnCredential, .iceCredential].contains(self)
+  }
 }
 
 /// The settings in force below the flags: environment first, then the configuration file.
@@ -104,6 +138,17 @@ public struct Configuration: Sendable {
 
   /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
   public subscript(setting: Setting) -> (text: String, origin: String)? { values[setting] }
+
+  /// Reads connect options from a JSON file; what they set goes before environment and file. Gives the keys that mean
+  /// nothing to a recording.
+  public mutating func merge(connectOptions path: String) throws(ConfigurationError) -> [String] {
+    guard let text = Self.readFile(path) else {
+      throw ConfigurationError(description: "connect options \(path) cannot be read: \(Self.systemMessage())")
+    }
+    let options = try ConnectOptions(json: text, file: path)
+    values.merge(options.values) { $1 }
+    return options.ignored
+  }
 
   private mutating func merge(yaml text: String, file: String) throws(ConfigurationError) {
     let root: Node?

@@ -104,6 +104,26 @@ public enum Values {
     return name
   }
 
+  /// A whole number within limits.
+  public static func whole(_ text: String, in limits: ClosedRange<Int>) throws(ValueError) -> Int {
+    guard let value = Int(text), limits.contains(value) else {
+      throw ValueError("'\(text)' is not a whole number from \(limits.lowerBound) to \(limits.upperBound)")
+    }
+    return value
+  }
+
+  /// One of some words.
+  public static func word<Word: RawRepresentable & CaseIterable>(
+    _ text: String, _ what: String, of: Word.Type = Word.self
+  ) throws(ValueError) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: text) else {
+      let known = Word.allCases.map(\.rawValue)
+      let hint = suggestion(for: text, among: known).map { "; did you mean '\($0)'?" }
+      throw ValueError("there is no \(what) '\(text)'" + (hint ?? "; known: \(known.joined(separator: ", "))"))
+    }
+    return word
+  }
+
   /// A set of colours.
   public static func theme(_ text: String) throws(ValueError) -> ThemeName {
     guard let name = ThemeName(rawValue: text) else {

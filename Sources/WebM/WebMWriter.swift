@@ -48,7 +48,7 @@ public final class WebMWriter {
   }
 
   let file: OutputFile
-  private let configuration: WebMConfiguration
+  private var configuration: WebMConfiguration
   private var clusters: ClusterWriter
   private let syncer: FileSyncer?
   private var state = State.open
@@ -136,6 +136,15 @@ public final class WebMWriter {
   /// Adds a chapter, written by `finish()`. `end` nil: up to the next chapter. Titles keep at most 512 bytes.
   public func addChapter(start: SessionTime, end: SessionTime? = nil, title: String) {
     clusters.index.addChapter(start: start, end: end, title: title)
+  }
+
+  /// Changes the recording's title. The head is rewritten at once, in one write, so that a file that is never ended has
+  /// it too; when that fails, `finish()` writes it.
+  public func setTitle(_ title: String) {
+    configuration.title = title
+    guard state == .open else { return }
+    try? clusters.output.patch(WebMHead.page(configuration), at: 0)
+    syncer?.markDirty()
   }
 
   /// Sets a tag of the whole recording, written by `finish()`; an empty value takes it away. Names are upper case by

@@ -19,7 +19,7 @@ struct Recbot: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       JoinCommand.self, DemoCommand.self, RoomServerCommand.self, TokenCommand.self, ProbeCommand.self,
-      PeopleCommand.self, LayoutsCommand.self,
+      PeopleCommand.self, LayoutsCommand.self, ControlCommand.self,
     ])
 
   /// Runs a command; every failure is one line on standard error and a documented exit code.

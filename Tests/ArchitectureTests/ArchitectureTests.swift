@@ -44,7 +44,7 @@ import Testing
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "Recording": Row(
       level: 4, targets: ["MediaCore", "Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
-      libraries: system.union(["Logging"])),
+      libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(

@@ -111,13 +111,13 @@ class Recording:
 
     def gone(self, colour: str, after: float) -> float:
         """When the colour has disappeared for good (at least 0.3 s: a flash is shorter); infinite if never."""
-        return self._turns(self._areas(colour) < 0.002, after)
+        return self.turns(self._areas(colour) < 0.002, after)
 
     def shown(self, colour: str, after: float) -> float:
         """When the colour is there (again), from `after` on; infinite if never."""
-        return self._turns(self._areas(colour) > 0.01, after, lasting=0.0)
+        return self.turns(self._areas(colour) > 0.01, after, lasting=0.0)
 
-    def _turns(self, true: np.ndarray, after: float, lasting: float = 0.3) -> float:
+    def turns(self, true: np.ndarray, after: float, lasting: float = 0.3) -> float:
         """The first moment from `after` on from which something is true for so long; infinite if there is none."""
         for i in range(int(np.searchsorted(self.times, after)), len(self.times)):
             until = int(np.searchsorted(self.times, self.times[i] + lasting))

@@ -38,7 +38,7 @@ struct RoomScript {
   /// One frame. `sent` is the sender's media clock in milliseconds; by default the time of arrival.
   mutating func frame(
     _ track: String, at ms: Int64, sent: Int64? = nil, capture: Int64? = nil, isKeyframe: Bool = true,
-    followsLoss: Bool = false, codec: Codec = .vp8
+    followsLoss: Bool = false, codec: Codec = .vp8, level: UInt8? = nil
   ) {
     append(
       ms,
@@ -47,7 +47,7 @@ struct RoomScript {
           track: TrackID(track), codec: codec, payload: MediaBuffer([1]),
           rtpTime: (sent ?? ms) * Int64(codec.clockRate.hertz) / 1000,
           captureTime: capture.map { NTPTime(nanoseconds: $0 * 1_000_000) }, isKeyframe: isKeyframe, width: 640,
-          height: 360, followsLoss: followsLoss)))
+          height: 360, followsLoss: followsLoss, audioLevel: level)))
   }
 
   /// Frames of a camera at 30 a second.
@@ -91,10 +91,27 @@ struct SessionRun {
   var outputs: [SessionOutput] = []
 
   var plans: [FramePlan] { outputs.compactMap { if case .compose(let plan) = $0 { plan } else { nil } } }
+  var notes: [TimelineEntry] { outputs.compactMap { if case .note(let entry) = $0 { entry } else { nil } } }
   var end: SessionEnd? { outputs.lazy.compactMap { if case .ended(let end) = $0 { end } else { nil } }.first }
+
+  /// Where sound is placed, as text.
+  var sounds: [String] {
+    outputs.compactMap {
+      if case .sound(let id, _, let at, let until) = $0 {
+        "\(id) \(at) \(until.map(\.description) ?? "-")"
+      } else {
+        nil
+      }
+    }
+  }
 
   /// The plan of the slot that is shown at an instant.
   func plan(at ms: Int64) -> FramePlan? { plans.last { $0.time <= .milliseconds(ms) } }
+
+  /// The frame of a script that a plan names.
+  func frame(_ id: FrameID, of script: RoomScript) -> EncodedFrame? {
+    if case .frame(let frame) = script.ordered()[Int(id.rawValue)].payload { frame } else { nil }
+  }
 
   func tile(_ name: String, at ms: Int64) -> PlannedTile? {
     plan(at: ms)?.tiles.first { $0.identity.rawValue == name && !$0.layer.key.isScreenShare }

@@ -90,7 +90,7 @@ import Testing
     let run = room.run(until: 5000)
     #expect(run.tile("ann", at: 1000)?.isMuted == false)
     #expect(run.tile("ann", at: 2100)?.isMuted == true)
-    let last = run.outputs.compactMap { if case .sound(_, let at) = $0 { at } else { nil } }.max()
+    let last = run.outputs.compactMap { if case .sound(_, _, let at, _) = $0 { at } else { nil } }.max()
     #expect((last ?? .zero) <= .milliseconds(2060))
     #expect((last ?? .zero) >= .milliseconds(1900))
   }
@@ -153,6 +153,63 @@ import Testing
     }
   }
 
+  /// The same with everything that an operator can do, layouts that glide and turn pages, and levels in the sound.
+  @Test(arguments: 100..<120) func commandsGlidesAndPausesDoNotDependOnItEither(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var room = Self.randomRoom(&random)
+    for name in ["ann", "ben", "cat", "dan"] {
+      var isLoud = false
+      for ms in stride(from: Int64(0), to: 9_000, by: 20) {
+        if Int.random(in: 0..<40, using: &random) == 0 { isLoud.toggle() }
+        room.frame("\(name).microphone", at: ms, codec: .opus, level: isLoud ? 25 : 70)
+      }
+    }
+    for _ in 0..<12 { room.at(Int64.random(in: 0..<9_000, using: &random), Self.randomCommand(&random)) }
+    let reference = room.run(until: 9_000, every: 1)
+    for step in [7, 33, 250, 1_000, 9_000] as [Int64] {
+      let run = room.run(until: 9_000, every: step)
+      for (a, b) in zip(run.plans, reference.plans) where a != b {
+        Issue.record("seed \(seed), step \(step): \(a) and \(b)")
+        return
+      }
+      let areNotesSame = run.notes == Array(reference.notes.prefix(run.notes.count))
+      #expect(areNotesSame, "seed \(seed), step \(step)")
+      let isSoundSame = run.sounds == Array(reference.sounds.prefix(run.sounds.count))
+      #expect(isSoundSame, "seed \(seed), step \(step)")
+      #expect(run.plans.count >= reference.plans.count - Int(step * 30 / 1000) - 1)
+    }
+    #expect(reference.plans.map(\.slot) == Array(0..<Int64(reference.plans.count)), "seed \(seed)")
+    for (a, b) in zip(reference.plans, reference.plans.dropFirst()) {
+      #expect(a.sessionTime < b.sessionTime, "seed \(seed)")
+    }
+  }
+
+  private static func randomCommand(_ random: inout SeededRandom) -> RoomEvent {
+    let who = TileSelector(
+      participant: ["ann", "ben", "cat", "nobody"].randomElement(using: &random) ?? "ann",
+      isScreenShare: Bool.random(using: &random))
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: return .pin(who)
+    case 1: return .unpin(Bool.random(using: &random) ? who : nil)
+    case 2: return .spotlight(Bool.random(using: &random) ? who : nil)
+    case 3: return .title("title \(UInt8.random(in: 0...9, using: &random))")
+    case 4: return .marker("marker")
+    case 5, 6: return .pause(PausePolicy.allCases.randomElement(using: &random) ?? .cut)
+    case 7: return .resume
+    default:
+      var layout: Layout = Bool.random(using: &random) ? .grid : .speaker
+      layout.transition = Bool.random(using: &random) ? .cut : .glide(.milliseconds(700))
+      for index in layout.scenes.indices {
+        for region in layout.scenes[index].regions.indices {
+          layout.scenes[index].regions[region].maximumTiles = 2
+          layout.scenes[index].regions[region].overflow = Bool.random(using: &random) ? .page : .count
+          layout.scenes[index].regions[region].pageTime = .milliseconds(900)
+        }
+      }
+      return .setLayout(layout)
+    }
+  }
+
   @Test func jitterDoesNotMovePictures() {
     var room = RoomScript()
     room.join("ann", at: 0)
@@ -186,7 +243,7 @@ import Testing
     }
     let run = room.run(until: 6_000)
     let sound = run.outputs.compactMap { output -> Int64? in
-      guard case .sound(let frame, let at) = output, let capture = frame.captureTime else { return nil }
+      guard case .sound(_, let frame, let at, _) = output, let capture = frame.captureTime else { return nil }
       return at.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
     }
     // 30 ms is the shortest way of the publisher; both tracks are placed by it.
@@ -226,7 +283,7 @@ import Testing
       #expect(age >= 30 && age <= 50 + 36, "at \(plan.time)")
     }
     let sound = run.outputs.compactMap { output -> Int64? in
-      if case .sound(let frame, let at) = output { at.wholeMilliseconds - (frame.rtpTime / 48 - 99) } else { nil }
+      if case .sound(_, let frame, let at, _) = output { at.wholeMilliseconds - (frame.rtpTime / 48 - 99) } else { nil }
     }
     #expect(sound.allSatisfy { (29...31).contains($0) })
   }
@@ -279,17 +336,26 @@ import Testing
     #expect(run.plans.count == 30)
   }
 
+  /// 30 pictures a second: a slot is 33 ms.
+  @Test(arguments: [(1000, 30), (1010, 30), (1020, 31), (1033, 31), (1045, 31), (1055, 32), (5, 1)])
+  func theLengthIsTheTimeThatHasPassedToHalfASlot(end: Int64, pictures: Int) {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.at(end, .ended(.stopped))
+    #expect(room.run(until: 3000).plans.count == pictures)
+  }
+
   // MARK: Golden
 
   @Test func theSpeakerLayoutFollowsTheTalker() throws {
     var room = RoomScript()
     room.join("ann", at: 0)
     room.join("ben", at: 0)
-    room.at(500, .setLayout("speaker"))
+    room.at(500, .setLayout(.speaker))
     room.at(1000, .speakers([Speaker(participant: ParticipantIdentity("ben"), level: 700, isActive: true)]))
     let run = room.run(until: 3000)
     let plan = try #require(run.plan(at: 2000))
-    #expect(plan.layout == .speaker)
+    #expect(plan.layout == "speaker")
     #expect(plan.talker == "Ben")
     #expect(plan.tiles.first { $0.layer.isLarge }?.name == "Ben")
     #expect(plan.tiles.first { $0.name == "Ben" }?.isTalking == true)

@@ -138,8 +138,10 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     isHandling = true
     while !waitingInputs.isEmpty {
       let next = waitingInputs.removeFirst()
+      let now = MediaLoop.now()
       session.lastPacketAt = media?.lastPacketAt
-      for action in session.handle(next, at: MediaLoop.now()) { perform(action) }
+      session.mediaHeardAt = media?.heardAt(now: now)
+      for action in session.handle(next, at: now) { perform(action) }
     }
     isHandling = false
     setTimer()
@@ -164,6 +166,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     case .addCandidate(let candidate): media?.addRemoteCandidate(candidate)
     case .closeMedia:
       closeMedia()
+    case .probeMedia: media?.probe()
     case .requestKeyframes:
       for receiver in media?.receivers ?? [] where receiver.isActive && receiver.kind == .video {
         receiver.requestKeyframe()
@@ -305,7 +308,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
           track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
           height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
   }
 
   /// Nanoseconds since 1970.

@@ -69,7 +69,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     flow = PeerFlow(
       settings: .init(
         room: room, role: role, name: "recbot", session: String(system.next(), radix: 36),
-        limit: options.reconnectLimit, seed: options.seed))
+        limit: options.reconnect.allowsReconnect ? options.reconnect.limit : 0, seed: options.seed))
   }
 
   /// Joins; returns when the bot has its seat. Cancelling the task leaves the room.
@@ -187,7 +187,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     generation = number
     var configuration = PeerConnection.Configuration()
     configuration.iceServers = servers + options.iceServers
-    configuration.transportPolicy = options.iceTransportPolicy
+    configuration.transportPolicy = options.reconnect.relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED

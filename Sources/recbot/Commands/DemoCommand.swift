@@ -64,7 +64,8 @@ struct DemoCommand: AsyncParsableCommand {
       apiKey: key, apiSecret: secret, room: "demo", identity: "recbot", name: "recbot")
     let job = Job(
       room: "demo", options: RoomOptions(url: url, tokens: tokens, seed: UInt64.random(in: .min ... .max)),
-      settings: settings, progress: progress, logger: logger)
+      settings: settings, progress: progress,
+      commands: try recording.commands(configuration, output: output, canvas: settings.session.canvas), logger: logger)
     let summary: RecordingSummary
     do {
       summary = try await job.run().summary

@@ -60,24 +60,44 @@ struct JoinCommand: AsyncParsableCommand {
   var stopWhenEmpty: String?
 
   @OptionGroup var connection: ConnectionOptions
+  @OptionGroup var reception: ReceptionOptions
   @OptionGroup var recording: RecordingOptions
   @OptionGroup var shared: SharedOptions
 
   func run() async throws {
-    let configuration = try shared.load()
-    let logger = try shared.logger("recbot", configuration)
+    let loaded = try shared.load()
+    let logger = try shared.logger("recbot", loaded)
+    let configuration = try reception.merge(into: loaded, logger: logger)
     let (name, kind) = try roomKind(configuration)
+    let isChatOnly = try reception.isChatOnly(configuration)
+    if isChatOnly, kind != .liveKit { throw Failure(.usage, "a two-party room has no chat that could be written") }
+    if isChatOnly, output != nil {
+      throw Failure(.usage, "--chat-only writes no WebM: give --transcript instead of --output")
+    }
     let output = output ?? OutputPath.standard(room: name)
-    let settings = try recording.settings(
+    var settings = try recording.settings(
       configuration, output: output, title: name,
       maximumDuration: try configuration.value(
         flag: maxDuration, "--max-duration", .maxDuration, parse: Values.duration),
       stopWhenEmpty: try configuration.value(
         flag: stopWhenEmpty, "--stop-when-empty", .stopWhenEmpty, parse: Values.duration))
+    try reception.apply(configuration, to: &settings)
+    if isChatOnly, settings.transcript == nil {
+      settings.transcript = OutputPath.standard(room: name, ending: "jsonl")
+    }
     let options = try roomOptions(name, kind, configuration)
     let progress = try recording.progressMode(configuration)
-    try OutputPath.check(output)
-    let job = Job(room: name, options: options, settings: settings, progress: progress, logger: logger)
+    if !isChatOnly { try OutputPath.check(output) }
+    if let transcript = settings.transcript {
+      try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")
+    }
+    var commands = try recording.commands(
+      configuration, output: isChatOnly ? settings.transcript ?? "" : output, canvas: settings.session.canvas)
+    let (layouts, look) = (commands.layouts, try reception.look(configuration))
+    commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
+    let job = Job(
+      room: name, options: options, settings: settings, progress: progress,
+      commands: commands, logger: logger)
     let result = try await job.run()
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
@@ -109,6 +129,7 @@ struct JoinCommand: AsyncParsableCommand {
     options.kind = kind
     options.tlsCAFile = configuration.text(flag: tlsCa, .tlsCA)
     try connection.apply(configuration, to: &options)
+    try reception.apply(configuration, to: &options)
     return options
   }
 
@@ -128,7 +149,9 @@ struct JoinCommand: AsyncParsableCommand {
         .usage, "no way in: give --token, or --api-key and --api-secret (LIVEKIT_API_KEY, LIVEKIT_API_SECRET)")
     }
     let identity = configuration.text(flag: identity, .identity) ?? "recbot-\(Self.randomText())"
-    return .minted(apiKey: key, apiSecret: secret, room: room, identity: identity, name: "recbot")
+    return .minted(
+      apiKey: key, apiSecret: secret, room: room, identity: identity,
+      name: configuration.text(flag: reception.name, .name) ?? "recbot")
   }
 
   /// Eight letters and digits that no other bot has.

@@ -16,6 +16,8 @@ enum ExitCode: Hashable {
   case inputUnusable
   /// The address or port of the room server cannot be used.
   case addressInUse
+  /// `recbot control`: no such job, or it refused the command.
+  case notControlled
   /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
   case usage
   /// Ended by a second signal.
@@ -31,6 +33,7 @@ enum ExitCode: Hashable {
     case .outputNotWritable: 41
     case .inputUnusable: 42
     case .addressInUse: 43
+    case .notControlled: 44
     case .usage: 64
     case .forced: 130
     case .room(let kind): RoomError(kind).exitCode ?? ExitCode.unexpected.rawValue

@@ -13,6 +13,7 @@ struct Job {
   var options: RoomOptions
   var settings: RecordingSettings
   var progress: ProgressMode
+  var commands: JobCommands
   var logger: Logger
 
   /// What came of a job.
@@ -25,7 +26,13 @@ struct Job {
 
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
   func run() async throws -> Result {
-    let recording = Recording(settings: settings, logger: logger)
+    let relay = EventRelay()
+    let (logger, mode) = (logger, progress)
+    let news = EventNews()
+    let recording = Recording(settings: settings, logger: logger) { event in
+      relay.tell(event)
+      if mode == .json { news.put(event) }
+    }
     let loop = MediaLoop(name: "room")
     let board = StatusBoard()
     let client: any RoomClient
@@ -38,12 +45,20 @@ struct Job {
       throw Failure(error)
     }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
+    let stop: @Sendable () -> Void = {
+      stoppedAt.withLock { $0 = $0 ?? .now }
+      // The end goes into the stream first, so that nothing of the leaving is recorded.
+      if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
+      client.leave()
+    }
+    let control = JobControl(
+      recording: recording, room: room, output: settings.output, commands: commands, stop: stop)
+    let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
+    relay.server = server
+    defer { server?.close() }
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-        let first = stoppedAt.withLock { at in
-          defer { at = at ?? .now }
-          return at
-        }
+        let first = stoppedAt.withLock { $0 }
         if let first {
           // Wrappers such as timeout(1) send one signal twice; a person needs longer.
           if ContinuousClock.now - first < .milliseconds(500) {
@@ -53,16 +68,15 @@ struct Job {
           Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
           exit(ExitCode.forced.rawValue)
         }
-        // The end goes into the stream first, so that nothing of the leaving is recorded.
-        if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
-        client.leave()
+        stop()
       }
     }
     defer { signals.cancel() }
-    let (mode, room) = (progress, room)
+    let (room, isChatOnly) = (room, settings.isChatOnly)
     let reporting = Task {
-      var reporter = ProgressReporter(mode: mode, room: room)
+      var reporter = ProgressReporter(mode: mode, room: room, isChatOnly: isChatOnly)
       while !Task.isCancelled {
+        for event in news.drain() { reporter.tell(event: event) }
         reporter.report(recording.progress, board)
         try? await Task.sleep(for: reporter.interval)
       }
@@ -97,6 +111,7 @@ struct Job {
     loop.stop()
     switch result {
     case .success(let summary):
+      for event in news.drain() { reporter.tell(event: event) }
       reporter.finish(summary, board)
       return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
     case .failure(let error): throw Failure(error)

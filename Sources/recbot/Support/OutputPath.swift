@@ -3,34 +3,36 @@ import Glibc
 /// Where a recording is to be written.
 enum OutputPath {
   /// The default name in the current folder: the room and the time (UTC).
-  static func standard(room: String) -> String {
+  static func standard(room: String, ending: String = "webm") -> String {
     var now = time(nil)
     var parts = tm()
     gmtime_r(&now, &parts)
     var text = [CChar](repeating: 0, count: 32)
     let count = strftime(&text, text.count, "%Y%m%dT%H%M%SZ", &parts)
     let stamp = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return "\(RoomText.fileName(room))-\(stamp).webm"
+    return "\(RoomText.fileName(room))-\(stamp).\(ending)"
   }
 
-  /// Refuses, before anything else is done, what could not be written later.
-  static func check(_ path: String) throws {
-    guard path.hasSuffix(".webm") else {
-      throw Failure(.usage, "output \(path): the name must end in .webm, the only format that is written")
+  /// Refuses, before anything else is done, what could not be written later. `endings` are those that the name may
+  /// have, `flag` is what gives it.
+  static func check(_ path: String, endings: [String] = [".webm"], flag: String = "--output") throws {
+    guard endings.contains(where: path.lowercased().hasSuffix) else {
+      let known = endings.joined(separator: ", ")
+      throw Failure(.usage, "\(flag) \(path): the name must end in \(known)")
     }
     var status = stat()
     if lstat(path, &status) == 0 {
       throw Failure(
-        .outputExists, "\(path) exists already and is not overwritten; choose another --output or move it away")
+        .outputExists, "\(path) exists already and is not overwritten; choose another \(flag) or move it away")
     }
     let folder = path.lastIndex(of: "/").map { path.startIndex == $0 ? "/" : String(path[..<$0]) } ?? "."
     guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw Failure(
-        .outputNotWritable, "the folder \(folder) of the output does not exist; make it, or choose another --output")
+        .outputNotWritable, "the folder \(folder) of the output does not exist; make it, or choose another \(flag)")
     }
     guard access(folder, W_OK | X_OK) == 0 else {
       let why = String(cString: strerror(errno))
-      throw Failure(.outputNotWritable, "cannot write into \(folder): \(why); choose another --output")
+      throw Failure(.outputNotWritable, "cannot write into \(folder): \(why); choose another \(flag)")
     }
   }
 }

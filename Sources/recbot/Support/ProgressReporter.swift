@@ -21,13 +21,16 @@ struct ProgressReporter {
 
   private let style: Style
   private let room: String
+  private let isChatOnly: Bool
   private var lastPlain: (phase: RecordingProgress.Phase, time: SessionTime)?
   private var lastJSON: (phase: RecordingProgress.Phase, time: SessionTime)?
   private var status = RoomStatus()
+  private var lastBandwidth: BandwidthAlert?
   private var lastTold: (state: ReconnectPolicy.State, error: RoomError.Kind?) = (.idle, nil)
 
-  init(mode: ProgressMode, room: String) {
+  init(mode: ProgressMode, room: String, isChatOnly: Bool = false) {
     self.room = room
+    self.isChatOnly = isChatOnly
     style =
       switch mode {
       case .auto: Console.errorIsTerminal ? .live : .plain
@@ -43,12 +46,13 @@ struct ProgressReporter {
   /// Tells the present state, if it is time to, and everything that the connection said since the last time.
   mutating func report(_ progress: RecordingProgress, _ board: StatusBoard) {
     for status in board.drain() { tell(status, progress) }
+    tellBandwidth(progress)
     switch style {
     case .silent: return
     case .live: Console.errorText("\r\u{1b}[K" + Self.fit(line(progress), columns: Console.columns - 1))
     case .plain:
       // Every change of phase, and a sign of life every ten seconds.
-      if progress.phase == .recording, progress.frames == 0 { return }
+      if progress.phase == .recording, progress.frames == 0, !isChatOnly { return }
       if let last = lastPlain, last.phase == progress.phase, progress.time - last.time < .seconds(10) { return }
       lastPlain = (progress.phase, progress.time)
       Console.error(line(progress))
@@ -57,6 +61,11 @@ struct ProgressReporter {
       lastJSON = (progress.phase, progress.time)
       Console.print(json(progress))
     }
+  }
+
+  /// Tells, in JSON, one event of the timeline.
+  func tell(event: String) {
+    if style == .json { Console.print("{\"room\":\(JSONText.quoted(room))," + event.dropFirst()) }
   }
 
   private mutating func tell(_ status: RoomStatus, _ progress: RecordingProgress) {
@@ -83,6 +92,11 @@ struct ProgressReporter {
     case .json: Console.print(json(progress))
     case .live, .plain:
       let clear = style == .live ? "\r\u{1b}[K" : ""
+      if isChatOnly {
+        let messages = "\(progress.messages) \(progress.messages == 1 ? "message" : "messages")"
+        Console.error("\(clear)Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end))")
+        return
+      }
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
       Console.error(
         "\(clear)Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops), "
@@ -98,7 +112,11 @@ struct ProgressReporter {
     case .recording, .reconnecting:
       var parts = ["\(progress.phase == .recording ? "●" : "◌ reconnecting") \(Self.clock(progress.time))", people]
       if let talker = progress.talker { parts.append("talking: \(RoomText.oneLine(talker, limit: 24))") }
+      if progress.messages > 0 || isChatOnly { parts.append("\(progress.messages) messages") }
+      if let alert = progress.bandwidth, alert.isLimited { parts.append("low bandwidth: \(alert.words)") }
+      if isChatOnly { return parts.joined(separator: "  ") }
       parts.append(progress.layout)
+      if let pause = progress.pause { parts.append("paused (\(pause.rawValue))") }
       parts.append("\(progress.frames) frames")
       if progress.droppedFrames > 0 { parts.append("\(progress.droppedFrames) dropped") }
       parts.append(Self.size(progress.bytes))
@@ -108,11 +126,23 @@ struct ProgressReporter {
 
   private func json(_ progress: RecordingProgress) -> String {
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
+    let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
       + "\"time_ms\":\(progress.time.wholeMilliseconds),\"participants\":\(progress.participants),"
-      + "\"talker\":\(talker),\"layout\":\"\(progress.layout)\",\"frames\":\(progress.frames),"
+      + "\"talker\":\(talker),\"layout\":\(JSONText.quoted(progress.layout)),"
+      + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
+      + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
       + "\"dropped_frames\":\(progress.droppedFrames),\"decode_errors\":\(progress.decodeErrors),"
-      + "\"bytes\":\(progress.bytes),\(status.json)}"
+      + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),"
+      + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),\(status.json)}"
+  }
+
+  /// A line when the number of videos that can be received has changed.
+  private mutating func tellBandwidth(_ progress: RecordingProgress) {
+    guard progress.bandwidth != lastBandwidth else { return }
+    lastBandwidth = progress.bandwidth
+    guard style == .plain, let alert = progress.bandwidth else { return }
+    Console.error(alert.isLimited ? "Low bandwidth: \(alert.words)." : "The bandwidth suffices for all videos again.")
   }
 
   private static func reason(_ end: SessionEnd) -> String {
@@ -144,5 +174,16 @@ struct ProgressReporter {
 
   private static func fit(_ text: String, columns: Int) -> String {
     text.count <= columns ? text : String(text.prefix(max(1, columns - 1))) + "…"
+  }
+}
+
+extension BandwidthAlert {
+  /// `2 videos`, for people.
+  fileprivate var words: String {
+    switch numberOfVideos {
+    case 0: "sound only"
+    case 1: "1 video"
+    default: "\(numberOfVideos) videos"
+    }
   }
 }

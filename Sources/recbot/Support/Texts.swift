@@ -1,25 +1,3 @@
-/// JSON strings.
-enum JSONText {
-  /// The text as a JSON string with its quotes (RFC 8259 section 7).
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where scalar.value < 0x20:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
-  }
-}
-
 /// Texts from the room, for the terminal and for file names.
 enum RoomText {
   /// One line without control characters, shortened to `limit` characters.

@@ -1,0 +1,90 @@
+import MediaCore
+import Session
+
+/// What carries out the outputs of a session's core. Confined to the recording's thread.
+protocol Performer: AnyObject {
+  /// How it stands.
+  var progress: RecordingProgress { get }
+  /// Looks at an event before the core does.
+  func prepare(_ event: inout SessionEvent)
+  /// Carries out one output. `isLate`: the machine does not keep up.
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError)
+  /// Takes over, for progress, what the core knows of the room.
+  func tell(_ core: borrowing SessionCore)
+  /// Completes what was written.
+  func finish(at end: SessionTime) throws(RecordingError)
+}
+
+/// A recording without media: only the transcript is written.
+final class TranscriptPipeline: Performer {
+  private(set) var progress = RecordingProgress()
+  private let settings: RecordingSettings
+  private let notes: Notes
+
+  /// Opens the files.
+  init(settings: RecordingSettings, listener: TimelineListener?) throws(RecordingError) {
+    self.settings = settings
+    notes = try Notes(settings: settings, listener: listener)
+    progress.phase = .recording
+    progress.title = settings.session.title
+  }
+
+  func prepare(_ event: inout SessionEvent) {}
+
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
+    switch output {
+    case .compose(let plan):
+      progress.time = settings.session.slotTime(plan.slot + 1)
+      progress.participants = plan.participants
+      progress.talker = plan.talker
+      progress.phase = plan.isReconnecting ? .reconnecting : .recording
+    case .note(let entry): notes.take(entry, &progress)
+    case .decode, .sound, .requestKeyframe, .subscribe, .receive, .release, .ended: break
+    }
+  }
+
+  func tell(_ core: borrowing SessionCore) { progress.people = core.participants }
+
+  func finish(at end: SessionTime) throws(RecordingError) {
+    progress.time = end
+    progress.phase = .finished
+  }
+}
+
+/// Where what happens is written down: the timeline, the transcript, and whoever listens.
+final class Notes {
+  private let startDate: Int64
+  private let timeline: TimelineFile?
+  private let transcript: Transcript?
+  private let listener: TimelineListener?
+  private let notesResolution: Bool
+
+  /// Opens the files.
+  init(settings: RecordingSettings, listener: TimelineListener?) throws(RecordingError) {
+    notesResolution = settings.notesResolution
+    startDate = settings.session.startDate
+    self.listener = listener
+    timeline = try settings.timeline.map { (path) throws(RecordingError) in try TimelineFile(creating: path) }
+    transcript = try settings.transcript.map { (path) throws(RecordingError) in try Transcript(creating: path) }
+  }
+
+  /// Writes an entry where it belongs, and keeps what progress tells.
+  func take(_ entry: TimelineEntry, _ progress: inout RecordingProgress) {
+    if entry.event.isMessage {
+      transcript?.append(entry, startDate: startDate)
+      if entry.event.isWhole { progress.messages += 1 }
+      return
+    }
+    let line = entry.json(startDate: startDate)
+    timeline?.append(line)
+    if notesResolution || entry.event.name != "resolution" { listener?(line) }
+    switch entry.event {
+    case .title(let title): progress.title = title
+    case .paused(let policy): progress.pause = policy
+    case .resumed: progress.pause = nil
+    case .bandwidth(let alert): progress.bandwidth = alert
+    case .activeTalkers(let list): progress.talkers = list
+    default: break
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Layouts
+import MediaCore
+
+extension SessionCore {
+  /// The numbers of a session.
+  public struct Settings: Sendable {
+    /// Output picture.
+    public var canvas: CanvasSize
+    /// The layout at the beginning.
+    public var layout: Layout
+    /// Output pictures a second, 1 to 120.
+    public let framesPerSecond: Int
+    /// How long the core waits for late frames before it plans an instant; at least 250 ms.
+    public let latency: SessionTime
+    /// A camera that sends nothing for so long has no signal.
+    public var noSignalAfter: SessionTime
+    /// The same for shared screens, which may rightly be still.
+    public var screenNoSignalAfter: SessionTime
+    /// After the connection is lost, the last pictures stay (dimmed) for so long.
+    public var dimFor: SessionTime
+    /// End when nobody has been in the room for so long; nil: never.
+    public var stopWhenEmpty: SessionTime?
+    /// End when the file has this length; nil: never.
+    public var maximumDuration: SessionTime?
+    /// Who is the active talker.
+    public var talker: TalkerPolicy.Settings
+    /// How much of the video tracks is wanted.
+    public var receive: ReceptionPolicy.Mode
+    /// At most so many people are shown: the list of active talkers; nil: all.
+    public var maximumTalkers: Int?
+    /// The recording's title at the beginning.
+    public var title: String
+    /// When the session began: nanoseconds since 1970-01-01 UTC.
+    public var startDate: Int64
+    /// What the local time is ahead of UTC, seconds.
+    public var utcOffset: Int
+
+    /// Makes settings; the defaults are those of the command line.
+    public init(
+      canvas: CanvasSize, layout: Layout, framesPerSecond: Int = 30, latency: SessionTime = .milliseconds(500),
+      noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
+      dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
+      talker: TalkerPolicy.Settings = TalkerPolicy.Settings(), receive: ReceptionPolicy.Mode = .best,
+      maximumTalkers: Int? = nil, title: String = "", startDate: Int64 = 0,
+      utcOffset: Int = 0
+    ) {
+      self.canvas = canvas
+      self.layout = layout
+      self.framesPerSecond = max(1, min(framesPerSecond, 120))
+      // Sound is handed on ahead of its time; the pauses that cut it off must be known by then.
+      self.latency = max(latency, .milliseconds(250))
+      self.noSignalAfter = noSignalAfter
+      self.screenNoSignalAfter = screenNoSignalAfter
+      self.dimFor = dimFor
+      self.stopWhenEmpty = stopWhenEmpty
+      self.maximumDuration = maximumDuration
+      self.talker = talker
+      self.receive = receive
+      self.maximumTalkers = maximumTalkers
+      self.title = title
+      self.startDate = startDate
+      self.utcOffset = utcOffset
+    }
+
+    /// Presentation time of an output slot; exact for every whole second.
+    public func slotTime(_ slot: Int64) -> SessionTime { OutputClock(framesPerSecond: framesPerSecond).time(of: slot) }
+  }
+}
