@@ -108,7 +108,7 @@ let package = Package(
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
