@@ -142,7 +142,7 @@ final class Pipeline: Performer {
   private func paint(_ plan: FramePlan) -> Compositor.Frame {
     paints.removeAll(keepingCapacity: true)
     if let pause = plan.pause {
-      return compositor.compose(paints, notice: pause == .redact ? "Not recorded" : "Recording paused")
+      return compositor.compose(paints, notice: pause == .redact ? Notice("Not recorded", symbol: .pause) : .paused)
     }
     for tile in plan.tiles { paints.append(paint(tile)) }
     return compositor.compose(paints)
