@@ -26,9 +26,12 @@ unit:
 interop: $(PYTHON)
 	swift build $(BUILD) --product recbot
 	swift build $(BUILD) --product peer-echo
+	swift build $(BUILD) --product wire
 	$(PYTHON) Tests/Interop/aiortc/test_aiortc.py .build/release/peer-echo
 	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_test.py
+	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_faults_test.py
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
+	$(PYTHON) Tests/Interop/faults.py --recbot $(RECBOT)
 
 fuzz:
 	Tests/Fuzz/run.sh $(FUZZ_SECONDS)

@@ -1,14 +1,19 @@
 #!/bin/sh
 # Installs the system packages that recbot is built on, on Debian 12 (and its relatives).
 #   deploy/install-deps.sh          what the build and `make demo` need
-#   deploy/install-deps.sh --tests  also the real clients and judges of the tests
+#   deploy/install-deps.sh --tests  also the real clients and judges of the tests, and fonts for them
+#   deploy/install-deps.sh --fonts  also fonts for names in all scripts: 80 MB to fetch, 145 MB on disk
 # Does nothing, quickly, when everything is there. Uses sudo when not root.
 set -eu
 
 packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev
-  libyuv-dev libwebm-dev libcairo2-dev libpango1.0-dev fonts-inter fonts-dejavu-core make"
-tests="ffmpeg coturn mkvtoolnix fontconfig python3 python3-venv"
+  libyuv-dev libjpeg62-turbo-dev libwebm-dev libcairo2-dev libpango1.0-dev fonts-inter fonts-dejavu-core make"
+# For the tests the small one of the two fonts with Chinese, Japanese and Korean letters is enough.
+tests="iproute2 ffmpeg coturn chromium mkvtoolnix fontconfig python3 python3-venv fonts-noto-core fonts-noto-color-emoji
+  fonts-droid-fallback"
+fonts="fonts-noto-core fonts-noto-color-emoji fonts-noto-cjk"
 [ "${1:-}" = --tests ] && packages="$packages $tests"
+[ "${1:-}" = --fonts ] && packages="$packages $fonts"
 
 missing=""
 for package in $packages; do

@@ -25,8 +25,8 @@ final class Artist {
       lowerThird(readable(text, fallback), icon, accent: accent, fontSize: fontSize, maximumWidth: maximumWidth)
     case .name(let text, let fallback, let icon, let fontSize, let maximumWidth):
       name(readable(text, fallback), icon, fontSize: fontSize, maximumWidth: maximumWidth)
-    case .marks(let isPinned, let hasLowBandwidth, let size):
-      marks(isPinned: isPinned, hasLowBandwidth: hasLowBandwidth, size: size)
+    case .marks(let isPinned, let isLowBandwidth, let size):
+      marks(isPinned: isPinned, isLowBandwidth: isLowBandwidth, size: size)
     case .initials(let initials, let colour, let diameter): disc(initials, colour: colour, diameter: diameter)
     case .portrait(let source, let diameter): portrait(source, diameter: diameter)
     case .levelRing(let colour, let diameter, let step): levelRing(colour, diameter: diameter, step: step)
@@ -122,10 +122,10 @@ final class Artist {
     return drawing.stamp()
   }
 
-  private func marks(isPinned: Bool, hasLowBandwidth: Bool, size: Int) -> Stamp? {
+  private func marks(isPinned: Bool, isLowBandwidth: Bool, size: Int) -> Stamp? {
     let side = Double(size)
     let padding = (side * 0.3).rounded()
-    let count = (isPinned ? 1 : 0) + (hasLowBandwidth ? 1 : 0)
+    let count = (isPinned ? 1 : 0) + (isLowBandwidth ? 1 : 0)
     let width = Double(count) * side + Double(count - 1) * padding + 2 * padding
     guard count > 0, let drawing = Drawing(width: Int(width), height: Int(side + 2 * padding)) else { return nil }
     drawPlate(on: drawing, radius: (side * 0.4).rounded())
@@ -135,7 +135,7 @@ final class Artist {
       drawing.drawPin(x: x, y: y, side: side, colour: theme.text)
       x += side + padding
     }
-    if hasLowBandwidth { drawing.drawLowBandwidth(x: x, y: y, side: side, colour: theme.warning, faint: theme.text) }
+    if isLowBandwidth { drawing.drawLowBandwidth(x: x, y: y, side: side, colour: theme.warning, faint: theme.text) }
     return drawing.stamp()
   }
 

@@ -167,8 +167,8 @@ extension Compositor {
   }
 
   private func addMarks(_ paint: TilePaint, _ design: TileDesign, _ tile: inout Tile) {
-    guard paint.layer.look.marks, paint.isPinned || paint.hasLowBandwidth, let size = design.markSize,
-      let stamp = stamp(.marks(isPinned: paint.isPinned, hasLowBandwidth: paint.hasLowBandwidth, size: size))
+    guard paint.layer.look.marks, paint.isPinned || paint.isLowBandwidth, let size = design.markSize,
+      let stamp = stamp(.marks(isPinned: paint.isPinned, isLowBandwidth: paint.isLowBandwidth, size: size))
     else { return }
     let x = (design.width - design.labelInset - stamp.width) & ~1
     tile.stamps.append(PlacedStamp(stamp: stamp, x: x, y: design.labelInset))

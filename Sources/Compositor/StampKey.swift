@@ -9,7 +9,7 @@ enum StampKey: Hashable {
   /// A name without a plate, for cards.
   case name(String, fallback: String, icon: LabelIcon?, fontSize: Int, maximumWidth: Int)
   /// Symbols on a translucent plate.
-  case marks(isPinned: Bool, hasLowBandwidth: Bool, size: Int)
+  case marks(isPinned: Bool, isLowBandwidth: Bool, size: Int)
   /// A disc with initials; a figure when they are empty.
   case initials(String, colour: Colour, diameter: Int)
   /// A disc with a person's image.

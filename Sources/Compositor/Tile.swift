@@ -72,7 +72,7 @@ struct Tile {
     let newReason = new.cardReason
     if old.key != look.key || old.look != look.look || old.border != look.border || reason != newReason
       || paint.isMuted != new.isMuted || paint.isTalking != new.isTalking || paint.isDimmed != new.isDimmed
-      || paint.isPinned != new.isPinned || paint.hasLowBandwidth != new.hasLowBandwidth || paint.name != new.name
+      || paint.isPinned != new.isPinned || paint.isLowBandwidth != new.isLowBandwidth || paint.name != new.name
       || paint.avatar != new.avatar
     {
       needsDress = true

@@ -61,7 +61,7 @@ public struct TilePaint: Sendable {
   /// True: marked as pinned.
   public var isPinned: Bool
   /// True: marked as held back by a narrow connection, though there is a picture.
-  public var hasLowBandwidth: Bool
+  public var isLowBandwidth: Bool
   /// Loudness, 0 (silent) to 1000: the ring of a card.
   public var level: Int
   /// The person's image, on their card instead of initials; until it is loaded, and where it cannot be, the initials.
@@ -70,7 +70,7 @@ public struct TilePaint: Sendable {
   /// Makes a tile.
   public init(
     layer: VideoLayer, content: TileContent, name: String = "", isMuted: Bool = false, isTalking: Bool = false,
-    pictureID: UInt64 = 0, isDimmed: Bool = false, isPinned: Bool = false, hasLowBandwidth: Bool = false,
+    pictureID: UInt64 = 0, isDimmed: Bool = false, isPinned: Bool = false, isLowBandwidth: Bool = false,
     level: Int = 0, avatar: ImageSource? = nil
   ) {
     self.layer = layer
@@ -81,7 +81,7 @@ public struct TilePaint: Sendable {
     self.pictureID = pictureID
     self.isDimmed = isDimmed
     self.isPinned = isPinned
-    self.hasLowBandwidth = hasLowBandwidth
+    self.isLowBandwidth = isLowBandwidth
     self.level = level
     self.avatar = avatar
   }

@@ -234,8 +234,12 @@ private struct RegionWork {
 
   // MARK: Layers
 
-  private mutating func add(_ key: TileKey, _ source: LayoutSource?, in rect: PixelRect, isSmall: Bool = false) {
+  private mutating func add(_ key: TileKey, _ source: LayoutSource?, in cell: PixelRect, isSmall: Bool = false) {
     let rule = key.isScreenShare ? region.screenFit : region.cameraFit
+    var rect = cell
+    if let source, source.hasPicture, !isSmall {
+      rect = rule.tile(width: source.pictureWidth, height: source.pictureHeight, in: cell)
+    }
     let radius = region.cornerRadius.evenPixels(along: shortSide, of: canvas)
     let side = min(rect.width, rect.height)
     var look = region.look
@@ -249,7 +253,7 @@ private struct RegionWork {
         key: key, rect: rect,
         fit: source.map { rule.fit(width: $0.pictureWidth, height: $0.pictureHeight, in: rect) } ?? .cover,
         cornerRadius: min(radius, even(side / (isSmall ? 2 : 8))), z: region.z,
-        isLarge: isLarge(rect), border: border, look: look, region: region.name))
+        isLarge: isLarge(cell), border: border, look: look, region: region.name))
   }
 
   /// A place for one alone that takes a quarter of the canvas or more.

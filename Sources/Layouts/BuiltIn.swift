@@ -9,7 +9,9 @@ extension Layout {
       above(
         "screen-above", [.screens(1...Condition.unlimited), .canvas([.portrait])], percent: 31,
         [.spotlight, .screenShare], shape: .any, most: 12),
-      stage("screen-and-row", [.screens(1...Condition.unlimited)], [.spotlight, .screenShare], .below),
+      above(
+        "screen-square", [.screens(1...Condition.unlimited)], percent: 56, [.spotlight, .screenShare], shape: .any,
+        most: 8),
       Scene(name: "grid", regions: [margined("people", [.everyone])]),
     ])
 
@@ -17,15 +19,18 @@ extension Layout {
   public static let speaker = Layout(
     name: "speaker", summary: "The active talker, or a shared screen, is large; the others are in a strip.",
     scenes: [
-      alone,
+      alone("alone-portrait", on: [.canvas([.portrait])], fit: .cover), alone("alone"),
       stage("landscape", [.canvas([.landscape])], preferred, .right),
       above(
         "screen-above", [.screens(1...Condition.unlimited), .canvas([.portrait])], percent: 31,
         [.spotlight, .screenShare], shape: .any, most: 9),
       above(
+        "screen-square", [.screens(1...Condition.unlimited), .canvas([.square])], percent: 56,
+        [.spotlight, .screenShare], shape: .any, most: 8),
+      above(
         "portrait", [.canvas([.portrait])], percent: 41, [.spotlight, .pinned, .talker, .withVideo, .everyone],
         shape: nil, most: 9),
-      stage("square", [], preferred, .below),
+      stage("square", [], [.spotlight, .pinned, .talker, .withVideo, .everyone], .below),
     ])
 
   private enum Strip { case right, below }
@@ -53,12 +58,13 @@ extension Layout {
     return region
   }
 
-  private static var alone: Scene {
+  private static func alone(_ name: String, on canvas: [Condition.Requirement] = [], fit: FitRule = .auto) -> Scene {
     var region = Region(name: "large", selector: SourceSelector([.everyone]))
     region.maximumTiles = 1
     region.shape = .any
+    region.cameraFit = fit
     region.cornerRadius = .zero
-    return Scene(name: "alone", when: Condition([[.people(0...1), .screens(0...0)]]), regions: [region])
+    return Scene(name: name, when: Condition([[.people(0...1), .screens(0...0)] + canvas]), regions: [region])
   }
 
   private static func stage(

@@ -82,7 +82,7 @@ public struct Region: Hashable, Sendable {
     verticalAlignment = .center
     gap = .milliUnits(600)
     cameraFit = .auto
-    screenFit = .contain
+    screenFit = .shrink
     cornerRadius = .milliUnits(600)
     overflow = .count
     pageTime = .seconds(10)
@@ -170,24 +170,41 @@ public enum WithoutVideo: String, CaseIterable, Sendable, Hashable {
 
 /// How a picture is brought into its tile.
 public enum FitRule: String, CaseIterable, Sendable, Hashable {
-  /// The picture fills the tile, unless more than a third of it would be cut off: then it is seen whole.
+  /// The picture fills the tile, unless more than half of it would be cut off: then it is seen whole.
   case auto
   /// The picture fills the tile; what doesn't fit is cut off.
   case cover
   /// The whole picture is seen.
   case contain
+  /// The whole picture is seen, and the tile takes its shape: there are no bars.
+  case shrink
 
   /// The fit of a picture of `width` by `height` pixels (0: not known) in a tile.
   func fit(width: Int, height: Int, in rect: PixelRect) -> Fit {
     switch self {
     case .cover: return .cover
-    case .contain: return .contain
+    case .contain, .shrink: return .contain
     case .auto:
       guard (1...65_535).contains(width), (1...65_535).contains(height) else { return .cover }
       let a = width * rect.height
       let b = height * rect.width
-      return 2 * max(a, b) <= 3 * min(a, b) ? .cover : .contain
+      return max(a, b) <= 2 * min(a, b) ? .cover : .contain
     }
+  }
+
+  /// The tile of such a picture in its cell: the largest of its shape for `shrink`, else the whole cell.
+  func tile(width: Int, height: Int, in cell: PixelRect) -> PixelRect {
+    guard self == .shrink, (1...65_535).contains(width), (1...65_535).contains(height) else { return cell }
+    var rect = cell
+    // To the nearest even number; a difference of some pixels isn't worth another shape.
+    rect.width = min(cell.width, max(2, even(cell.height * width / height + 1)))
+    rect.height = min(cell.height, max(2, even(cell.width * height / width + 1)))
+    if cell.width - rect.width <= 8, cell.height - rect.height <= 8 { return cell }
+    // Slivers would be no picture.
+    guard rect.width >= cell.width / 8, rect.height >= cell.height / 8 else { return cell }
+    rect.x += even((cell.width - rect.width) / 2)
+    rect.y += even((cell.height - rect.height) / 2)
+    return rect
   }
 }
 

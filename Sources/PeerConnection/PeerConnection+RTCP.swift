@@ -115,7 +115,9 @@ extension PeerConnection {
     var blocks: [RTCPReportBlock] = []
     for receiver in receivers where receiver.isActive {
       for stream in receiver.streams {
-        if let block = stream.statistics.makeReport(at: now) { blocks.append(block) }
+        guard let block = stream.statistics.makeReport(at: now) else { continue }
+        stream.fractionLost = Double(block.fractionLost) / 256
+        blocks.append(block)
       }
     }
     for sender in senders where sender.context != nil {

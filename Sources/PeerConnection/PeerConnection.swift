@@ -194,6 +194,12 @@ public final class PeerConnection: @unchecked Sendable {
     transport?.setRelayOnly(on)
   }
 
+  /// Asks the peer whether it is there, by a STUN request over the pair that carries media; see `heardAt`.
+  public func probe() { transport?.probe() }
+
+  /// When the last datagram of any kind came, at `now` (ns of the monotonic clock); nil when that cannot be known.
+  public func heardAt(now: Int64) -> Int64? { transport?.heardAt(now: now) }
+
   /// Changes the STUN and TURN servers (their credentials are short-lived); counts from the next ICE restart when the
   /// connection has begun.
   public func setICEServers(_ servers: [ICEServer]) { transport?.setICEServers(servers) }

@@ -48,6 +48,9 @@ public final class RTPReceiver: @unchecked Sendable {
   /// Whether every packet is delivered. Off by default.
   public var wantsPackets = false
 
+  /// The largest share of packets lost of any of its streams, 0...1, by our last reports; before repair.
+  public var fractionLost: Double { streams.reduce(0) { max($0, $1.fractionLost) } }
+
   var streams: [ReceiveStream] = []
   var payloads = PayloadTable()
   var feedback: NegotiatedFeedback = []

@@ -12,6 +12,8 @@ final class ReceiveStream {
   private(set) var duplicateCount = 0
   private(set) var frameCount = 0
   var statistics: ReceiveStatistics
+  /// The share of packets lost by our last report, 0...1.
+  var fractionLost = 0.0
   var nack: NackGenerator?
   var keyframes = KeyframeRequester()
   /// How long packets stand in queues on the way.

@@ -37,6 +37,11 @@ public final class RoomServer: Sendable {
     public var maximumParticipants = 100
     /// Whether joining makes a room that doesn't exist; otherwise only the grant roomCreate does.
     public var createsRooms = true
+    /// Whether video is paused for subscribers that not even its smallest layers reach, unless a client says itself
+    /// (`subscriber_allow_pause`).
+    public var pausesVideo = true
+    /// Who is told of events.
+    public var webhooks: [WebhookURL] = []
     /// Whether faults can be commanded over HTTP (`POST /test/<verb>`), with a token that has the grant roomAdmin.
     public var hasTestAPI = false
     /// Limits of the HTTP and WebSocket side.
@@ -97,9 +102,11 @@ public final class RoomServer: Sendable {
       return true
     }
     guard isNew else { throw .alreadyStarted }
-    let directory = RoomDirectory(configuration: configuration, logger: logger)
+    let directory = RoomDirectory(configuration: configuration, webhooks: makeWebhooks(), logger: logger)
     let gate = JoinGate(apiKeys: configuration.apiKeys)
-    var services: [any HTTPService] = [MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage()]
+    var services: [any HTTPService] = [
+      RoomService(gate: gate, directory: directory), MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage(),
+    ]
     if configuration.hasTestAPI { services.append(TestService(gate: gate, directory: directory)) }
     let listener = SignalListener(
       gate: gate, limits: configuration.limits, logger: logger, sink: directory, services: services)
@@ -119,6 +126,14 @@ public final class RoomServer: Sendable {
       state.withLock { $0 = .stopped }
       throw error
     }
+  }
+
+  private func makeWebhooks() -> WebhookSender? {
+    // Any key serves; the first one by name, so that it is always the same.
+    guard !configuration.webhooks.isEmpty,
+      let pair = configuration.apiKeys.filter({ !$0.value.isEmpty }).min(by: { $0.key < $1.key })
+    else { return nil }
+    return WebhookSender(urls: configuration.webhooks, apiKey: pair.key, secret: pair.value, logger: logger)
   }
 
   /// The rooms; nil unless the server runs.

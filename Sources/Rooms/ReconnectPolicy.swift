@@ -334,10 +334,9 @@ public struct ReconnectPolicy: Sendable {
     }
   }
 
-  /// The end of all attempts. A server that had no place until the end is the better answer than the loss.
+  /// The end of all attempts: the limit that was reached, with the last failure as its detail.
   private mutating func giveUp(_ kind: RoomError.Kind) -> Decision {
-    let last = error ?? RoomError(.connectionLost)
-    return finish(action == .wait ? last : RoomError(kind, last.summary, httpStatus: last.httpStatus), hasJoined: true)
+    finish(RoomError(kind, error?.summary ?? "", httpStatus: error?.httpStatus), hasJoined: true)
   }
 
   private mutating func finish(_ error: RoomError, hasJoined: Bool) -> Decision {

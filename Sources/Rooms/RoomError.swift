@@ -133,8 +133,8 @@ extension RoomError {
       if says("expired", "(exp)") { return .tokenExpired }
       if says("permission", "grant", "not allowed") { return .notPermitted }
       if says("api key", "issuer") { return .unknownIssuer }
-      if says("signature", "cryptographic primitive") { return .badSignature }
       if says("header", "algorithm", "malformed", "compact jws") { return .malformedToken }
+      if says("signature", "cryptographic primitive") { return .badSignature }
       return .unauthorized
     case 404: return says("room") && says("exist", "not found") ? .roomNotFound : .notARoomServer
     default:

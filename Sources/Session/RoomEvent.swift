@@ -8,9 +8,12 @@ public struct Participant: Hashable, Sendable {
   /// Display name; may be empty (then the identity is shown).
   public var name: String
   /// Free text that the application attached.
-  public var metadata: String
+  public var metadata: String { didSet { findAvatar() } }
   /// Free key-value texts that the application attached.
-  public var attributes: [String: String]
+  public var attributes: [String: String] { didSet { findAvatar() } }
+  /// Where the person's image is, as the application says it: the attribute `avatar`, or the text under the key `avatar`
+  /// of metadata that is a JSON object. A path or a URL, not checked in any way; empty when nothing is said.
+  public private(set) var avatar = ""
 
   /// Makes a participant.
   public init(
@@ -20,7 +23,10 @@ public struct Participant: Hashable, Sendable {
     self.name = name
     self.metadata = metadata
     self.attributes = attributes
+    findAvatar()
   }
+
+  private mutating func findAvatar() { avatar = AvatarReference.find(attributes: attributes, metadata: metadata) }
 
   /// The name to show: `name`, or the identity when it is empty.
   public var displayName: String { name.isEmpty ? identity.rawValue : name }

@@ -46,6 +46,8 @@ public enum Setting: String, CaseIterable, Sendable {
   case audioBitrate = "recording.audio-bitrate"
   case maxDuration = "recording.max-duration"
   case stopWhenEmpty = "recording.stop-when-empty"
+  case avatars = "recording.avatars"
+  case avatarFolder = "recording.avatar-folder"
   case progress = "recording.progress"
   case job = "recording.job"
   case timeline = "recording.timeline"
@@ -64,12 +66,16 @@ public enum Setting: String, CaseIterable, Sendable {
   case talkerPresenterBonus = "talker.presenter-bonus"
   case talkerPresenterReturn = "talker.presenter-return"
   case talkerAtMost = "talker.at-most"
+  case privateAddresses = "network.private-addresses"
   case peerRole = "peer.as"
   case bind = "room-server.bind"
   case port = "room-server.port"
   case testAPI = "room-server.test-api"
   case autoCreate = "room-server.auto-create"
   case webhooks = "room-server.webhooks"
+  case iceServers = "room-server.ice-servers"
+  case iceUsername = "room-server.ice-username"
+  case iceCredential = "room-server.ice-credential"
   case logLevel = "log.level"
 
   /// The environment variables that set it, the strongest first: `RECBOT_` and the key, and for the room service
@@ -81,14 +87,17 @@ public enum Setting: String, CaseIterable, Sendable {
     switch self {
     case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
     case .peerRole: return ["RECBOT_PEER_AS"]
-    case .bind, .port, .testAPI, .autoCreate, .webhooks: return ["RECBOT_ROOM_SERVER_\(name)"]
+    case .bind, .port, .testAPI, .autoCreate, .webhooks, .iceServers, .iceUsername, .iceCredential:
+      return ["RECBOT_ROOM_SERVER_\(name)"]
     case .logLevel: return ["RECBOT_LOG_LEVEL"]
     default: return section == "talker" ? ["RECBOT_TALKER_\(name)"] : ["RECBOT_\(name)"]
     }
   }
 
   /// True for what must never be shown.
-  public var isSecret: Bool { self == .apiSecret || self == .token || self == .turnCredential }
+  public var isSecret: Bool {
+    [.apiSecret, .token, .turnCredential, .iceCredential].contains(self)
+  }
 }
 
 /// The settings in force below the flags: environment first, then the configuration file.

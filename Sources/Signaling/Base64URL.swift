@@ -1,5 +1,10 @@
 /// Base64 with the URL alphabet (RFC 4648 section 5).
 public enum Base64URL {
+  /// Encodes bytes with the standard alphabet (RFC 4648 section 4) and padding.
+  static func encodeStandard(_ bytes: [UInt8]) -> String {
+    String(decoding: encode(bytes, padding: true), as: UTF8.self).replacing("-", with: "+").replacing("_", with: "/")
+  }
+
   /// Encodes bytes, with `=` at the end when `padding` is set.
   public static func encode(_ bytes: [UInt8], padding: Bool) -> [UInt8] {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

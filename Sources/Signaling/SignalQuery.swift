@@ -6,6 +6,8 @@ public struct SignalQuery: Hashable, Sendable {
   public var autoSubscribe = true
   /// Start with the lowest layer, until the client says what it shows.
   public var adaptiveStream = false
+  /// Whether the server may pause video when bandwidth is short; nil leaves that to the server.
+  public var subscriberAllowPause: Bool?
   /// Asks the server to go on with an earlier session (`sid`).
   public var reconnect = false
   /// The participant's `PA_…` of the session to go on with.
@@ -39,6 +41,7 @@ public struct SignalQuery: Hashable, Sendable {
       case "protocol": protocolVersion = Int(value) ?? 0
       case "auto_subscribe": autoSubscribe = flag
       case "adaptive_stream": adaptiveStream = flag
+      case "subscriber_allow_pause": subscriberAllowPause = flag
       case "reconnect": reconnect = flag
       case "sid": participantSID = value
       case "reconnect_reason":
@@ -71,6 +74,7 @@ public struct SignalQuery: Hashable, Sendable {
     ] {
       if let value { pairs.append((name, value)) }
     }
+    if let subscriberAllowPause { pairs.append(("subscriber_allow_pause", subscriberAllowPause ? "1" : "0")) }
     return pairs.map { "\($0.0)=\(PercentCoding.encode($0.1))" }.joined(separator: "&")
   }
 

@@ -172,6 +172,12 @@ final class ICEAgent {
     return Int(sent) == bytes.count
   }
 
+  /// Asks the peer whether it is there, over the selected pair; the answer is a datagram like any other.
+  func probe(tieBreaker: UInt64) {
+    guard let agent, isConnected, hasRemoteCredentials else { return }
+    _ = cnice_probe(agent, stream, 1, "\(remoteUfrag):\(ufrag)", remotePassword, tieBreaker)
+  }
+
   /// True when a datagram has come in since the last call; nil when that cannot be known.
   func hasHeardSomething() -> Bool? {
     guard let agent, !usesTCPRelay else { return nil }

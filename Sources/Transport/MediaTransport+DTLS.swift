@@ -106,6 +106,20 @@ extension MediaTransport {
 
   // MARK: - Liveness
 
+  /// Asks the peer whether it is there; the answer shows up in `heardAt`. At most a few times a second.
+  public func probe() {
+    guard state != .closed else { return }
+    carrier.probe(tieBreaker: probeTieBreaker)
+  }
+
+  /// When the last datagram came in of which is known, at `now` (ns of the monotonic clock); as exact as it is asked
+  /// often. Nil when that cannot be known (a relay over TCP), or nothing is connected.
+  public func heardAt(now: Int64) -> Int64? {
+    guard carrier.isConnected, let isNew = carrier.hasHeardSomething() else { return nil }
+    if isNew { lastHeard = now }
+    return lastHeard
+  }
+
   /// Once a second: has anything come in? Packets that pass SRTP's or DTLS's check count, and any datagram at all on
   /// ICE's sockets, because libnice does not tell which checks are answered. (It gives the pair up by itself when no
   /// check has been answered for 50 s.)

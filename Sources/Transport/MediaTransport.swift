@@ -45,6 +45,7 @@ public final class MediaTransport {
   var livenessTimer: LoopTimer?
   var lastHeard: Int64 = 0
   var isSilent = false
+  let probeTieBreaker = UInt64.random(in: .min ... .max)
   var isDead = false
 
   // SCTP.

@@ -47,6 +47,9 @@ import Testing
       libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
+    "WebClient": Row(
+      level: 4, targets: ["Compositor"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
   /// Standard library modules that every target may use.

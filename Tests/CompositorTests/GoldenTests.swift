@@ -87,7 +87,7 @@ import Testing
     }
     tiles[0].isTalking = true
     tiles[1].isPinned = true
-    tiles[1].hasLowBandwidth = true
+    tiles[1].isLowBandwidth = true
     tiles[2].isMuted = true
     tiles[3].layer.fit = .contain
     return tiles

@@ -43,16 +43,16 @@ import Testing
     var talking = paint(TileLook(name: .none, talkerOutline: false, marks: false))
     talking.isTalking = true
     talking.isPinned = true
-    talking.hasLowBandwidth = true
+    talking.isLowBandwidth = true
     #expect(compose(talking).lumaRange(middleRect) == grey.y...grey.y)
   }
 
   @Test func marksStandInTheUpperRightCornerAndDiffer() {
     var pictures = Set<[UInt8]>()
-    for (isPinned, hasLowBandwidth) in [(true, false), (false, true), (true, true)] {
+    for (isPinned, isLowBandwidth) in [(true, false), (false, true), (true, true)] {
       var marked = paint(TileLook(name: .none))
       marked.isPinned = isPinned
-      marked.hasLowBandwidth = hasLowBandwidth
+      marked.isLowBandwidth = isLowBandwidth
       let picture = compose(marked)
       let corner = PixelRect(x: 860, y: 180, width: 100, height: 60)
       #expect(picture.lumaRange(corner).lowerBound < 90 && picture.lumaRange(corner).upperBound > 150)

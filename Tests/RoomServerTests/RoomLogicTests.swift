@@ -114,7 +114,7 @@ private final class Schedule {
   private func layers(_ flowing: [Bool], now: Int64 = 10_000_000_000) -> [LayerState] {
     flowing.enumerated().map { index, flows in
       var layer = LayerState(width: 320 << index, height: 180 << index)
-      if flows { layer.note(startsFrame: true, temporalLayer: 0, now: now) }
+      if flows { layer.note(startsFrame: true, temporalLayer: 0, bytes: 0, now: now) }
       return layer
     }
   }
@@ -142,7 +142,7 @@ private final class Schedule {
   @Test func aFrameRateChoosesTheTemporalLayer() {
     var layer = LayerState(width: 640, height: 360)
     for frame in 0..<62 {
-      layer.note(startsFrame: true, temporalLayer: UInt8(frame % 3), now: now + Int64(frame) * 33_333_333)
+      layer.note(startsFrame: true, temporalLayer: UInt8(frame % 3), bytes: 0, now: now + Int64(frame) * 33_333_333)
     }
     #expect(layer.framesPerSecond >= 28 && layer.framesPerSecond <= 32)
     #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish()) == .max)

@@ -54,6 +54,7 @@ import Testing
     (401, "invalid authorization token: validation failed, token is expired (exp)", RoomError.Kind.tokenExpired),
     (401, "invalid authorization token: token is not valid yet (nbf)", .tokenNotYetValid),
     (401, "invalid authorization token: error in cryptographic primitive", .badSignature),
+    (401, "go-jose/go-jose: unexpected signature algorithm \"HS512\"; expected [\"HS256\"]", .malformedToken),
     (401, "invalid API key: APIx", .unknownIssuer), (401, "permissions denied", .notPermitted),
     (401, "invalid authorization header: it must start with \"Bearer \"", .malformedToken),
     (401, "invalid authorization token", .unauthorized), (403, "", .unauthorized),

@@ -13,6 +13,8 @@ struct Script {
   var sections: [MediaSection] = []
   /// Whether packets come, while the transport is connected.
   var mediaFlows = true
+  /// Whether the media connection answers when it is asked; nil when that cannot be known.
+  var answersProbes: Bool? = true
   /// Whether the server answers pings.
   var answersPings = true
   /// What the session said of itself, newest last.
@@ -32,9 +34,26 @@ struct Script {
         wallClockOffset: 0, receivesMedia: receivesMedia), policy: ReconnectPolicy(settings: settings, seed: 1))
   }
 
+  /// Nothing comes any more, over neither connection.
+  mutating func cut() { (mediaFlows, answersProbes, answersPings) = (false, false, false) }
+
+  /// Goes on until the session opens a socket, `seconds` at most.
+  mutating func passUntilSocket(seconds: Double) -> [String] {
+    let end = now + Int64(seconds * 1e9)
+    var lines: [String] = []
+    while now < end, !lines.contains(where: { $0.hasPrefix("socket") }) { lines += passQuietly(seconds: 0.05) }
+    return lines
+  }
+
   mutating func handle(_ input: LiveKitSession.Input) -> [String] {
     var lines: [String] = []
-    if mediaFlows, session.hasMedia { session.lastPacketAt = now }
+    if mediaFlows, session.isTransportUp { session.lastPacketAt = now }
+    if let answersProbes {
+      if answersProbes || mediaFlows, session.isTransportUp { session.mediaHeardAt = now }
+      session.mediaHeardAt = session.mediaHeardAt ?? 0
+    } else {
+      session.mediaHeardAt = nil
+    }
     for action in session.handle(input, at: now) { lines += perform(action) }
     return lines
   }
@@ -71,6 +90,8 @@ struct Script {
     _ = receive { $0.join = Script.join(people) }
     _ = offer(tracks)
     _ = handle(.transport(generation: session.generation, .connected))
+    now += 1_000_000_000
+    _ = handle(.timer)
   }
 
   /// An offer whose mids carry these tracks; a name in capitals is video.
@@ -131,6 +152,7 @@ struct Script {
       return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
     case .updateMedia(let servers, let relayOnly):
       return ["update media \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
+    case .probeMedia: return []
     case .requestKeyframes: return ["keyframes"]
     case .status(let status):
       statuses.append(status)

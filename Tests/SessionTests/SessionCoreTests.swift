@@ -336,6 +336,15 @@ import Testing
     #expect(run.plans.count == 30)
   }
 
+  /// 30 pictures a second: a slot is 33 ms.
+  @Test(arguments: [(1000, 30), (1010, 30), (1020, 31), (1033, 31), (1045, 31), (1055, 32), (5, 1)])
+  func theLengthIsTheTimeThatHasPassedToHalfASlot(end: Int64, pictures: Int) {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.at(end, .ended(.stopped))
+    #expect(room.run(until: 3000).plans.count == pictures)
+  }
+
   // MARK: Golden
 
   @Test func theSpeakerLayoutFollowsTheTalker() throws {

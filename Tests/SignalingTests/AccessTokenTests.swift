@@ -122,4 +122,12 @@ import Testing
     grant.canPublishSources = ["microphone"]
     #expect(grant.allowsPublishing(.microphone) && !grant.allowsPublishing(.screenShare))
   }
+
+  @Test func aTokenVouchesForABodyByItsHash() throws {
+    let token = AccessToken(vouchingFor: Array("abc".utf8), apiKey: "k", now: 1000, lifetime: 300)
+    // FIPS 180-4, appendix B.1, in base64.
+    #expect(token.sha256 == "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=")
+    let read = try AccessToken(verifying: token.signed(secret: "s"), now: 1100) { _ in "s" }
+    #expect(read.sha256 == token.sha256 && read.expires == 1300 && read.video == nil)
+  }
 }

@@ -10,6 +10,8 @@ struct VideoWish: Hashable, Sendable {
   var height = 0
   /// Frames per second that suffice; 0 for all.
   var framesPerSecond = 0
+  /// When bandwidth is short: 1 is served first, larger numbers later, 0 after all these.
+  var priority: UInt32 = 0
 }
 
 /// One simulcast layer of a published track.
@@ -25,8 +27,12 @@ struct LayerState: Hashable, Sendable {
   /// Frames per second, measured over about a second; 0 before that.
   var framesPerSecond = 0
 
+  /// Bits per second, measured over about a second; nil before that.
+  var bitsPerSecond: Int?
+
   private var windowStart: Int64 = 0
   private var windowFrames = 0
+  private var windowBytes = 0
 
   /// A layer without packets yet.
   init(width: Int = 0, height: Int = 0) {
@@ -35,17 +41,25 @@ struct LayerState: Hashable, Sendable {
   }
 
   /// Counts a packet.
-  mutating func note(startsFrame: Bool, temporalLayer: UInt8, now: Int64) {
+  mutating func note(startsFrame: Bool, temporalLayer: UInt8, bytes: Int, now: Int64) {
     lastPacket = now
     highestTemporalLayer = max(highestTemporalLayer, min(temporalLayer, 3))
+    windowBytes &+= bytes
     guard startsFrame else { return }
     windowFrames += 1
     let elapsed = now &- windowStart
     guard elapsed >= 1_000_000_000 else { return }
-    if elapsed < 3_000_000_000 { framesPerSecond = Int(Int64(windowFrames) * 1_000_000_000 / elapsed) }
+    if elapsed < 3_000_000_000 {
+      framesPerSecond = Int(Int64(windowFrames) * 1_000_000_000 / elapsed)
+      bitsPerSecond = Int(clamping: Int64(windowBytes) &* 8_000_000_000 / elapsed)
+    }
     windowStart = now
     windowFrames = 0
+    windowBytes = 0
   }
+
+  /// True while packets come.
+  func isFlowing(at now: Int64) -> Bool { lastPacket.map { now &- $0 < LayerChoice.silence } ?? false }
 }
 
 /// Chooses the layer for a subscriber. Pure.
@@ -55,15 +69,13 @@ enum LayerChoice {
   static let silence: Int64 = 1_500_000_000
 
   /// The layer to send: the largest one that flows up to what is wanted, else the smallest that flows. Nil when
-  /// nothing is wanted. Before anything has flowed it is what is wanted.
-  static func layer(of layers: [LayerState], wish: VideoWish, now: Int64) -> Int? {
+  /// nothing is wanted. Before anything has flowed it is what is wanted. `limit` is the highest one that fits through
+  /// the subscriber's network.
+  static func layer(of layers: [LayerState], wish: VideoWish, limit: Int = .max, now: Int64) -> Int? {
     guard !wish.isDisabled, !layers.isEmpty else { return nil }
-    let wanted = wantedLayer(layers, wish)
-    let flowing = layers.indices.filter { index in
-      layers[index].lastPacket.map { now &- $0 < silence } ?? false
-    }
-    guard let smallest = flowing.first else { return wanted }
-    return flowing.last { $0 <= wanted } ?? smallest
+    let wanted = min(wantedLayer(layers, wish), max(0, limit))
+    if let best = layers.indices.last(where: { $0 <= wanted && layers[$0].isFlowing(at: now) }) { return best }
+    return layers.indices.first { layers[$0].isFlowing(at: now) } ?? wanted
   }
 
   /// The highest temporal layer that gives the frame rate wanted of a layer; each one doubles the rate (RFC 7741
@@ -80,7 +92,8 @@ enum LayerChoice {
     return result == layer.highestTemporalLayer ? .max : result
   }
 
-  private static func wantedLayer(_ layers: [LayerState], _ wish: VideoWish) -> Int {
+  /// The layer that a wish is for, whether it flows or not.
+  static func wantedLayer(_ layers: [LayerState], _ wish: VideoWish) -> Int {
     let last = layers.count - 1
     guard wish.width > 0, wish.height > 0, layers.allSatisfy({ $0.width > 0 }) else {
       return min(max(0, wish.quality), last)

@@ -30,7 +30,9 @@ struct JoinGate: Sendable {
     var text: String
 
     /// The token was good once.
-    static let expired = Refusal(status: 401, text: "invalid authorization token: token is expired")
+    static let expired = Refusal(status: 401, text: "invalid authorization token: token is expired (exp)")
+    /// The token will be good.
+    static let early = Refusal(status: 401, text: "invalid authorization token: token not valid yet (nbf)")
     /// The room takes nobody in any more.
     static let full = Refusal(status: 429, text: "room has exceeded its max participants")
     /// There is no such room, and joining doesn't make one.
@@ -72,11 +74,10 @@ struct JoinGate: Sendable {
     do {
       return try AccessToken(verifying: token, now: now) { apiKeys[$0] }
     } catch {
-      // Only the holder of a token that was good once is told that its time is over.
-      if let claims = try? AccessToken(reading: token), claims.expires < now,
-        (try? AccessToken(verifying: token, now: claims.expires) { apiKeys[$0] }) != nil
-      {
-        throw .expired
+      // Only the holder of a token that is good at another time is told so.
+      if let claims = try? AccessToken(reading: token) {
+        let isGood = (try? AccessToken(verifying: token, now: claims.expires &- 1) { apiKeys[$0] }) != nil
+        if isGood { throw claims.expires < now ? .expired : .early }
       }
       throw Refusal(status: 401, text: error.description)
     }

@@ -9,6 +9,9 @@ enum SID {
   /// `TR_…`.
   static func track(using random: inout some RandomNumberGenerator) -> String { "TR_" + suffix(&random) }
 
+  /// `EV_…`, of a webhook's event.
+  static func event(using random: inout some RandomNumberGenerator) -> String { "EV_" + suffix(&random) }
+
   private static func suffix(_ random: inout some RandomNumberGenerator) -> String {
     String((0..<12).map { _ in alphabet.randomElement(using: &random) ?? "A" })
   }

@@ -118,6 +118,7 @@ extension Participant {
     wish.width = Int(min(settings.width, 1 << 16))
     wish.height = Int(min(settings.height, 1 << 16))
     wish.framesPerSecond = Int(min(settings.fps, 1000))
+    wish.priority = settings.priority
     for sid in settings.trackSids { subscriber?.setVideo(sid, wish) }
   }
 
@@ -159,7 +160,7 @@ extension Participant {
   }
 
   /// The longest name, metadata and attributes together, in bytes.
-  private static let metadataLimit = 64 << 10
+  static let metadataLimit = 64 << 10
 
   private func handle(_ update: Livekit_UpdateParticipantMetadata) {
     func reply(_ reason: Livekit_RequestResponse.Reason, _ text: String = "") {
@@ -168,24 +169,33 @@ extension Participant {
     guard grant.canUpdateOwnMetadata == true else {
       return reply(.notAllowed, "the token does not allow to change name, metadata and attributes")
     }
-    var size = update.name.utf8.count + update.metadata.utf8.count
-    for (key, value) in attributes.merging(update.attributes, uniquingKeysWith: { $1 }) {
-      size += key.utf8.count + value.utf8.count
-    }
-    guard size <= Self.metadataLimit else {
+    guard setIdentity(name: update.name, metadata: update.metadata, attributes: update.attributes) else {
       return reply(.limitExceeded, "name, metadata and attributes exceed \(Self.metadataLimit) bytes")
     }
-    if !update.name.isEmpty { name = update.name }
-    if !update.metadata.isEmpty { metadata = update.metadata }
-    for (key, value) in update.attributes { attributes[key] = value.isEmpty ? nil : value }
-    identityChanged()
     reply(.ok)
   }
 
-  /// Faults that SDKs ask for in their own tests; only those about leaving.
+  /// Changes what others read of the participant; empty texts change nothing, an empty attribute goes. False when it
+  /// would be too long.
+  func setIdentity(name: String, metadata: String, attributes: [String: String]) -> Bool {
+    var size = name.utf8.count + metadata.utf8.count
+    for (key, value) in self.attributes.merging(attributes, uniquingKeysWith: { $1 }) {
+      size += key.utf8.count + value.utf8.count
+    }
+    guard size <= Self.metadataLimit else { return false }
+    guard !name.isEmpty || !metadata.isEmpty || !attributes.isEmpty else { return true }
+    if !name.isEmpty { self.name = name }
+    if !metadata.isEmpty { self.metadata = metadata }
+    for (key, value) in attributes { self.attributes[key] = value.isEmpty ? nil : value }
+    identityChanged()
+    return true
+  }
+
+  /// Faults that SDKs ask for in their own tests: those about leaving, and less bandwidth (0 ends that).
   private func handle(_ simulate: Livekit_SimulateScenario) {
     switch simulate.scenario {
     case .serverLeave: leave(.serverShutdown)
+    case .subscriberBandwidth(let bits): subscriber?.simulatedBandwidth = bits > 0 ? Int(clamping: bits) : nil
     case .leaveRequestFullReconnect: leave(.unknownReason, action: .reconnect)
     default: break
     }

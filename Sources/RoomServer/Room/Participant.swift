@@ -16,6 +16,10 @@ final class Participant {
   let autoSubscribe: Bool
   /// Whether video begins with its smallest layer.
   let adaptiveStream: Bool
+  /// Whether video may be paused when bandwidth is short.
+  let allowsPause: Bool
+  /// When it last spoke, in nanoseconds; 0 for never.
+  private(set) var spokenAt: Int64 = 0
   unowned let room: Room
   /// The WebSocket; nil while it is lost.
   private(set) var connection: SignalConnection?
@@ -74,6 +78,7 @@ final class Participant {
     protocolVersion = request.query.protocolVersion
     autoSubscribe = request.query.autoSubscribe
     adaptiveStream = request.query.adaptiveStream
+    allowsPause = request.query.subscriberAllowPause ?? room.configuration.pausesVideo
     name = request.token.name ?? ""
     metadata = request.token.metadata ?? ""
     attributes = request.attributes
@@ -381,6 +386,20 @@ final class Participant {
     refreshToken(now: MediaLoop.now())
   }
 
+  /// How well its connections do, both together.
+  var quality: Livekit_ConnectionQualityInfo {
+    let (down, up) = (subscriber?.quality ?? .init(), publisher?.quality ?? .init())
+    var facts = QualityScore.Facts()
+    facts.isLost = connection == nil || down.isLost || up.isLost
+    facts.loss = max(down.loss, up.loss)
+    facts.roundTrip = max(down.roundTrip, up.roundTrip)
+    facts.isLimited = down.isLimited
+    var info = Livekit_ConnectionQualityInfo()
+    info.participantSid = sid
+    (info.quality, info.score) = QualityScore.rate(facts)
+    return info
+  }
+
   // MARK: Publishing
 
   /// The connection for publishing; made when it is first needed.
@@ -423,6 +442,7 @@ final class Participant {
       publication.endSpeakerInterval(interval)
       level = max(level, publication.speakerLevel)
     }
+    if level > 0 { spokenAt = MediaLoop.now() }
     defer { speakerLevel = level }
     return level != speakerLevel
   }

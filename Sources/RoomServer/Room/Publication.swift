@@ -18,6 +18,8 @@ final class Publication {
   private(set) var info: Livekit_TrackInfo
   /// The layers, the smallest first; one for sound and plain video.
   private(set) var layers: [LayerState]
+  /// Its place in the order in which the room's tracks were published.
+  let position: Int
 
   private let rids: [RID]
   private var subscriptions: [Subscription] = []
@@ -55,6 +57,7 @@ final class Publication {
 
   init(info: Livekit_TrackInfo, owner: Participant, receiver: RTPReceiver) {
     self.info = info
+    position = owner.room.takeTrackPosition()
     self.owner = owner
     self.receiver = receiver
     kind = receiver.kind
@@ -125,7 +128,7 @@ final class Publication {
   }
 
   private func receiveAudio(_ packet: RTPPacket, now: Int64) {
-    layers[0].note(startsFrame: true, temporalLayer: 0, now: now)
+    layers[0].note(startsFrame: true, temporalLayer: 0, bytes: packet.payloadCount &+ Self.overhead, now: now)
     guard !isMuted else { return }
     if let level = packet.audioLevel(receiver.extensions) {
       speaker.note(level: level.level, timestamp: packet.timestamp)
@@ -151,7 +154,9 @@ final class Publication {
         pictureID: parsed.pictureID, tl0PictureIndex: parsed.baseLayerIndex, keyIndex: parsed.keyIndex)
       described.temporalLayer = parsed.temporalLayer ?? 0
       described.allowsTemporalSwitch = parsed.isLayerSync
-      layers[layer].note(startsFrame: parsed.startsFrame, temporalLayer: described.temporalLayer, now: now)
+      layers[layer].note(
+        startsFrame: parsed.startsFrame, temporalLayer: described.temporalLayer,
+        bytes: packet.payloadCount &+ Self.overhead, now: now)
       if described.startsKeyframe { requests[layer].isWanted = false }
     } else {
       described.startsFrame = false
@@ -222,6 +227,19 @@ final class Publication {
     requests[layer].lastSent = now
     requests[layer].isWanted = false
     receiver.requestKeyframe(rid: rids.isEmpty ? nil : rids[layer])
+  }
+
+  /// Bytes of a packet besides its payload: RTP with extensions, SRTP's tag, UDP and IP.
+  private static let overhead = 60
+
+  /// Bits per second of sound, or of the smallest layer; nil when it isn't known.
+  var bitsPerSecond: Int? { isMuted ? nil : layers.first?.bitsPerSecond }
+
+  /// Bits per second of each layer up to the one that is wanted; nil for those that don't flow.
+  func layerRates(upTo wish: VideoWish) -> [Int?] {
+    let now = MediaLoop.now()
+    let wanted = LayerChoice.wantedLayer(layers, wish)
+    return layers.prefix(wanted + 1).map { $0.isFlowing(at: now) ? $0.bitsPerSecond : nil }
   }
 
   // MARK: Speaking

@@ -47,6 +47,14 @@ final class Publisher: PeerConnectionDelegate {
   /// True while media can flow.
   var isConnected: Bool { connection.state == .connected }
 
+  /// What others are told about this connection's quality.
+  var quality: QualityScore.Facts {
+    var facts = QualityScore.Facts()
+    facts.isLost = connection.state == .disconnected || connection.state == .failed
+    for receiver in connection.receivers where receiver.isActive { facts.loss = max(facts.loss, receiver.fractionLost) }
+    return facts
+  }
+
   /// Cuts the media off in both directions, or lets it through again.
   func setCut(_ isCut: Bool) { connection.setCut(isCut) }
 

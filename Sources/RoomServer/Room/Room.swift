@@ -14,6 +14,25 @@ final class Room {
     case media(String)
   }
 
+  /// What can be set for a room of its own.
+  struct Settings {
+    /// Seconds; see `RoomServer.Configuration`.
+    var emptyTimeout: Int
+    /// See `emptyTimeout`.
+    var departureTimeout: Int
+    /// The most participants.
+    var maximumParticipants: Int
+    /// Free text for the participants to read.
+    var metadata = ""
+
+    /// As the server has it for all rooms.
+    init(_ configuration: RoomServer.Configuration) {
+      emptyTimeout = configuration.emptyTimeout
+      departureTimeout = configuration.departureTimeout
+      maximumParticipants = configuration.maximumParticipants
+    }
+  }
+
   /// Name as in the tokens.
   let name: String
   /// `RM_…`
@@ -27,6 +46,7 @@ final class Room {
   private unowned let directory: RoomDirectory
   private let created = WallClock.milliseconds()
   private var random = SystemRandomNumberGenerator()
+  private var settings: Settings
   private var isClosed = false
   private var hasBeenUsed = false
   private var closing: LoopTimer?
@@ -36,13 +56,25 @@ final class Room {
   /// Who has left, for those who could not hear it.
   private var departures: [(info: Livekit_ParticipantInfo, at: Int64)] = []
   private var backlog = DataBacklog()
+  private var trackCount = 0
+  private var lastBeat: Int64?
+  private var lastWarning: Int64 = .min / 2
+  private var recentNonces: [[UInt8]] = []
+  private var toldQualities: [String: [String: Livekit_ConnectionQuality]] = [:]
 
   /// The beat of everything that happens by time, in nanoseconds.
   private static let beat: Int64 = 100_000_000
   /// Speakers are told every so many beats.
   static let speakerBeats: Int64 = 3
+  /// A time between two beats that is worth a warning, in nanoseconds.
+  private static let lateBeat: Int64 = 400_000_000
+  /// The least time between two such warnings, in nanoseconds.
+  private static let warningInterval: Int64 = 10_000_000_000
+  /// Connection qualities are told every so many beats.
+  private static let qualityBeats: Int64 = 50
 
-  init(name: String, sid: String, directory: RoomDirectory) {
+  init(name: String, sid: String, settings: Settings, directory: RoomDirectory) {
+    self.settings = settings
     self.name = name
     self.sid = sid
     self.directory = directory
@@ -74,7 +106,7 @@ final class Room {
   }
 
   /// The most participants that it takes.
-  var maximumParticipants: Int { directory.faults.limit(room: name) ?? configuration.maximumParticipants }
+  var maximumParticipants: Int { directory.faults.limit(room: name) ?? settings.maximumParticipants }
 
   /// True when nobody else may join; somebody who is there already takes the own place.
   func isFull(for identity: String) -> Bool {
@@ -107,6 +139,7 @@ final class Room {
     participant.start(others: participants.filter { $0 !== participant && $0.isVisible })
     announce(participant)
     announceRoom()
+    directory.report("participant_joined", info, participant.info)
     logger.info(
       "participant joined", metadata: ["identity": "\(participant.identity)", "sid": "\(participant.sid)"])
     return participant
@@ -117,17 +150,22 @@ final class Room {
     guard let index = participants.firstIndex(where: { $0 === participant }) else { return }
     participants.remove(at: index)
     if let connection = participant.connection { directory.detached(connection) }
+    if participant.connection == nil || participant.condition.isSilent {
+      directory.noteUnheardEnd(of: participant.sid, reason)
+    }
     if participant.isVisible {
       let info = participant.info
       noteDeparture(info)
       send(.update([info]))
     }
+    directory.report("participant_left", self.info, participant.info)
     logger.info("participant left", metadata: ["identity": "\(participant.identity)", "reason": "\(reason)"])
     scheduleClosing()
     announceRoom()
     if participants.isEmpty {
       ticking?.cancel()
       ticking = nil
+      lastBeat = nil
     }
   }
 
@@ -176,7 +214,7 @@ final class Room {
       closing?.cancel()
       closing = nil
     } else if closing == nil {
-      let seconds = hasBeenUsed ? configuration.departureTimeout : configuration.emptyTimeout
+      let seconds = hasBeenUsed ? settings.departureTimeout : settings.emptyTimeout
       closing = loop.timer(after: Int64(max(0, seconds)) * 1_000_000_000) { [weak self] in self?.close(.roomClosed) }
     }
   }
@@ -188,8 +226,9 @@ final class Room {
     var info = Livekit_Room()
     info.sid = sid
     info.name = name
-    info.emptyTimeout = UInt32(clamping: configuration.emptyTimeout)
-    info.departureTimeout = UInt32(clamping: configuration.departureTimeout)
+    info.emptyTimeout = UInt32(clamping: settings.emptyTimeout)
+    info.departureTimeout = UInt32(clamping: settings.departureTimeout)
+    info.metadata = settings.metadata
     info.maxParticipants = UInt32(clamping: maximumParticipants)
     info.creationTime = created / 1000
     info.creationTimeMs = created
@@ -206,6 +245,12 @@ final class Room {
     var codec = Livekit_Codec()
     codec.mime = $0
     return codec
+  }
+
+  /// Changes the room's metadata; everybody hears of it.
+  func setMetadata(_ metadata: String) {
+    settings.metadata = metadata
+    announceRoom()
   }
 
   /// Tells everybody who may know of a participant how it is now.
@@ -236,6 +281,7 @@ final class Room {
       participant.subscriber?.consider(publication)
     }
     announceRoom()
+    directory.report("track_published", info, publication.owner.info, track: publication.info)
     logger.info(
       "track published",
       metadata: [
@@ -249,6 +295,7 @@ final class Room {
     for participant in participants { participant.subscriber?.drop(publication) }
     if publication.owner.isMember { announce(publication.owner) }
     announceRoom()
+    directory.report("track_unpublished", info, publication.owner.info, track: publication.info)
     logger.info(
       "track unpublished",
       metadata: ["identity": "\(publication.owner.identity)", "track": "\(publication.sid)"])
@@ -262,34 +309,55 @@ final class Room {
     return nil
   }
 
+  /// The next number in the order of publishing.
+  func takeTrackPosition() -> Int {
+    trackCount += 1
+    return trackCount
+  }
+
   /// A fresh track name.
   func makeTrackSID() -> String { SID.track(using: &random) }
 
   // MARK: Data
 
-  /// Passes a data packet on to those whom it is for. The sender's names are written by the server.
+  /// Passes a participant's data packet on to those whom it is for. The sender's names are written by the server.
   func forward(_ packet: Livekit_DataPacket, from sender: Participant, isReliable: Bool) {
     var packet = packet
     packet.participantSid = sender.sid
     packet.participantIdentity = sender.identity
-    var identities = packet.destinationIdentities
-    var sids: [String] = []
     if case .user(var user) = packet.value {
       user.participantSid = sender.sid
       user.participantIdentity = sender.identity
-      identities += user.destinationIdentities
-      sids = user.destinationSids
       packet.value = .user(user)
     }
+    deliver(packet, isReliable: isReliable, except: sender)
+  }
+
+  /// Sends a data packet to those whom it is for. A nonce that came already means that it is done.
+  func deliver(
+    _ packet: Livekit_DataPacket, isReliable: Bool, nonce: [UInt8] = [], except sender: Participant? = nil
+  ) {
+    if !nonce.isEmpty {
+      guard !recentNonces.contains(nonce) else { return }
+      recentNonces.append(nonce)
+      if recentNonces.count > Self.nonceLimit { recentNonces.removeFirst() }
+    }
+    var audience = DataBacklog.Audience(identities: packet.destinationIdentities, sids: [])
+    if case .user(let user) = packet.value {
+      audience.identities += user.destinationIdentities
+      audience.sids = user.destinationSids
+    }
     guard let bytes: [UInt8] = try? packet.serializedBytes() else { return }
-    let audience = DataBacklog.Audience(identities: identities, sids: sids)
     for participant in participants where participant !== sender && audience.includes(participant) {
       participant.sendData(bytes, isReliable: isReliable)
     }
-    if isReliable, packet.sequence > 0 {
+    if isReliable, packet.sequence > 0, let sender {
       backlog.add(bytes, sender: sender.sid, sequence: packet.sequence, audience: audience, now: MediaLoop.now())
     }
   }
+
+  /// Nonces that are remembered.
+  private static let nonceLimit = 100
 
   /// Sends a participant again what it may have missed of a sender's reliable packets.
   func repeatData(of sender: String, after sequence: UInt32, to participant: Participant) {
@@ -303,12 +371,47 @@ final class Room {
   private func beat() {
     tick &+= 1
     let now = MediaLoop.now()
+    noteLateness(now)
     // A copy: somebody may be sent away.
+    let isBandwidthDue = tick % (BandwidthKeeper.interval / Self.beat) == 0
     for participant in participants {
       for publication in participant.publications { publication.beat(now: now) }
+      if isBandwidthDue { participant.subscriber?.keepBandwidth(now: now) }
       participant.beat(now: now)
     }
     if tick % Self.speakerBeats == 0 { tellSpeakers() }
+    if tick % Self.qualityBeats == 0 { tellQualities() }
+  }
+
+  /// A loop that comes late to its beat has too much to do: everything is late then, and somebody should know.
+  private func noteLateness(_ now: Int64) {
+    defer { lastBeat = now }
+    guard let lastBeat, now &- lastBeat > Self.lateBeat, now &- lastWarning > Self.warningInterval else { return }
+    lastWarning = now
+    logger.warning(
+      "the room server has too much to do",
+      metadata: [
+        "late": "\((now &- lastBeat &- Self.beat) / 1_000_000) ms", "participants": "\(participants.count)",
+      ])
+  }
+
+  /// Tells everybody how well the others' connections do, when that has changed since it was told.
+  private func tellQualities() {
+    var told: [String: [String: Livekit_ConnectionQuality]] = [:]
+    let qualities = participants.map { (participant: $0, info: $0.quality) }
+    for participant in participants {
+      let before = toldQualities[participant.sid] ?? [:]
+      var now: [String: Livekit_ConnectionQuality] = [:]
+      var update = Livekit_ConnectionQualityUpdate()
+      for (other, info) in qualities where other.isVisible || other === participant {
+        now[other.sid] = info.quality
+        if before[other.sid] != info.quality { update.updates.append(info) }
+      }
+      // Nobody hears it while the connection is lost: all again afterwards.
+      told[participant.sid] = participant.connection == nil ? [:] : now
+      if !update.updates.isEmpty { participant.tell(Livekit_SignalResponse(.connectionQuality(update))) }
+    }
+    toldQualities = told
   }
 
   private func tellSpeakers() {

@@ -19,8 +19,16 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   private var random = SystemRandomNumberGenerator()
   private var isShutDown = false
 
-  init(configuration: RoomServer.Configuration, logger: Logger) {
+  private let webhooks: WebhookSender?
+  /// How sessions ended whose clients couldn't hear it.
+  private var ends: [String: Livekit_DisconnectReason] = [:]
+
+  /// How long that is known, in nanoseconds.
+  private static let endMemory: Int64 = 120_000_000_000
+
+  init(configuration: RoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
     self.configuration = configuration
+    self.webhooks = webhooks
     self.logger = logger
     mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
   }
@@ -46,6 +54,23 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       mailbox.close()
     }
     loop.stop()
+    webhooks?.shutDown()
+  }
+
+  /// Tells the webhooks of an event of a room.
+  func report(
+    _ event: String, _ room: Livekit_Room, _ participant: Livekit_ParticipantInfo? = nil,
+    track: Livekit_TrackInfo? = nil
+  ) {
+    guard let webhooks else { return }
+    var message = Livekit_WebhookEvent()
+    message.event = event
+    message.id = SID.event(using: &random)
+    message.createdAt = WallClock.seconds()
+    message.room = room
+    if let participant { message.participant = participant }
+    if let track { message.track = track }
+    webhooks.send(message)
   }
 
   func admit(_ request: JoinRequest, _ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void) {
@@ -70,7 +95,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   private func join(_ connection: SignalConnection, _ request: JoinRequest) {
     if isShutDown { return refuse(connection, .serverShutdown, .disconnect) }
     if request.query.reconnect { return resume(connection, request) }
-    let room = rooms[request.room] ?? makeRoom(request.room)
+    let room = rooms[request.room] ?? makeRoom(request.room, Room.Settings(configuration))
     do throws(Room.JoinError) {
       let participant = try room.join(request, connection)
       participants[ObjectIdentifier(connection)] = participant
@@ -84,7 +109,11 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   private func resume(_ connection: SignalConnection, _ request: JoinRequest) {
     guard let participant = rooms[request.room]?.participant(identity: request.token.identity),
       (request.query.participantSID ?? participant.sid) == participant.sid
-    else { return refuse(connection, .stateMismatch, .reconnect) }
+    else {
+      // One that was sent away, and couldn't hear it, hears it now.
+      if let reason = ends[request.query.participantSID ?? ""] { return refuse(connection, reason, .disconnect) }
+      return refuse(connection, .stateMismatch, .reconnect)
+    }
     participants[ObjectIdentifier(connection)] = participant
     participant.resume(connection)
   }
@@ -117,9 +146,11 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     connection.close()
   }
 
-  private func makeRoom(_ name: String) -> Room {
-    let room = Room(name: name, sid: SID.room(using: &random), directory: self)
+  /// Opens a room.
+  func makeRoom(_ name: String, _ settings: Room.Settings) -> Room {
+    let room = Room(name: name, sid: SID.room(using: &random), settings: settings, directory: self)
     rooms[name] = room
+    report("room_started", room.info)
     logger.info("room opened", metadata: ["room": "\(name)", "sid": "\(room.sid)"])
     return room
   }
@@ -128,7 +159,18 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   func removed(_ room: Room) {
     guard rooms[room.name] === room else { return }
     rooms[room.name] = nil
+    report("room_finished", room.info)
     logger.info("room closed", metadata: ["room": "\(room.name)", "sid": "\(room.sid)"])
+  }
+
+  /// A session was ended by the server while its client couldn't hear that; the client is told when it asks.
+  func noteUnheardEnd(of sid: String, _ reason: Livekit_DisconnectReason) {
+    switch reason {
+    case .participantRemoved, .roomDeleted, .roomClosed, .duplicateIdentity: break
+    default: return
+    }
+    ends[sid] = reason
+    loop.timer(after: Self.endMemory) { [weak self] in self?.ends[sid] = nil }
   }
 
   /// Forgets which participant a connection belongs to.

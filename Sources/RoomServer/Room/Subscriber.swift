@@ -17,6 +17,9 @@ final class Subscriber: PeerConnectionDelegate {
   private var wishes: [String: Wish] = [:]
   /// Tracks that are paused on command; nil among them stands for all video.
   private var pausedOnCommand: Set<String?> = []
+  private var keeper = BandwidthKeeper()
+  /// A limit that the client wants to be simulated, in bits per second.
+  var simulatedBandwidth: Int?
   private var openChannels: Set<String> = []
   private var waitingData: [[UInt8]] = []
   private var waitingBytes = 0
@@ -34,7 +37,10 @@ final class Subscriber: PeerConnectionDelegate {
 
   init(participant: Participant) throws(Room.JoinError) {
     self.participant = participant
-    let configuration = participant.room.mediaConfiguration
+    var configuration = participant.room.mediaConfiguration
+    // The receiver knows best what reaches it. With transport-wide feedback offered too, libwebrtc would send that
+    // instead, and the estimating would be ours.
+    configuration.bandwidthFeedback = [.maximumBitrate]
     do {
       connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
     } catch {
@@ -172,6 +178,32 @@ final class Subscriber: PeerConnectionDelegate {
     if !changes.isEmpty { participant.send(.streamStates(changes)) }
   }
 
+  // MARK: Bandwidth
+
+  /// Fits what is sent to what arrives; due every `BandwidthKeeper.interval`.
+  func keepBandwidth(now: Int64) {
+    guard isConnected, !subscriptions.isEmpty else { return }
+    let imposed = [simulatedBandwidth, participant.condition.bandwidth].compactMap { $0 }.min()
+    let isDivided = keeper.beat(
+      Array(subscriptions.values), bytesSent: connection.transportCounters?.bytesSent ?? 0, imposed: imposed,
+      mayPause: participant.allowsPause, now: now)
+    guard isDivided else { return }
+    for subscription in subscriptions.values { subscription.publication.choose(for: subscription, now: now) }
+    tellStreamStates()
+  }
+
+  /// What others are told about this connection's quality.
+  var quality: QualityScore.Facts {
+    var facts = QualityScore.Facts()
+    facts.isLost = connection.state == .disconnected || connection.state == .failed
+    for subscription in subscriptions.values {
+      facts.loss = max(facts.loss, subscription.sender.fractionLost)
+      facts.roundTrip = max(facts.roundTrip, subscription.sender.roundTripTime ?? 0)
+      facts.isLimited = facts.isLimited || subscription.pauses.contains(.congestion)
+    }
+    return facts
+  }
+
   // MARK: What is there
 
   /// True when the client receives a track.
@@ -282,6 +314,10 @@ final class Subscriber: PeerConnectionDelegate {
   func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     guard let subscription = subscriptions.values.first(where: { $0.sender === sender }) else { return }
     subscription.publication.requestKeyframe(layer: subscription.keyframeLayer, now: MediaLoop.now())
+  }
+
+  func peerConnection(_ pc: PeerConnection, receivedBitrateEstimate bitrate: UInt64) {
+    keeper.note(estimate: bitrate, now: MediaLoop.now())
   }
 
   func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {

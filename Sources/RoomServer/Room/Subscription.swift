@@ -14,6 +14,9 @@ final class Subscription {
   private(set) var pauses: Pauses = []
   /// What the subscriber has been told.
   var isToldPaused = false
+  /// The highest layer that fits through the subscriber's network; nil when all do.
+  var layerLimit: Int?
+  private var countedPackets = 0
 
   /// Reasons for a pause.
   struct Pauses: OptionSet {
@@ -46,6 +49,13 @@ final class Subscription {
     if isPaused { pauses.insert(reason) } else { pauses.remove(reason) }
   }
 
+  /// Packets that were sent since the last call.
+  func takePacketCount() -> Int {
+    let all = sender.packetCount
+    defer { countedPackets = all }
+    return max(0, all &- countedPackets)
+  }
+
   /// Chooses among the layers. Returns the one of which a keyframe is needed, if any.
   func choose(of layers: [LayerState], now: Int64) -> Int? {
     guard pauses.isEmpty else {
@@ -56,7 +66,7 @@ final class Subscription {
       forwarder.setTarget(wish.isDisabled ? nil : 0)
       return nil
     }
-    let target = LayerChoice.layer(of: layers, wish: wish, now: now)
+    let target = LayerChoice.layer(of: layers, wish: wish, limit: layerLimit ?? .max, now: now)
     if target != forwarder.targetLayer { forwarder.setTarget(target) }
     guard let target, layers.indices.contains(target), sender.isSending else { return nil }
     forwarder.maximumTemporalLayer = LayerChoice.temporalLayer(of: layers[target], wish: wish)

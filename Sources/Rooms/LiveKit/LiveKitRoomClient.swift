@@ -138,8 +138,10 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     isHandling = true
     while !waitingInputs.isEmpty {
       let next = waitingInputs.removeFirst()
+      let now = MediaLoop.now()
       session.lastPacketAt = media?.lastPacketAt
-      for action in session.handle(next, at: MediaLoop.now()) { perform(action) }
+      session.mediaHeardAt = media?.heardAt(now: now)
+      for action in session.handle(next, at: now) { perform(action) }
     }
     isHandling = false
     setTimer()
@@ -164,6 +166,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     case .addCandidate(let candidate): media?.addRemoteCandidate(candidate)
     case .closeMedia:
       closeMedia()
+    case .probeMedia: media?.probe()
     case .requestKeyframes:
       for receiver in media?.receivers ?? [] where receiver.isActive && receiver.kind == .video {
         receiver.requestKeyframe()

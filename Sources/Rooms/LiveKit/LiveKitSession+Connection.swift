@@ -161,8 +161,8 @@ extension LiveKitSession {
   private mutating func openMedia(_ servers: [ICEServer], relayOnly: Bool, at now: Int64) {
     if generation > 0 { add(.closeMedia) }
     generation += 1
-    hasMedia = false
-    lastPacketAt = nil
+    (isTransportUp, isPathDead) = (false, false)
+    (lastPacketAt, mediaHeardAt, watch.probedAt) = (nil, nil, nil)
     watch.connectedAt = nil
     mediaDeadline = now &+ mediaTime
     add(.openMedia(generation: generation, servers, relayOnly: relayOnly))

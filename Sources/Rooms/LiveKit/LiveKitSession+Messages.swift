@@ -100,17 +100,17 @@ extension LiveKitSession {
   mutating func transportChanged(_ state: TransportState, at now: Int64) {
     switch state {
     case .connected:
-      hasMedia = true
+      (isTransportUp, isPathDead) = (true, false)
       watch.connectedAt = now
       (disconnectedDeadline, mediaDeadline) = (nil, nil)
       if phase == .open { follow(policy.handle(.connected, at: now), at: now) }
     case .disconnected:
-      hasMedia = false
+      isTransportUp = false
       lossText = "nothing comes through it"
       tellLoss(at: now)
       if phase == .open { disconnectedDeadline = now &+ Self.disconnectedTime }
     case .failed:
-      hasMedia = false
+      isTransportUp = false
       disconnectedDeadline = nil
       if phase == .open && mediaDeadline == nil {
         // A server that sends the bot away closes its media too, and DTLS's farewell may overtake the message that

@@ -53,6 +53,8 @@ struct LiveKitSession: Sendable {
     case applyOffer(generation: Int, id: UInt32, sdp: String)
     case addCandidate(String)
     case closeMedia
+    /// Ask the peer whether it is there, over the media connection.
+    case probeMedia
     /// Ask the publishers of all video tracks for keyframes.
     case requestKeyframes
     /// From now on the frames of these m-lines, and only these, belong to these tracks.
@@ -136,7 +138,10 @@ struct LiveKitSession: Sendable {
   var isAlone = true
 
   var generation = 0
-  var hasMedia = false
+  /// Whether the transport says that it is connected.
+  var isTransportUp = false
+  /// Whether nothing came through it although it was asked; the transport notices that much later.
+  var isPathDead = false
   var lastOffer: Livekit_SessionDescription?
   var lastAnswer: Livekit_SessionDescription?
   var waitingCandidates: [TrickleCandidate] = []
@@ -147,7 +152,10 @@ struct LiveKitSession: Sendable {
   var watch = Watch()
   /// When the last RTP or RTCP packet came, ns; the caller sets it before each input. Nil before the first.
   var lastPacketAt: Int64?
+  /// When the last datagram of any kind came, ns; set like `lastPacketAt`. Nil when that cannot be known.
+  var mediaHeardAt: Int64?
   private var toldStatus = RoomStatus()
+  private var toldAttemptAt: Int64?
 
   var pingInterval: Int64 = 5_000_000_000
   var pingTimeout: Int64 = 15_000_000_000
@@ -269,13 +277,16 @@ struct LiveKitSession: Sendable {
     var status = RoomStatus(state: policy.state)
     (status.attempts, status.error, status.action) = (policy.attempts, policy.error, policy.action)
     if policy.state == .waitingForAdmission { status.waitingFor = isAlone ? .waitForModerator : .knock }
-    guard status != toldStatus else { return }
-    toldStatus = status
+    guard status != toldStatus || policy.nextAttemptAt != toldAttemptAt else { return }
+    (toldStatus, toldAttemptAt) = (status, policy.nextAttemptAt)
     status.nextAttemptIn = policy.nextAttemptAt.map { max(0, $0 &- now) }
     add(.status(status))
   }
 
   // MARK: What the parts in the other files use
+
+  /// Whether media is connected, and something comes.
+  var hasMedia: Bool { isTransportUp && !isPathDead }
 
   mutating func add(_ action: Action) { actions.append(action) }
 

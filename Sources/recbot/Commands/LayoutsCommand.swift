@@ -179,13 +179,12 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
     let room = try room()
     guard output.hasSuffix(".png") else { throw Failure(.usage, "output \(output): the name must end in .png") }
-    let (picture, compositor) = PreviewPainter(layout: layout, canvas: canvas, room: room).picture()
+    let picture = PreviewPainter(layout: layout, canvas: canvas, room: room).picture { Console.error($0) }
     do {
       try writePNG(picture, path: output)
     } catch {
       throw Failure(.outputNotWritable, error.description)
     }
-    _ = compositor
     Console.print(output)
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import RoomServer
 import Settings
+import Transport
 import UnixSignals
 
 /// `recbot room-server`: the embedded room server on its own.
@@ -18,6 +19,21 @@ struct RoomServerCommand: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("Port for signalling; 0 takes any free one (default: 7880).", valueName: "port"))
   var port: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A STUN or TURN server that clients are told to use, such as turn:host:3478?transport=udp; may be repeated.",
+      valueName: "url"))
+  var iceServer: [String] = []
+
+  @Option(help: ArgumentHelp("User name at the TURN servers.", valueName: "name"))
+  var iceUsername: String?
+
+  @Option(help: ArgumentHelp("Password at the TURN servers.", valueName: "password"))
+  var iceCredential: String?
+
+  @Option(help: ArgumentHelp("Who is told of events, http:// or https://; may be repeated.", valueName: "url"))
+  var webhook: [String] = []
 
   @Flag(help: "Let faults be commanded: POST /test/<verb> with a token that has the grant roomAdmin.")
   var testApi = false
@@ -41,6 +57,25 @@ struct RoomServerCommand: AsyncParsableCommand {
     if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
     server.hasTestAPI = try testApi || configuration.value(.testAPI, default: false, parse: Values.boolean)
     server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate, default: true, parse: Values.boolean)
+    let iceURLs = Self.list(iceServer, configuration[.iceServers]?.text)
+    if !iceURLs.isEmpty {
+      let schemes = ["stun:", "stuns:", "turn:", "turns:"]
+      for url in iceURLs where !schemes.contains(where: url.hasPrefix) {
+        throw Failure(.usage, "--ice-server: '\(url)' is no URL of a STUN or TURN server")
+      }
+      server.iceServers = [
+        ICEServer(
+          urls: iceURLs, username: configuration.text(flag: iceUsername, .iceUsername) ?? "",
+          credential: configuration.text(flag: iceCredential, .iceCredential) ?? "")
+      ]
+    }
+    for text in Self.list(webhook, configuration[.webhooks]?.text) {
+      do throws(WebhookURL.Fault) {
+        server.webhooks.append(try WebhookURL(text))
+      } catch {
+        throw Failure(.usage, "--webhook: \(error)")
+      }
+    }
     let running = RoomServer(configuration: server, logger: logger)
     do {
       let port = try running.start()
@@ -51,5 +86,11 @@ struct RoomServerCommand: AsyncParsableCommand {
     }
     for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { break }
     running.stop()
+  }
+
+  /// The flag's values, else those of the setting, between commas.
+  private static func list(_ flag: [String], _ setting: String?) -> [String] {
+    guard flag.isEmpty, let setting else { return flag }
+    return setting.split(separator: ",").map { String($0.drop { $0 == " " }) }
   }
 }

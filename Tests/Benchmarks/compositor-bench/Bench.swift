@@ -61,7 +61,7 @@ final class Bench {
       scene.paint.tiles.append(
         TilePaint(
           layer: layer, content: cards ? .card(.audioOnly) : .video(pictures[0]), name: people[index % people.count],
-          isMuted: !cards && index % 3 == 0, isTalking: index == 1, isPinned: index == 2, hasLowBandwidth: index == 3))
+          isMuted: !cards && index % 3 == 0, isTalking: index == 1, isPinned: index == 2, isLowBandwidth: index == 3))
       scene.pictures.append(pictures)
     }
     if overlays {

@@ -50,7 +50,7 @@ struct Gallery {
     var tiles = Room.grid(count, canvas).enumerated().map { person($0, $1, card: $0 == 3 ? .cameraOff : nil) }
     if count > 2 { tiles[2].isPinned = true }
     if count > 5 {
-      tiles[4].hasLowBandwidth = true
+      tiles[4].isLowBandwidth = true
       tiles[5].isDimmed = true
       tiles[count - 1].layer.key = .overflow(12)
     }
@@ -62,7 +62,7 @@ struct Gallery {
     return Room.grid(9, hd).enumerated().map { index, rect in
       var tile = person(index, rect, card: reasons[index % reasons.count])
       tile.isPinned = index == 7
-      tile.hasLowBandwidth = index > 6
+      tile.isLowBandwidth = index > 6
       return tile
     }
   }

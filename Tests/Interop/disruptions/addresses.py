@@ -1,7 +1,7 @@
 """The bot's address changes: at the NAT before it, or its own."""
 
 from disruptions import wiring
-from disruptions.judging import load, longest_gap
+from disruptions.judging import load, longest_gap, longest_silence
 from stage import Stage
 from verdict import Verdict, ms
 
@@ -12,6 +12,7 @@ def addresses(stage: Stage, verdict: Verdict) -> None:
     """The NAT forgets the bot; the bot's network gives it another address: a gap, then everything as before."""
     wiring.begin(stage)
     person = stage.publisher("ann", "--size", "480x270", colour="green", display="Sophie").join()
+    person.tell("talk", "talking")
     wires = [wiring.wire(stage, number, "delay=20ms") for number in (1, 2)]
     rebound, moved = (wiring.bot(stage, name, wire) for name, wire in zip(("rebound", "moved"), wires))
     began = max(rebound.recording(), moved.recording())
@@ -29,6 +30,7 @@ def addresses(stage: Stage, verdict: Verdict) -> None:
         recorder.stop()
         recording = load(recorder, verdict)
         gap = longest_gap(recording, person, 1.2, recording.duration - 0.4)
-        verdict.check(gap <= limit, f"{recorder.name}: a gap of {ms(gap)}")
-        verdict.figure(f"{recorder.name} gap {ms(gap)}")
+        silence = longest_silence(recording, 1.2, recording.duration - 0.4)
+        verdict.check(max(gap, silence) <= limit, f"{recorder.name}: no picture for {ms(gap)}, no sound for {ms(silence)}")
+        verdict.figure(f"{recorder.name} gap {ms(max(gap, silence))}")
         verdict.check(recorder.last_progress["phase"] == "finished", f"{recorder.name}: {recorder.last_progress}")

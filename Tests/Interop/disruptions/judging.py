@@ -15,6 +15,8 @@ DURATION = 0.040
 CHAPTER = 0.2
 # How long after the last packet the recording may show the picture as if nothing had happened.
 NOTICE = 1.6
+# The longest silence of somebody who talks: before and after the beep of each second.
+PAUSE = 0.1
 
 
 def load(recorder: Recorder, verdict: Verdict, errors: bool = True) -> Recording:
@@ -102,7 +104,8 @@ def looks(name: str, recording: Recording, person: Publisher, tile: tuple[int, i
         if what == "dimmed":
             verdict.check(0.15 < hue < 0.85, f"{name}: dimmed: {hue:.2f} of the last picture's colour")
         else:
-            verdict.check(abs(hue) < 0.05, f"{name}: slate: {hue:.2f} of the last picture's colour")
+            # A card of its own hue may be on the other side of grey.
+            verdict.check(hue < 0.1, f"{name}: slate: {hue:.2f} of the last picture's colour")
 
 
 def present(recording: Recording, person: Publisher, start: float, end: float) -> tuple[int, int, int, int]:
@@ -117,10 +120,17 @@ def present(recording: Recording, person: Publisher, start: float, end: float) -
             sum(s in seen and s in heard for s in seconds))
 
 
+def longest_silence(recording: Recording, start: float, end: float) -> float:
+    """The longest time without a sound in a span, while somebody talks; what is more than a talker's own pauses."""
+    block = AUDIO_RATE // 100
+    sound = recording.audio[int(start * AUDIO_RATE):int(end * AUDIO_RATE)]
+    loud = np.abs(sound[:len(sound) // block * block].reshape(-1, block)).max(axis=1) > 0.01
+    edges = np.flatnonzero(np.concatenate(([True], loud, [True])))
+    return max(0.0, (int(np.diff(edges).max()) - 1) / 100 - PAUSE)
+
+
 def longest_gap(recording: Recording, person: Publisher, start: float, end: float) -> float:
-    """The longest distance between beeps or flashes in a span, less the second that is between them anyway."""
+    """The longest distance between flashes in a span, less the second that is between them anyway."""
     tile = recording.tile(person.colour, calm(recording, start))
-    moments = [beeps(recording, person.pitch, start, end)]
-    if tile is not None:
-        moments.append(flashes(recording, tile, start, end))
-    return max(max(np.diff([start, *found, end]), default=float("inf")) for found in moments) - 1
+    found = flashes(recording, tile, start, end) if tile is not None else []
+    return max(np.diff([start, *found, end])) - 1

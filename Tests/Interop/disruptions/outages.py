@@ -1,7 +1,7 @@
 """The bot's way to the server is cut: wholly, or for media or signalling only."""
 
 from disruptions import wiring
-from disruptions.judging import came_back, chapters, load, longest_gap
+from disruptions.judging import came_back, chapters, load, longest_gap, longest_silence
 from scenarios.common import in_step
 from stage import COLOURS, Stage
 from verdict import Verdict, ms
@@ -15,6 +15,7 @@ def outages(stage: Stage, verdict: Verdict) -> None:
     """5 s and 30 s without network, 5 s without media, 20 s without signalling: back at once, in one file each."""
     wiring.begin(stage)
     person = stage.publisher("ann", "--size", "480x270", "--fps", "30", colour="green", display="Sophie").join()
+    person.tell("talk", "talking")
     bots = {name: (wire := wiring.wire(stage, number, PATH), wiring.bot(stage, name, wire))
             for number, name in enumerate(("five", "thirty", "media", "signal"), 1)}
     began = max(recorder.recording() for _, recorder in bots.values())
@@ -38,7 +39,8 @@ def outages(stage: Stage, verdict: Verdict) -> None:
     recording = load(recorder, verdict)
     shown = recording.zero + recording.shown(COLOURS["blue"], 0) - changed
     verdict.check(shown <= 0.5, f"signal: media stop without signalling: blue is shown {ms(shown)} late")
-    gap = longest_gap(recording, person, 1.2, recording.duration - 0.4)
+    gap = max(longest_gap(recording, person, 1.2, recording.duration - 0.4),
+              longest_silence(recording, 1.2, recording.duration - 0.4))
     verdict.check(gap <= 0.1, f"signal: a gap of {ms(gap)} in the media")
     verdict.figure(f"signal gap {ms(gap)}")
     verdict.check(not any("Connection" in title for _, title in chapters(recorder)),

@@ -1,5 +1,6 @@
 """The scenarios, by name, in the order in which they are run."""
 
+from scenarios.booth import booth, interview
 from scenarios.churn import churn
 from scenarios.control import control, pauses
 from scenarios.conversation import conversation
@@ -18,4 +19,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    trouble, control, pauses, endings, kill)}
+    booth, interview, trouble, control, pauses, endings, kill)}

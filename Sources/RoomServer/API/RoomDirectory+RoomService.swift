@@ -1,0 +1,142 @@
+import Signaling
+
+/// The methods of LiveKit's `RoomService`. On the loop.
+extension RoomDirectory {
+  /// The longest metadata of a room, in bytes.
+  private static let metadataLimit = 64 << 10
+
+  func createRoom(_ request: Livekit_CreateRoomRequest) throws(TwirpError) -> Livekit_Room {
+    guard !request.name.isEmpty, request.name.utf8.count <= JoinGate.longestName else {
+      throw TwirpError(.invalidArgument, "name must have 1 to \(JoinGate.longestName) bytes")
+    }
+    guard request.metadata.utf8.count <= Self.metadataLimit else {
+      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
+    }
+    if let room = room(request.name) { return room.info }
+    var settings = Room.Settings(configuration)
+    if request.emptyTimeout > 0 { settings.emptyTimeout = Int(request.emptyTimeout) }
+    if request.departureTimeout > 0 { settings.departureTimeout = Int(request.departureTimeout) }
+    if request.maxParticipants > 0 { settings.maximumParticipants = Int(request.maxParticipants) }
+    settings.metadata = request.metadata
+    return makeRoom(request.name, settings).info
+  }
+
+  func listRooms(_ request: Livekit_ListRoomsRequest) -> Livekit_ListRoomsResponse {
+    let names = Set(request.names)
+    var response = Livekit_ListRoomsResponse()
+    response.rooms = allRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.info)
+      .sorted { ($0.creationTimeMs, $0.name) < ($1.creationTimeMs, $1.name) }
+    return response
+  }
+
+  func deleteRoom(_ request: Livekit_DeleteRoomRequest) throws(TwirpError) -> Livekit_DeleteRoomResponse {
+    try requireRoom(request.room).close(.roomDeleted)
+    return Livekit_DeleteRoomResponse()
+  }
+
+  func listParticipants(
+    _ request: Livekit_ListParticipantsRequest
+  ) throws(TwirpError) -> Livekit_ListParticipantsResponse {
+    var response = Livekit_ListParticipantsResponse()
+    response.participants = try requireRoom(request.room).participants.map(\.info)
+    return response
+  }
+
+  func removeParticipant(
+    _ request: Livekit_RoomParticipantIdentity
+  ) throws(TwirpError) -> Livekit_RemoveParticipantResponse {
+    try requireParticipant(request.room, request.identity).leave(.participantRemoved)
+    return Livekit_RemoveParticipantResponse()
+  }
+
+  func mutePublishedTrack(_ request: Livekit_MuteRoomTrackRequest) throws(TwirpError) -> Livekit_MuteRoomTrackResponse {
+    let participant = try requireParticipant(request.room, request.identity)
+    guard let track = participant.publications.first(where: { $0.sid == request.trackSid }) else {
+      throw .noTrack
+    }
+    // Nobody is made to be heard or seen by somebody else.
+    guard request.muted || !track.isMuted else {
+      throw TwirpError(.failedPrecondition, "remote unmute not enabled")
+    }
+    if track.setMuted(request.muted) {
+      var mute = Livekit_MuteTrackRequest()
+      mute.sid = track.sid
+      mute.muted = request.muted
+      participant.send(Livekit_SignalResponse(.mute(mute)))
+      participant.changed()
+    }
+    var response = Livekit_MuteRoomTrackResponse()
+    response.track = track.info
+    return response
+  }
+
+  func updateParticipant(_ request: Livekit_UpdateParticipantRequest) throws(TwirpError) -> Livekit_ParticipantInfo {
+    let participant = try requireParticipant(request.room, request.identity)
+    let isShort = participant.setIdentity(
+      name: request.name, metadata: request.metadata, attributes: request.attributes)
+    guard isShort else {
+      throw TwirpError(.invalidArgument, "name, metadata and attributes exceed \(Participant.metadataLimit) bytes")
+    }
+    if request.hasPermission { participant.setGrant(participant.grant.changed(to: request.permission)) }
+    return participant.info
+  }
+
+  func updateSubscriptions(
+    _ request: Livekit_UpdateSubscriptionsRequest
+  ) throws(TwirpError) -> Livekit_UpdateSubscriptionsResponse {
+    let participant = try requireParticipant(request.room, request.identity)
+    for sid in request.trackSids { participant.subscriber?.setSubscribed(sid, request.subscribe) }
+    return Livekit_UpdateSubscriptionsResponse()
+  }
+
+  func sendData(_ request: Livekit_SendDataRequest) throws(TwirpError) -> Livekit_SendDataResponse {
+    let room = try requireRoom(request.room)
+    guard request.nonce.isEmpty || request.nonce.count == 16 else {
+      throw TwirpError(.invalidArgument, "nonce should be 16-bytes or not present, got: \(request.nonce.count) bytes")
+    }
+    var user = Livekit_UserPacket()
+    user.payload = request.data
+    user.destinationSids = request.destinationSids
+    user.destinationIdentities = request.destinationIdentities
+    if request.hasTopic { user.topic = request.topic }
+    user.nonce = request.nonce
+    var packet = Livekit_DataPacket()
+    packet.kind = request.kind
+    packet.destinationIdentities = request.destinationIdentities
+    packet.value = .user(user)
+    room.deliver(packet, isReliable: request.kind == .reliable, nonce: Array(request.nonce))
+    return Livekit_SendDataResponse()
+  }
+
+  func updateRoomMetadata(_ request: Livekit_UpdateRoomMetadataRequest) throws(TwirpError) -> Livekit_Room {
+    let room = try requireRoom(request.room)
+    guard request.metadata.utf8.count <= Self.metadataLimit else {
+      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
+    }
+    room.setMetadata(request.metadata)
+    return room.info
+  }
+
+  func requireRoom(_ name: String) throws(TwirpError) -> Room {
+    guard let room = room(name) else { throw .noRoom }
+    return room
+  }
+
+  func requireParticipant(_ room: String, _ identity: String) throws(TwirpError) -> Participant {
+    guard let participant = try requireRoom(room).participant(identity: identity) else { throw .noParticipant }
+    return participant
+  }
+}
+
+extension VideoGrant {
+  /// The grant with other rights. Whether a participant is hidden or a recorder stays as it joined.
+  fileprivate func changed(to permission: Livekit_ParticipantPermission) -> VideoGrant {
+    var grant = self
+    grant.canSubscribe = permission.canSubscribe
+    grant.canPublish = permission.canPublish
+    grant.canPublishData = permission.canPublishData
+    grant.canPublishSources = permission.canPublishSources.map(\.claimName)
+    grant.canUpdateOwnMetadata = permission.canUpdateMetadata
+    return grant
+  }
+}

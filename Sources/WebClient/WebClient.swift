@@ -1,0 +1,103 @@
+import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Fetches small things from addresses that others named. An address is looked up first and checked; then exactly what
+/// was checked is asked, so that a name cannot lead elsewhere in the meantime. Redirects are followed by hand and checked
+/// in the same way. No cookies, no credentials, no proxies.
+public struct WebClient: Sendable {
+  /// How many redirects are followed.
+  static let maximumRedirects = 4
+  /// For one fetch in all, redirects included.
+  static let timeLimit = TimeAmount.seconds(15)
+
+  private let policy: PrivateAddresses
+  private let isAllowed: @Sendable (IPAddress) -> Bool
+
+  /// Makes a client.
+  public init(privateAddresses policy: PrivateAddresses) {
+    self.init(policy: policy) { policy == .allow || $0.isPublic }
+  }
+
+  /// Asks only addresses for which `isAllowed` is true.
+  init(policy: PrivateAddresses, isAllowed: @escaping @Sendable (IPAddress) -> Bool) {
+    self.policy = policy
+    self.isAllowed = isAllowed
+  }
+
+  /// The body that is found at an address.
+  ///
+  /// - Parameters:
+  ///   - accept: the kinds of content that are wanted, as the header says it.
+  ///   - maximumBytes: a larger body is an error, and not read to its end.
+  public func get(_ url: String, accept: String, maximumBytes: Int) async throws(WebClientError) -> [UInt8] {
+    let deadline = NIODeadline.now() + WebClient.timeLimit
+    var address = try OutgoingAddress(url, policy: policy)
+    for _ in 0...WebClient.maximumRedirects {
+      let found = try await address.resolve()
+      guard let allowed = found.first(where: isAllowed) else {
+        throw WebClientError("leads to the private address \(found.first?.description ?? "")")
+      }
+      switch try await ask(address, at: allowed, accept: accept, maximumBytes: maximumBytes, deadline: deadline) {
+      case .body(let bytes): return bytes
+      case .redirect(let location): address = try OutgoingAddress(location, relativeTo: address, policy: policy)
+      }
+    }
+    throw WebClientError("redirects more than \(WebClient.maximumRedirects) times")
+  }
+
+  private enum Answer {
+    case body([UInt8])
+    case redirect(String)
+  }
+
+  private func ask(
+    _ address: OutgoingAddress, at ip: IPAddress, accept: String, maximumBytes: Int, deadline: NIODeadline
+  ) async throws(WebClientError) -> Answer {
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: .seconds(10)))
+    configuration.dnsOverride = [address.host: ip.description]
+    configuration.httpVersion = .http1Only
+    let client = HTTPClient(
+      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    let result: Result<Answer, WebClientError>
+    do {
+      var request = HTTPClientRequest(url: address.text)
+      request.headers = ["accept": accept, "user-agent": "recbot"]
+      let response = try await client.execute(request, deadline: deadline)
+      result = .success(try await read(response, maximumBytes: maximumBytes))
+    } catch let error as WebClientError {
+      result = .failure(error)
+    } catch let error as HTTPClientError {
+      result = .failure(WebClientError("cannot be fetched: \(error.shortDescription)"))
+    } catch {
+      result = .failure(WebClientError("cannot be fetched: \(error)"))
+    }
+    try? await client.shutdown()
+    return try result.get()
+  }
+
+  private func read(_ response: HTTPClientResponse, maximumBytes: Int) async throws -> Answer {
+    switch response.status.code {
+    case 200: break
+    case 301, 302, 303, 307, 308:
+      guard let location = response.headers.first(name: "location") else {
+        throw WebClientError("redirects to nowhere")
+      }
+      return .redirect(location)
+    default: throw WebClientError("the server answers \(response.status.code)")
+    }
+    let tooLarge = WebClientError("is larger than \(maximumBytes >> 10) KiB")
+    if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }), length > maximumBytes {
+      throw tooLarge
+    }
+    var bytes: [UInt8] = []
+    for try await part in response.body {
+      bytes.append(contentsOf: part.readableBytesView)
+      if bytes.count > maximumBytes { throw tooLarge }
+    }
+    return .body(bytes)
+  }
+}

@@ -1,0 +1,23 @@
+import Compositor
+
+/// Brings people's images from the web for the compositor's `ImageStore`.
+public struct WebImageFetcher: ImageFetcher {
+  private let client: WebClient
+
+  /// Makes a fetcher that asks by `client`.
+  public init(_ client: WebClient) { self.client = client }
+
+  /// See `ImageFetcher`.
+  public func fetch(
+    _ url: String, maximumBytes: Int, completion: @escaping @Sendable (Result<[UInt8], ImageFetchFailure>) -> Void
+  ) {
+    let client = client
+    Task {
+      do throws(WebClientError) {
+        completion(.success(try await client.get(url, accept: "image/png, image/jpeg", maximumBytes: maximumBytes)))
+      } catch {
+        completion(.failure(ImageFetchFailure(error.description)))
+      }
+    }
+  }
+}

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Real LiveKit SDK clients (libwebrtc) under the room server's faults, and LiveKit's server API against it.
+
+Run with the Python of the test environment (livekit, livekit-api, numpy, PyJWT):
+    RECBOT=.build/release/recbot python room_server_faults_test.py
+"""
+
+import asyncio
+import http.server
+import json
+import re
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import jwt
+from livekit import api
+
+from room_server_test import RECBOT, SECRET, RoomServerTest as Base
+
+PARTICIPANT_REMOVED, ROOM_DELETED = 4, 5
+
+
+def admin_token(room: str = "") -> str:
+    """A token for the server's APIs."""
+    video = {"roomAdmin": True, "roomCreate": True, "roomList": True} | ({"room": room} if room else {})
+    now = int(time.time())
+    return jwt.encode({"iss": "devkey", "sub": "admin", "nbf": now - 10, "exp": now + 600, "video": video}, SECRET,
+                      algorithm="HS256")
+
+
+class Hooks(http.server.ThreadingHTTPServer):
+    """Takes webhooks and checks them as LiveKit's own library does."""
+
+    def __init__(self) -> None:
+        self.events: list[api.WebhookEvent] = []
+        self.faults: list[str] = []
+        receiver = api.WebhookReceiver(api.TokenVerifier("devkey", SECRET))
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(handler) -> None:
+                body = handler.rfile.read(int(handler.headers["Content-Length"])).decode()
+                try:
+                    self.events.append(receiver.receive(body, handler.headers["Authorization"]))
+                except Exception as error:  # of whatever kind: the test shows it
+                    self.faults.append(f"{error}: {body}")
+                handler.send_response(200)
+                handler.end_headers()
+
+            def log_message(handler, *_) -> None:
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class FaultsTest(unittest.TestCase):
+    """Clients that go on, or end, as the verbs say."""
+
+    summary, events, client, publisher, watcher = Base.summary, Base.events, Base.client, Base.publisher, Base.watcher
+    setUp, tearDown, assertColour = Base.setUp, Base.tearDown, Base.assertColour
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.hooks = Hooks()
+        command = [RECBOT, "room-server", "--port", "0", "--api-secret", SECRET, "--test-api",
+                   "--webhook", f"http://127.0.0.1:{cls.hooks.server_port}/hooks"]
+        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = cls.server.stdout.readline()
+        port = re.search(r"ws://[^ ]*:(\d+)", line)
+        assert port, f"no port in {line!r}"
+        cls.url = f"ws://127.0.0.1:{port.group(1)}"
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.server.terminate()
+        cls.server.communicate(timeout=20)
+        cls.hooks.shutdown()
+        cls.hooks.server_close()
+
+    def verb(self, name: str, **fields) -> float:
+        """Calls a verb for this test's room; gives the wall-clock time."""
+        body = json.dumps({"room": self.room, **fields}).encode()
+        request = urllib.request.Request(
+            f"{self.url.replace('ws', 'http', 1)}/test/{name}", body, {"Authorization": f"Bearer {admin_token()}"})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                self.assertTrue(json.load(reply)["ok"])
+        except urllib.error.HTTPError as error:
+            self.fail(f"{name}: {error.status} {error.read()}")
+        return time.time()
+
+    def frames(self, lines: list[dict], kind: str, begin: float, end: float) -> list[int]:
+        """The frames of each whole second's report between two times."""
+        return [line["frames"] for line in self.events(lines, "track", kind=kind) if begin < line["wall"] < end]
+
+    def test_a_watcher_resumes_after_a_lost_signal_and_misses_nothing(self) -> None:
+        other = self.watcher(14, "--identity", "other")
+        self.publisher("red", "--duration", "13").wait_for("complete")
+        watcher = self.watcher(10)
+        watcher.wait_for("subscribed")
+        time.sleep(3)
+        cut = self.verb("cut-signal", identity="watcher", **{"for": 0})
+        lines = watcher.finish()
+        self.assertTrue(self.events(lines, "reconnected"), lines)
+        self.assertLess(self.events(lines, "reconnected")[0]["wall"], cut + 4)
+        seen = self.frames(lines, "video", cut - 0.5, cut + 4)
+        self.assertTrue(seen and min(seen) >= 18, seen)
+        heard = self.frames(lines, "audio", cut - 0.5, cut + 4)
+        self.assertTrue(heard and min(heard) >= 80, heard)
+        self.assertEqual([line for line in self.events(lines, "unsubscribed") if line["wall"] < cut + 4], [])
+        gone = [line for line in self.events(other.finish(), "gone", identity="watcher") if line["wall"] < cut + 4]
+        self.assertEqual(gone, [])
+
+    def test_a_publisher_resumes_and_nobody_notices(self) -> None:
+        watcher = self.watcher(14)
+        publisher = self.publisher("red", "--duration", "12")
+        publisher.wait_for("complete")
+        time.sleep(3)
+        cut = self.verb("cut-signal", identity="red", **{"for": 0})
+        publisher.wait_for("reconnected")
+        time.sleep(3)
+        lines = watcher.finish()
+        before_end = [line for name in ("gone", "unpublished", "unsubscribed") for line in self.events(lines, name)
+                      if line["wall"] < cut + 4]
+        self.assertEqual(before_end, [])
+        seen = self.frames(lines, "video", cut - 0.5, cut + 4)
+        self.assertTrue(seen and min(seen) >= 18, seen)
+
+    def test_a_loss_of_signal_and_media_is_resumed(self) -> None:
+        self.publisher("red", "--duration", "15").wait_for("complete")
+        watcher = self.watcher(13)
+        watcher.wait_for("subscribed")
+        time.sleep(2)
+        self.verb("cut-media", identity="watcher", **{"for": 3000})
+        cut = self.verb("cut-signal", identity="watcher", **{"for": 3000})
+        lines = watcher.finish()
+        self.assertTrue(self.events(lines, "reconnected"), lines)
+        silent = self.frames(lines, "video", cut + 1.2, cut + 2.8)
+        self.assertLessEqual(max(silent, default=0), 2, silent)
+        after = self.frames(lines, "video", cut + 7, cut + 10)
+        self.assertTrue(after and min(after) >= 15, after)
+
+    def test_everybody_comes_back_after_a_restart(self) -> None:
+        watcher = self.watcher(16)
+        publisher = self.publisher("red", "--colour", "c03030", "--duration", "15")
+        publisher.wait_for("complete")
+        time.sleep(2)
+        cut = self.verb("restart")
+        lines = watcher.finish()
+        self.assertTrue(self.events(lines, "reconnected"), lines)
+        self.assertTrue(self.events(publisher.finish(), "reconnected"))
+        after = self.frames(lines, "video", cut + 6, cut + 11)
+        self.assertTrue(after and max(after) >= 18, after)
+
+    def test_migration_leads_back_to_the_room(self) -> None:
+        self.publisher("red", "--duration", "15").wait_for("complete")
+        for action in ("RECONNECT", "RESUME"):
+            watcher = self.watcher(6, "--identity", action)
+            watcher.wait_for("subscribed")
+            time.sleep(1)
+            self.verb("migrate", identity=action, action=action)
+            lines = watcher.finish()
+            self.assertTrue(self.events(lines, "reconnected"), (action, lines))
+            self.assertEqual(self.events(lines, "disconnected")[:-1], [])
+
+    def test_being_removed_and_the_end_of_the_room_are_told_apart(self) -> None:
+        removed, stayed = self.watcher(20, "--identity", "removed"), self.watcher(20, "--identity", "stayed")
+        self.verb("kick", identity="removed")
+        self.assertEqual(removed.wait_for("disconnected")["reason"], PARTICIPANT_REMOVED)
+        self.verb("end-room")
+        self.assertEqual(stayed.wait_for("disconnected")["reason"], ROOM_DELETED)
+
+    def test_full_busy_and_expired_are_refused(self) -> None:
+        keeper = self.watcher(20, "--identity", "keeper")
+        self.verb("fill", limit=1)
+        (failure,) = self.events(self.client("subscribe.py", "--duration", "1").finish(), "failed")
+        self.assertIn("max participants", failure["error"])
+        self.verb("fill", limit=None)
+        self.verb("busy")
+        (failure,) = self.events(self.client("subscribe.py", "--duration", "1").finish(), "failed")
+        self.assertIn("busy", failure["error"])
+        self.verb("restore")
+        self.verb("expire-token", identity="watcher")
+        (failure,) = self.events(self.client("subscribe.py", "--duration", "1").finish(), "failed")
+        self.assertIn("expired", failure["error"])
+        self.verb("restore")
+        self.assertTrue(self.events(self.client("subscribe.py", "--duration", "1").finish(), "joined"))
+        keeper.kill()
+
+    def test_paused_streams_stop_and_flow_again(self) -> None:
+        self.publisher("red", "--duration", "20").wait_for("complete")
+        watcher = self.watcher(12)
+        watcher.wait_for("subscribed")
+        time.sleep(2)
+        paused = self.verb("pause-streams", identity="watcher", paused=True)
+        time.sleep(4)
+        resumed = self.verb("pause-streams", identity="watcher", paused=False)
+        lines = watcher.finish()
+        still = self.frames(lines, "video", paused + 1.2, resumed)
+        self.assertTrue(still and max(still) == 0, still)
+        sound = self.frames(lines, "audio", paused + 1.2, resumed)
+        self.assertTrue(sound and min(sound) >= 80, sound)
+        flowing = self.frames(lines, "video", resumed + 1.2, resumed + 4)
+        self.assertTrue(flowing and min(flowing) >= 18, flowing)
+
+    def test_a_narrow_path_gets_small_pictures_and_then_none(self) -> None:
+        self.publisher("red", "--simulcast", "--size", "1280x720", "--duration", "30").wait_for("complete")
+        watcher = self.watcher(20)
+        watcher.wait_for("subscribed")
+        time.sleep(4)
+        small = self.verb("limit-bandwidth", identity="watcher", bps=150_000)
+        time.sleep(4)
+        none = self.verb("limit-bandwidth", identity="watcher", bps=20_000)
+        time.sleep(3)
+        free = self.verb("limit-bandwidth", identity="watcher", bps=None)
+        lines = watcher.finish()
+        # On a machine that is too busy to encode the large picture, even that fits.
+        large = [line for line in self.events(lines, "track", kind="video")
+                 if small + 2 < line["wall"] < none and line["size"] == "1280x720" and line["frames"] >= 15]
+        self.assertEqual(large, [])
+        still = self.frames(lines, "video", none + 1.5, free)
+        self.assertTrue(still and max(still) == 0, still)
+        sound = self.frames(lines, "audio", none + 1.5, free)
+        self.assertTrue(sound and min(sound) >= 80, sound)
+        back = self.frames(lines, "video", free + 1.2, free + 6)
+        self.assertTrue(back and max(back) >= 15, back)
+
+    def test_the_server_api_administrates_a_room(self) -> None:
+        asyncio.run(self.administrate())
+
+    async def administrate(self) -> None:
+        async with api.LiveKitAPI(self.url.replace("ws", "http", 1), "devkey", SECRET) as server:
+            made = await server.room.create_room(
+                api.CreateRoomRequest(name=self.room, empty_timeout=60, max_participants=5, metadata="first"))
+            self.assertTrue(made.sid.startswith("RM_"))
+            watcher = await asyncio.to_thread(self.watcher, 30)
+            publisher = self.publisher("red", "--duration", "30")
+            await asyncio.to_thread(publisher.wait_for, "complete")
+            await asyncio.to_thread(watcher.wait_for, "subscribed")
+            rooms = await server.room.list_rooms(api.ListRoomsRequest(names=[self.room]))
+            self.assertEqual([(room.sid, room.num_participants) for room in rooms.rooms], [(made.sid, 2)])
+            people = await server.room.list_participants(api.ListParticipantsRequest(room=self.room))
+            self.assertEqual({person.identity for person in people.participants}, {"watcher", "red"})
+            red = await server.room.get_participant(api.RoomParticipantIdentity(room=self.room, identity="red"))
+            camera = next(track for track in red.tracks if track.type == api.TrackType.VIDEO)
+            muted = await server.room.mute_published_track(api.MuteRoomTrackRequest(
+                room=self.room, identity="red", track_sid=camera.sid, muted=True))
+            self.assertTrue(muted.track.muted)
+            await asyncio.to_thread(watcher.wait_for, "muted")
+            with self.assertRaises(api.TwirpError) as refused:
+                await server.room.mute_published_track(api.MuteRoomTrackRequest(
+                    room=self.room, identity="red", track_sid=camera.sid, muted=False))
+            self.assertEqual(refused.exception.code, api.TwirpErrorCode.FAILED_PRECONDITION)
+            await server.room.update_participant(api.UpdateParticipantRequest(
+                room=self.room, identity="red", name="Red Two", metadata="new"))
+            self.assertEqual((await asyncio.to_thread(watcher.wait_for, "named"))["name"], "Red Two")
+            self.assertEqual((await asyncio.to_thread(watcher.wait_for, "metadata"))["text"], "new")
+            await server.room.send_data(api.SendDataRequest(
+                room=self.room, data=b"from the server", kind=0, topic="news", nonce=bytes(16)))
+            data = await asyncio.to_thread(watcher.wait_for, "data")
+            self.assertEqual((data["text"], data["topic"]), ("from the server", "news"))
+            updated = await server.room.update_room_metadata(
+                api.UpdateRoomMetadataRequest(room=self.room, metadata="second"))
+            self.assertEqual(updated.metadata, "second")
+            await server.room.remove_participant(api.RoomParticipantIdentity(room=self.room, identity="watcher"))
+            gone = await asyncio.to_thread(watcher.wait_for, "disconnected")
+            self.assertEqual(gone["reason"], PARTICIPANT_REMOVED)
+            await server.room.delete_room(api.DeleteRoomRequest(room=self.room))
+            self.assertEqual((await asyncio.to_thread(publisher.wait_for, "disconnected"))["reason"], ROOM_DELETED)
+            with self.assertRaises(api.TwirpError) as missing:
+                await server.room.delete_room(api.DeleteRoomRequest(room=self.room))
+            self.assertEqual(missing.exception.code, api.TwirpErrorCode.NOT_FOUND)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and not self.told("room_finished"):
+            await asyncio.sleep(0.05)
+        self.assertEqual(self.hooks.faults, [])
+        self.assertEqual(len(self.told("room_started")), 1)
+        self.assertEqual({event.participant.identity for event in self.told("participant_joined")}, {"watcher", "red"})
+        self.assertEqual({event.participant.identity for event in self.told("participant_left")}, {"watcher", "red"})
+        self.assertEqual(len(self.told("track_published")), 2)
+        self.assertEqual(len(self.told("track_unpublished")), 2)
+        self.assertEqual(len(self.told("room_finished")), 1)
+
+    def told(self, name: str) -> list[api.WebhookEvent]:
+        """The webhooks of a kind about this test's room."""
+        return [event for event in self.hooks.events if event.event == name and event.room.name == self.room]
+
+
+del Base  # not to be run again from here
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
