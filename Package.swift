@@ -41,7 +41,8 @@ let package = Package(
       name: "recbot",
       dependencies: [
         "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "MediaCore", arguments, signals,
+        logging,
       ]),
     // L4
     .target(
