@@ -41,7 +41,8 @@ let package = Package(
       name: "recbot",
       dependencies: [
         "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "MediaCore", arguments, signals,
+        logging,
       ]),
     // L4
     .target(
@@ -110,7 +111,7 @@ let package = Package(
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
