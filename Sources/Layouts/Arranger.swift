@@ -110,8 +110,9 @@ private struct RegionWork {
   // MARK: Tables
 
   mutating func fill(_ table: TableSeats) {
-    let rects = CellGrid(region: region, rect: rect, canvas: canvas).table(rows: table.rows, columns: table.columns)
-    for (rect, keys) in zip(rects, table.cells) {
+    let grid = CellGrid(region: region, rect: rect, canvas: canvas)
+    let rects = grid.table(rows: table.rows, columns: table.columns)
+    for (rect, keys) in zip(rects, table.cells) where grid.contains(rect) {
       let present = keys.filter { roster.index[$0] != nil }
       guard let key = region.overflow == .reuseNewest ? present.last : present.first,
         let source = roster.index[key].map({ roster.sources[$0] }),
@@ -164,7 +165,8 @@ private struct RegionWork {
       let newest = candidates.sorted { $0.joined > $1.joined }.prefix(places).map(\.joined)
       return (candidates.filter { newest.contains($0.joined) }, candidates.count - places)
     }
-    return (roster.chosen(candidates, capacity: places, order: order), candidates.count - places)
+    let chosen = roster.chosen(candidates, capacity: places, order: order, keepsTalker: capacity > 1)
+    return (chosen, candidates.count - places)
   }
 
   private func seat(_ shown: [Roster.Candidate], _ seats: inout Seats) {
@@ -208,7 +210,7 @@ private struct RegionWork {
     let pictures = candidates.count { $0.source.hasPicture }
     guard pictures > 0, pictures < candidates.count else { return nil }
     let height = max(16, Length.milliUnits(2_200).evenPixels(along: shortSide, of: canvas))
-    guard rect.height >= 4 * (height + gap) else { return nil }
+    guard rect.height >= 4 * (height + gap), rect.width >= 10 * height + gap else { return nil }
     return PixelRect(x: rect.x, y: rect.y + rect.height - height, width: rect.width, height: height)
   }
 
@@ -223,7 +225,8 @@ private struct RegionWork {
     let grid = CellGrid(region: rules, rect: strip, canvas: canvas)
     let capacity = grid.limit
     let places = people.count > capacity && capacity > 1 ? capacity - 1 : capacity
-    let shown = people.count > capacity ? roster.chosen(people, capacity: places, order: region.order) : people
+    let shown =
+      people.count > capacity ? roster.chosen(people, capacity: places, order: region.order, keepsTalker: true) : people
     seats.seat(shown.map(\.key))
     var keys = seats.keys
     if shown.count < people.count, capacity > 1 { keys.append(.overflow(people.count - shown.count)) }

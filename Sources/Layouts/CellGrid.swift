@@ -35,6 +35,11 @@ struct CellGrid {
       if shape.width >= region.smallestTile.width, shape.height >= region.smallestTile.height { break }
       capacity -= 1
     }
+    // Two tiles of two pixels need four.
+    if capacity == 2 {
+      let shape = shape(for: 2)
+      if shape.columns * shape.width > rect.width || shape.rows * shape.height > rect.height { return 1 }
+    }
     return capacity
   }
 
@@ -74,6 +79,13 @@ struct CellGrid {
         x: rect.x + column.position(index % shape.columns, of: inRow), y: rect.y + row.position(rowIndex, of: usedRows),
         width: shape.width, height: shape.height)
     }
+  }
+
+  /// True for a cell of a table for which there is room. A region has never less room than its layout's author saw,
+  /// but may on a smaller canvas.
+  func contains(_ cell: PixelRect) -> Bool {
+    cell.x >= rect.x && cell.y >= rect.y && cell.x + cell.width <= rect.x + rect.width
+      && cell.y + cell.height <= rect.y + rect.height
   }
 
   /// The cells of a table: equal, next to each other, what is left by rounding outside.

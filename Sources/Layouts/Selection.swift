@@ -134,7 +134,9 @@ struct Roster {
   /// those who talk go before) those with a picture. The active talker, when left out for others who are not preferred
   /// by the selector, takes the place of the last of them; not where there is only one place, which is for whom the
   /// selector prefers.
-  func chosen(_ candidates: [Candidate], capacity: Int, order: Order) -> [Candidate] {
+  func chosen(
+    _ candidates: [Candidate], capacity: Int, order: Order, keepsTalker: Bool
+  ) -> [Candidate] {
     guard candidates.count > capacity else { return candidates }
     guard capacity > 0 else { return [] }
     let ranked = candidates.indices.sorted { a, b in
@@ -146,7 +148,7 @@ struct Roster {
       return a < b
     }
     var places = Array(ranked.prefix(capacity))
-    if capacity > 1, let wanted = candidates.firstIndex(where: { $0.key == talker }), !places.contains(wanted),
+    if keepsTalker, let wanted = candidates.firstIndex(where: { $0.key == talker }), !places.contains(wanted),
       let place = places.lastIndex(where: { !candidates[$0].isHeld }),
       order != .listed || candidates[places[place]].term == candidates[wanted].term
     {

@@ -85,8 +85,9 @@ public struct TwilioComposition: Sendable {
             key: .empty(number), rect: rect, z: region.z, look: TileLook(name: .none, ground: background),
             region: region.name))
       }
-      let cells = CellGrid(region: region, rect: rect, canvas: canvas).table(rows: table.rows, columns: table.columns)
-      for (cell, rect) in cells.enumerated() {
+      let grid = CellGrid(region: region, rect: rect, canvas: canvas)
+      let cells = grid.table(rows: table.rows, columns: table.columns)
+      for (cell, rect) in cells.enumerated() where grid.contains(rect) {
         let present = table.assignments.filter { $0.cell == cell && $0.start <= time && time < $0.stop }
         guard let shown = region.overflow == .reuseNewest ? present.last : present.first else { continue }
         layers.append(
@@ -103,7 +104,7 @@ public struct TwilioComposition: Sendable {
   private static func table(_ region: Region, _ sources: [Source]) -> Table {
     let count =
       region.overflow.isReuse
-      ? sources.map { one in sources.count { $0.start < one.stop && one.start < $0.stop || $0 == one } }.max() ?? 0
+      ? sources.map { one in sources.count { $0.start <= one.start && one.start < $0.stop || $0 == one } }.max() ?? 0
       : sources.count
     let needed = TableSize.needed(for: count, excluding: region.cellsExcluded)
     let size = TableSize(rows: region.maximumRows, columns: region.maximumColumns, cells: needed, isLive: false)

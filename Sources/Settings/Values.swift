@@ -148,20 +148,21 @@ public enum Values {
     return name
   }
 
-  /// Levenshtein distance.
+  /// Edit distance; two letters the wrong way round count as one edit (optimal string alignment).
   private static func distance(_ a: String, _ b: String) -> Int {
     let a = Array(a.prefix(64))
     let b = Array(b.prefix(64))
-    var row = Array(0...b.count)
+    var before = [Int](repeating: 0, count: b.count + 1)
+    var last = Array(0...b.count)
     for (i, x) in a.enumerated() {
-      var previous = row[0]
-      row[0] = i + 1
+      var row = [i + 1]
       for (j, y) in b.enumerated() {
-        let cost = min(previous + (x == y ? 0 : 1), row[j] + 1, row[j + 1] + 1)
-        previous = row[j + 1]
-        row[j + 1] = cost
+        var cost = min(last[j] + (x == y ? 0 : 1), row[j] + 1, last[j + 1] + 1)
+        if i > 0, j > 0, x == b[j - 1], a[i - 1] == y { cost = min(cost, before[j - 1] + 1) }
+        row.append(cost)
       }
+      (before, last) = (last, row)
     }
-    return row[b.count]
+    return last[b.count]
   }
 }

@@ -102,7 +102,7 @@ import Testing
 
   @Test func aSharedScreensTileHasItsShape() throws {
     let layer = try #require(once(.grid, cameras(3) + [shared(2)]).first)
-    #expect(layer.rect == PixelRect(x: 12, y: 68, width: 1040, height: 584))
+    #expect(layer.rect == PixelRect(x: 12, y: 66, width: 1040, height: 586))
     #expect(layer.isLarge)
   }
 

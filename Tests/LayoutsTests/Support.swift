@@ -54,6 +54,8 @@ func describe(_ arrangement: Arrangement) -> String {
 func golden(_ name: String, _ text: String) throws -> Bool {
   let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Goldens/\(name)")
   if ProcessInfo.processInfo.environment["RECBOT_UPDATE_GOLDENS"] != nil {
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try text.write(to: file, atomically: true, encoding: .utf8)
   }
   return try String(contentsOf: file, encoding: .utf8) == text
