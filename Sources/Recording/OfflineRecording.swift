@@ -1,3 +1,4 @@
+import Logging
 import MediaCore
 import Session
 
@@ -11,9 +12,9 @@ public final class OfflineRecording {
   private var now = SessionTime.zero
 
   /// Opens the file. The session begins at time zero; say `.joined` first.
-  public init(settings: RecordingSettings) throws(RecordingError) {
+  public init(settings: RecordingSettings, logger: Logger) throws(RecordingError) {
     self.settings = settings
-    pipeline = try Pipeline(settings: settings, control: NoRoom(), listener: nil)
+    pipeline = try Pipeline(settings: settings, control: NoRoom(), listener: nil, logger: logger)
     core = SessionCore(settings: settings.session)
   }
 
