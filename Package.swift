@@ -41,7 +41,8 @@ let package = Package(
       name: "recbot",
       dependencies: [
         "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "MediaCore", arguments, signals, logging,
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "MediaCore", arguments, signals,
+        logging,
       ]),
     // L4
     .target(
@@ -102,12 +103,15 @@ let package = Package(
       exclude: ["Goldens", "Images"]),
     .testTarget(
       name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
+    .testTarget(
+      name: "PreviewTests",
+      dependencies: ["recbot", "Compositor", "CPango", "Layouts", "Settings", "WebM", "MediaCore"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),

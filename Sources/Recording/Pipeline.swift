@@ -1,6 +1,7 @@
 import Codecs
 import Compositor
 import Layouts
+import Logging
 import MediaCore
 import Session
 import WebM
@@ -19,18 +20,23 @@ final class Pipeline: Performer {
   private let soundEncoder: OpusEncoder
   private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
   private let writer: WebMWriter
-  private var paints: [TilePaint] = []
+  private let images: ImageStore
+  private var scene = ScenePaint()
   private var forcesKeyframe = true
   private let notes: Notes
 
-  /// Opens the files and the encoders. `listener` is told what goes into the timeline.
+  /// Opens the files and the encoders. `listener` is told what goes into the timeline, and `logger` of images that
+  /// cannot be used.
   init(
-    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?
+    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
     let session = settings.session
-    compositor = Compositor(canvas: session.canvas)
+    images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
+      logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
+    }
+    compositor = Compositor(canvas: session.canvas, images: images)
     do {
       var encoding = VP8EncoderSettings()
       encoding.maximumKeyframeInterval = max(
@@ -58,9 +64,13 @@ final class Pipeline: Performer {
     notes = try Notes(settings: settings, listener: listener)
     progress.phase = .recording
     progress.title = session.title
+    DetachedThread.start(name: "images") { [images] in images.run() }
   }
 
-  deinit { packet.deallocate() }
+  deinit {
+    images.close()
+    packet.deallocate()
+  }
 
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
@@ -140,12 +150,19 @@ final class Pipeline: Performer {
   }
 
   private func paint(_ plan: FramePlan) -> Compositor.Frame {
-    paints.removeAll(keepingCapacity: true)
-    if let pause = plan.pause {
-      return compositor.compose(paints, notice: pause == .redact ? "Not recorded" : "Recording paused")
-    }
-    for tile in plan.tiles { paints.append(paint(tile)) }
-    return compositor.compose(paints)
+    scene.theme = plan.theme
+    scene.background = plan.background
+    scene.notice =
+      switch plan.pause {
+      case nil: plan.isReconnecting ? .reconnecting : .waiting
+      case .redact: Notice("Not recorded", symbol: .pause)
+      case .cut, .slate: .paused
+      }
+    scene.tiles.removeAll(keepingCapacity: true)
+    for tile in plan.tiles { scene.tiles.append(paint(tile)) }
+    scene.overlays.removeAll(keepingCapacity: true)
+    for overlay in plan.overlays { scene.overlays.append(OverlayPaint(overlay.overlay, text: overlay.text)) }
+    return compositor.compose(scene)
   }
 
   private func paint(_ tile: PlannedTile) -> TilePaint {
@@ -162,7 +179,8 @@ final class Pipeline: Performer {
     }
     return TilePaint(
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
-      pictureID: pictureID, isDimmed: tile.isDimmed)
+      pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, isLowBandwidth: tile.isLowBandwidth,
+      level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
   }
 
   private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {

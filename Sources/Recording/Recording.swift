@@ -113,7 +113,7 @@ public final class Recording: Sendable {
         let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
         return .success(try run(pipeline, core, control: control, first: events))
       }
-      let pipeline = try Pipeline(settings: settings, control: control, listener: listener)
+      let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
       return .success(try run(pipeline, core, control: control, first: events))
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])

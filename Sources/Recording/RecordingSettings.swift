@@ -14,6 +14,8 @@ public struct RecordingSettings: Sendable {
   public var audioBitrate: Int
   /// The longest distance between keyframes: how exactly a player can seek.
   public var keyframeInterval: SessionTime
+  /// Where images come from.
+  public var images = ImageSettings()
   /// The file that tells what happened when, a JSON object a line; nil: none. It must not exist.
   public var timeline: String?
   /// The file for chat and captions: .jsonl, .srt or .vtt; nil: none. It must not exist.

@@ -59,6 +59,8 @@ public struct PlannedTile: Hashable, Sendable {
   public var isPinned = false
   /// True while the service holds the track back because the connection is too narrow.
   public var isLowBandwidth = false
+  /// Where the person's image is, as the application says it, not checked in any way; empty: nothing is said.
+  public var avatar = ""
   /// How loud the person is, 0 (-60 dB and less) to 1000; 0 for screens.
   public var level = 0
 }

@@ -24,7 +24,6 @@ extension SessionCore {
       tracks[id]?.isPaused = isPaused
       note(.lowBandwidth(id, state.track.participant, isPaused), at: now)
     case .speakers(let speakers): talkers.update(speakers, at: now)
-    case .trackReception, .network, .data, .chat, .caption: break
     case .connectionLost(let reason):
       guard lostSince == nil else { return }
       lostSince = now

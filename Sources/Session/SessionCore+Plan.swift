@@ -138,6 +138,7 @@ extension SessionCore {
       isMuted: !isScreen && !isHeard(identity), isTalking: !isScreen && talkers.isTalking(identity),
       isDimmed: isDimmed)
     tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
+    if !isScreen { tile.avatar = participant.avatar }
     tile.level = isScreen ? 0 : talkers.meter(identity)
     return tile
   }

@@ -41,11 +41,19 @@ class Browser:
             "--disable-renderer-backgrounding", "--disable-background-timer-throttling", "about:blank"]
         self.log = open(folder / f"{name}.log", "wb")
         self.child = subprocess.Popen(
-            ["sh", "-c", f'exec "$0" "$@" 3<&{command_read} 4>&{answer_write}', path, *flags],
+            ["bash", "-c", f'exec "$0" "$@" 3<&{command_read} 4>&{answer_write}', path, *flags],
             pass_fds=(command_read, answer_write), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         os.close(command_read)
         os.close(answer_write)
         threading.Thread(target=self.read, daemon=True).start()
+        try:
+            self.attach()
+        except Exception:
+            self.close()
+            raise
+
+    def attach(self) -> None:
+        """Finds the page that every browser begins with."""
         targets = self.call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -78,7 +86,10 @@ class Browser:
         message = {"id": number, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        try:
+            os.write(self.commands, json.dumps(message).encode() + b"\0")
+        except BrokenPipeError as error:
+            raise Failed(f"browser: it has ended (exit code {self.child.poll()})") from error
         end = time.monotonic() + timeout
         with self.changed:
             while self.waiting[number] is None:
@@ -135,5 +146,6 @@ class Browser:
             except (Failed, subprocess.TimeoutExpired, OSError):
                 self.child.kill()
         self.child.wait()
-        self.log.close()
-        os.close(self.commands)
+        if not self.log.closed:
+            self.log.close()
+            os.close(self.commands)

@@ -1,6 +1,7 @@
 import Codecs
 import Foundation
 import Layouts
+import Logging
 import MediaCore
 import Session
 import Testing
@@ -116,7 +117,7 @@ import WebM
     var settings = RecordingSettings(session: session, output: path)
     settings.timeline = path + ".jsonl"
     defer { try? FileManager.default.removeItem(atPath: path + ".jsonl") }
-    let pipeline = try Pipeline(settings: settings, control: Control(), listener: nil)
+    let pipeline = try Pipeline(settings: settings, control: Control(), listener: nil, logger: Logger(label: "test"))
     var core = SessionCore(settings: session)
     for var event in publisher.stream(commands) {
       core.advance(to: event.arrived)

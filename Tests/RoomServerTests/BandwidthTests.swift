@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func recoveryBringsEverythingBack() {
-    var link = Link(capacity: 600_000, streams: [500_000, 500_000, 500_000])
+    var link = Link(capacity: 700_000, streams: [500_000, 500_000, 500_000])
     link.pass(seconds: 4)
     #expect(link.flowing == 1)
     link.pass(seconds: 60)

@@ -24,6 +24,8 @@ final class CollectingSink: SessionSink {
   }
 
   var texts: [String] { events.withLock { $0.map(Script.text) } }
+
+  func frames(of track: String) -> Int { frames.withLock { $0[TrackID(track), default: 0] } }
 }
 
 @Suite struct SignalSocketTests {

@@ -74,9 +74,8 @@ enum LayerChoice {
   static func layer(of layers: [LayerState], wish: VideoWish, limit: Int = .max, now: Int64) -> Int? {
     guard !wish.isDisabled, !layers.isEmpty else { return nil }
     let wanted = min(wantedLayer(layers, wish), max(0, limit))
-    let flowing = layers.indices.filter { layers[$0].isFlowing(at: now) }
-    guard let smallest = flowing.first else { return wanted }
-    return flowing.last { $0 <= wanted } ?? smallest
+    if let best = layers.indices.last(where: { $0 <= wanted && layers[$0].isFlowing(at: now) }) { return best }
+    return layers.indices.first { layers[$0].isFlowing(at: now) } ?? wanted
   }
 
   /// The highest temporal layer that gives the frame rate wanted of a layer; each one doubles the rate (RFC 7741

@@ -57,6 +57,8 @@ final class Room {
   private var departures: [(info: Livekit_ParticipantInfo, at: Int64)] = []
   private var backlog = DataBacklog()
   private var trackCount = 0
+  private var lastBeat: Int64?
+  private var lastWarning: Int64 = .min / 2
   private var recentNonces: [[UInt8]] = []
   private var toldQualities: [String: [String: Livekit_ConnectionQuality]] = [:]
 
@@ -64,6 +66,10 @@ final class Room {
   private static let beat: Int64 = 100_000_000
   /// Speakers are told every so many beats.
   static let speakerBeats: Int64 = 3
+  /// A time between two beats that is worth a warning, in nanoseconds.
+  private static let lateBeat: Int64 = 400_000_000
+  /// The least time between two such warnings, in nanoseconds.
+  private static let warningInterval: Int64 = 10_000_000_000
   /// Connection qualities are told every so many beats.
   private static let qualityBeats: Int64 = 50
 
@@ -159,6 +165,7 @@ final class Room {
     if participants.isEmpty {
       ticking?.cancel()
       ticking = nil
+      lastBeat = nil
     }
   }
 
@@ -364,6 +371,7 @@ final class Room {
   private func beat() {
     tick &+= 1
     let now = MediaLoop.now()
+    noteLateness(now)
     // A copy: somebody may be sent away.
     let isBandwidthDue = tick % (BandwidthKeeper.interval / Self.beat) == 0
     for participant in participants {
@@ -373,6 +381,18 @@ final class Room {
     }
     if tick % Self.speakerBeats == 0 { tellSpeakers() }
     if tick % Self.qualityBeats == 0 { tellQualities() }
+  }
+
+  /// A loop that comes late to its beat has too much to do: everything is late then, and somebody should know.
+  private func noteLateness(_ now: Int64) {
+    defer { lastBeat = now }
+    guard let lastBeat, now &- lastBeat > Self.lateBeat, now &- lastWarning > Self.warningInterval else { return }
+    lastWarning = now
+    logger.warning(
+      "the room server has too much to do",
+      metadata: [
+        "late": "\((now &- lastBeat &- Self.beat) / 1_000_000) ms", "participants": "\(participants.count)",
+      ])
   }
 
   /// Tells everybody how well the others' connections do, when that has changed since it was told.

@@ -155,6 +155,7 @@ struct LiveKitSession: Sendable {
   /// When the last datagram of any kind came, ns; set like `lastPacketAt`. Nil when that cannot be known.
   var mediaHeardAt: Int64?
   private var toldStatus = RoomStatus()
+  private var toldAttemptAt: Int64?
 
   var pingInterval: Int64 = 5_000_000_000
   var pingTimeout: Int64 = 15_000_000_000
@@ -276,8 +277,8 @@ struct LiveKitSession: Sendable {
     var status = RoomStatus(state: policy.state)
     (status.attempts, status.error, status.action) = (policy.attempts, policy.error, policy.action)
     if policy.state == .waitingForAdmission { status.waitingFor = isAlone ? .waitForModerator : .knock }
-    guard status != toldStatus else { return }
-    toldStatus = status
+    guard status != toldStatus || policy.nextAttemptAt != toldAttemptAt else { return }
+    (toldStatus, toldAttemptAt) = (status, policy.nextAttemptAt)
     status.nextAttemptIn = policy.nextAttemptAt.map { max(0, $0 &- now) }
     add(.status(status))
   }

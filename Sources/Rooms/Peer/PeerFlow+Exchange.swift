@@ -23,10 +23,11 @@ extension PeerFlow {
 
   private mutating func followAsHost(at now: Int64) {
     guard let other else { return }
-    guard let current = exchange else {
-      if now >= retryAt { begin(with: other, at: now) }
-      return
-    }
+    if let current = exchange { go(on: current, with: other, at: now) }
+    if exchange == nil, now >= retryAt { begin(with: other, at: now) }
+  }
+
+  private mutating func go(on current: Exchange, with other: MailboxView.Seat, at now: Int64) {
     let answered = other.description?.answers
     switch current.stage {
     case .describing: break

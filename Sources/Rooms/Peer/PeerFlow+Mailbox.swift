@@ -27,7 +27,10 @@ extension PeerFlow {
 
   /// The difference between what should be stored and what is.
   private var nextWrite: MailboxRequest? {
-    guard let local else { return own == nil ? nil : .clear(session: settings.session) }
+    guard let local else {
+      // What is being made will take the place of what is stored.
+      return own == nil || exchange?.stage == .describing ? nil : .clear(session: settings.session)
+    }
     guard let own, own.id == local.id else { return .put(session: settings.session, local) }
     guard own.candidates < local.candidates.count else { return nil }
     let more = Array(local.candidates[own.candidates...])

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Layouts
 import MediaCore
 import Settings
 import UnixSignals
@@ -12,8 +13,11 @@ struct PeopleCommand: AsyncParsableCommand {
   @Argument(help: "The room's name.")
   var room: String
 
-  @Option(help: ArgumentHelp("How many people, 1 to 12 (default: 4).", valueName: "n"))
+  @Option(help: ArgumentHelp("How many people, 1 to 60 (default: 4).", valueName: "n"))
   var participants = 4
+
+  @Option(help: ArgumentHelp("Size of their cameras' pictures (default: 640x360).", valueName: "WxH"))
+  var size = "640x360"
 
   @Option(help: ArgumentHelp("How long they stay (default: 1m).", valueName: "time"))
   var duration = "1m"
@@ -28,13 +32,20 @@ struct PeopleCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try shared.load()
     let logger = try shared.logger("people", configuration)
-    guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12") }
+    guard (1...60).contains(participants) else { throw Failure(.usage, "--participants: 1 to 60") }
+    let picture: CanvasSize
+    do throws(ValueError) {
+      picture = try Values.size(size)
+    } catch {
+      throw Failure(.usage, "--size: \(error)")
+    }
     let length = try shared.duration(duration, "--duration")
     guard let url = configuration.text(flag: url, .url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
     let (key, secret) = try credentials.resolve(configuration)
-    let script = DemoScript(participants: participants, duration: length)
+    var script = DemoScript(participants: participants, duration: length)
+    script.size = (picture.width, picture.height)
     let stage = try DemoStage(script: script, room: room, url: url, apiKey: key, apiSecret: secret, logger: logger)
     do {
       try await stage.begin()

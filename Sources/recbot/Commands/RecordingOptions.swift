@@ -4,6 +4,7 @@ import MediaCore
 import Recording
 import Session
 import Settings
+import WebClient
 
 /// The flags that shape a recording; shared by `join` and `demo`.
 struct RecordingOptions: ParsableArguments {
@@ -25,6 +26,13 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("How progress is told: auto, plain, json or none (default: auto).", valueName: "mode"))
   var progress: String?
+
+  @Option(
+    help: ArgumentHelp("People's own images on their cards: off, files or urls (default: off).", valueName: "from"))
+  var avatars: String?
+
+  @Option(help: ArgumentHelp("Folder of such images; no file outside of it is read.", valueName: "folder"))
+  var avatarFolder: String?
 
   @Option(help: ArgumentHelp("Name for `recbot control` (default: that of the output file).", valueName: "name"))
   var job: String?
@@ -53,9 +61,28 @@ struct RecordingOptions: ParsableArguments {
     session.stopWhenEmpty = stopWhenEmpty
     session.talker = try configuration.talker()
     session.title = title
-    return RecordingSettings(
+    var settings = RecordingSettings(
       session: session, output: output, videoBitrate: video, audioBitrate: audio,
       timeline: configuration.text(flag: timeline, .timeline))
+    settings.images = try images(configuration)
+    return settings
+  }
+
+  /// Where people's images come from.
+  private func images(_ configuration: Configuration) throws -> ImageSettings {
+    let origin = try configuration.value(flag: avatars, "--avatars", .avatars, default: .off) {
+      text throws(ValueError) in try Values.word(text, "source of avatars", of: AvatarRules.Origin.self)
+    }
+    let folder = configuration.text(flag: avatarFolder, .avatarFolder)
+    if origin == .files, folder == nil {
+      throw Failure(.usage, "--avatars files needs the folder of the images: --avatar-folder (RECBOT_AVATAR_FOLDER)")
+    }
+    let addresses = try configuration.value(flag: nil, "", .privateAddresses, default: .refuse) {
+      text throws(ValueError) in try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
+    }
+    let client = WebClient(privateAddresses: addresses)
+    return ImageSettings(
+      avatars: AvatarRules(origin: origin, folder: folder), fetcher: origin == .urls ? WebImageFetcher(client) : nil)
   }
 
   /// How the job can be commanded while it runs.
@@ -88,7 +115,7 @@ struct RecordingOptions: ParsableArguments {
     let store = layouts.store(configuration)
     let theme = try layouts.theme(configuration)
     return { text throws(ValueError) in
-      do {
+      do throws(LayoutError) {
         return try store.layout(text, theme: theme, canvas: canvas)
       } catch {
         throw ValueError(error.description)

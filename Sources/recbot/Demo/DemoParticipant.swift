@@ -22,7 +22,6 @@ final class DemoParticipant: @unchecked Sendable {
     var isMicrophoneMuted = false
   }
 
-  static let size = (width: 640, height: 360)
   static let screenSize = (width: 1280, height: 720)
   static let framesPerSecond = 30
   static let screenFramesPerSecond = 10
@@ -40,7 +39,7 @@ final class DemoParticipant: @unchecked Sendable {
   private let cameraEncoder: VP8Encoder
   private let screenEncoder: VP8Encoder
   private let soundEncoder: OpusEncoder
-  private let cameraPicture = Picture(width: DemoParticipant.size.width, height: DemoParticipant.size.height)
+  private let cameraPicture: Picture
   private let screenPicture = Picture(
     width: DemoParticipant.screenSize.width, height: DemoParticipant.screenSize.height)
   private var samples = [Float](repeating: 0, count: OpusEncoder.frameSamples * OpusEncoder.channels)
@@ -54,14 +53,16 @@ final class DemoParticipant: @unchecked Sendable {
     self.keyframes = keyframes
     publisher = LiveKitPublisher(url: url, token: token, loop: loop, logger: logger) { keyframes.add($0) }
     camera = SyntheticCamera(
-      seed: 1, identity: person, width: Self.size.width, height: Self.size.height,
+      seed: 1, identity: person, width: script.size.width, height: script.size.height,
       framesPerSecond: Self.framesPerSecond)
     screen = SyntheticScreen(
       seed: 1, width: Self.screenSize.width, height: Self.screenSize.height,
       framesPerSecond: Self.screenFramesPerSecond)
     voice = SyntheticVoice(seed: 1, identity: person)
     cameraEncoder = try VP8Encoder(
-      width: Self.size.width, height: Self.size.height, framesPerSecond: Self.framesPerSecond, bitrate: 700_000)
+      width: script.size.width, height: script.size.height, framesPerSecond: Self.framesPerSecond,
+      bitrate: max(60_000, script.size.width * script.size.height * 3))
+    cameraPicture = Picture(width: script.size.width, height: script.size.height)
     screenEncoder = try VP8Encoder(
       width: Self.screenSize.width, height: Self.screenSize.height, framesPerSecond: Self.screenFramesPerSecond,
       bitrate: 1_200_000)
@@ -74,7 +75,7 @@ final class DemoParticipant: @unchecked Sendable {
   func join() async throws {
     try await publisher.join()
     let camera = try await publisher.publish(
-      .init(name: "camera", source: .camera, width: Self.size.width, height: Self.size.height))
+      .init(name: "camera", source: .camera, width: script.size.width, height: script.size.height))
     let microphone = try await publisher.publish(.init(name: "mic", source: .microphone))
     state.withLock { ($0.camera, $0.microphone) = (camera, microphone) }
   }

@@ -9,6 +9,8 @@ struct DemoScript {
 
   var participants: Int
   var duration: SessionTime
+  /// Columns and rows of the cameras' pictures.
+  var size = (width: 640, height: 360)
 
   private func part(_ percent: Int64) -> SessionTime {
     SessionTime(nanoseconds: duration.nanoseconds / 100 * percent)

@@ -15,18 +15,35 @@ struct PreviewPainter {
   /// Instant of the drawings: far enough into the slide that there is something on it.
   private static let second = 5
 
-  /// The picture. It belongs to the compositor that is returned with it.
-  func picture() -> (picture: Picture, compositor: Compositor) {
+  /// The picture; it is the caller's. What cannot be loaded (a logo, a background) is told to `report`.
+  func picture(report: @escaping @Sendable (String) -> Void = { _ in }) -> Picture {
     var arranger = Arranger(layout: layout, canvas: canvas)
     let arrangement = arranger.arrange(room.view)
-    let compositor = Compositor(canvas: canvas)
-    let frame = compositor.compose(arrangement.layers.map { paint($0) })
-    return (frame.picture, compositor)
+    let images = ImageStore { source, reason in report("\(source): \(reason)") }
+    let compositor = Compositor(canvas: canvas, images: images)
+    let scene = ScenePaint(
+      theme: layout.theme, background: arrangement.background, tiles: arrangement.layers.map { paint($0) },
+      overlays: arrangement.overlays.map { OverlayPaint($0, text: Self.words($0)) })
+    // The first time asks for the images, the second has them.
+    _ = compositor.compose(scene)
+    images.loadAll()
+    return compositor.compose(scene).picture
+  }
+
+  private static func words(_ overlay: Overlay) -> String {
+    guard case .text(let text) = overlay.content else { return "" }
+    return switch text {
+    case .title: "Weekly meeting"
+    case .elapsed: "12:07"
+    case .literal(let words): words
+    // 2026-11-21, 14:30 UTC.
+    case .clock(let format): format.text(seconds: 1_795_271_400)
+    }
   }
 
   private func paint(_ layer: VideoLayer) -> TilePaint {
     guard let identity = layer.key.participant,
-      let person = (1...room.participants).first(where: { PreviewRoom.identity($0) == identity })
+      let person = (1...max(room.participants, 1)).first(where: { PreviewRoom.identity($0) == identity })
     else { return TilePaint(layer: layer, content: .card(.audioOnly)) }
     let isScreen = layer.key.isScreenShare
     var content = TileContent.card(layer.look.video ? .cameraOff : .audioOnly)
@@ -35,9 +52,11 @@ struct PreviewPainter {
     } else if layer.look.video, !room.withoutVideo.contains(person) {
       content = .video(camera(person))
     }
+    let isTalking = !isScreen && room.talker == person
     return TilePaint(
       layer: layer, content: content, name: PreviewRoom.name(person), isMuted: !isScreen && room.muted.contains(person),
-      isTalking: !isScreen && room.talker == person, pictureID: 1)
+      isTalking: isTalking, pictureID: 1, isPinned: !isScreen && room.pinned.contains(person),
+      level: isTalking ? 700 : 0)
   }
 
   private func camera(_ person: Int) -> Picture {

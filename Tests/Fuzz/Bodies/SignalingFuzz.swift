@@ -2,7 +2,7 @@ import Rooms
 import Signaling
 
 /// Everything of signalling that reads bytes from the network, but tokens: messages of both sides in both forms, data
-/// packets, candidates, queries, addresses and refusals. The lower three bits of the first byte choose, the next two
+/// packets, candidates, queries, addresses, refusals and the mailbox's messages. The lower three bits of the first byte choose, the next two
 /// say whether messages are read and written as text.
 public func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
   guard let choice = bytes.first else { return }
@@ -37,7 +37,22 @@ public func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
       _ = url.target(SignalQuery(parsing: text))
       precondition((try? SignalURL(url.description)) == url, "an address does not come back")
     }
+  case 7 where isText:
+    fuzzMailbox(rest)
   default:
     _ = RoomError.refusedUpgrade(status: rest.count, text: text).description
   }
+}
+
+/// Messages of the mailbox and of its peers: what can be read can be written and read again.
+private func fuzzMailbox(_ bytes: [UInt8]) {
+  func check<Message: Codable & Equatable>(_ type: Message.Type) {
+    guard let message = MailboxCoding.decode(type, from: bytes) else { return }
+    precondition(MailboxCoding.decode(type, from: MailboxCoding.encode(message)) == message, "it does not come back")
+  }
+  check(SeatRequest.self)
+  check(MailboxDescription.self)
+  check(MailboxCandidates.self)
+  check(MailboxView.self)
+  check(PeerMessage.self)
 }
