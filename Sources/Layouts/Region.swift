@@ -196,15 +196,23 @@ public enum FitRule: String, CaseIterable, Sendable, Hashable {
   func tile(width: Int, height: Int, in cell: PixelRect) -> PixelRect {
     guard self == .shrink, (1...65_535).contains(width), (1...65_535).contains(height) else { return cell }
     var rect = cell
+    let shape = FitRule.usualShape(width, height)
     // To the nearest even number; a difference of some pixels isn't worth another shape.
-    rect.width = min(cell.width, max(2, even(cell.height * width / height + 1)))
-    rect.height = min(cell.height, max(2, even(cell.width * height / width + 1)))
+    rect.width = min(cell.width, max(2, even(cell.height * shape.width / shape.height + 1)))
+    rect.height = min(cell.height, max(2, even(cell.width * shape.height / shape.width + 1)))
     if cell.width - rect.width <= 8, cell.height - rect.height <= 8 { return cell }
     // Slivers would be no picture.
     guard rect.width >= cell.width / 8, rect.height >= cell.height / 8 else { return cell }
     rect.x += even((cell.width - rect.width) / 2)
     rect.y += even((cell.height - rect.height) / 2)
     return rect
+  }
+
+  /// The shape of a picture. Encoders round the sides of smaller layers, so what is within half a percent of a usual
+  /// shape counts as that: a tile must not twitch when another layer is received.
+  private static func usualShape(_ width: Int, _ height: Int) -> (width: Int, height: Int) {
+    let usual = [(16, 9), (16, 10), (4, 3), (3, 2), (1, 1), (21, 9), (5, 4), (9, 16), (10, 16), (3, 4), (2, 3)]
+    return usual.first { 200 * abs(width * $0.1 - height * $0.0) <= height * $0.0 } ?? (width, height)
   }
 }
 

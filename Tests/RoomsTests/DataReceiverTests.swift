@@ -18,7 +18,8 @@ private struct Inbox {
   }
 
   mutating func receive(
-    from identity: String = "ann", isReliable: Bool = true, sequence: UInt32 = 0, _ value: Livekit_DataPacket.OneOf_Value
+    from identity: String = "ann", isReliable: Bool = true, sequence: UInt32 = 0,
+    _ value: Livekit_DataPacket.OneOf_Value
   ) -> [RoomEvent] {
     let packet = Livekit_DataPacket.with {
       ($0.participantIdentity, $0.participantSid, $0.sequence) = (identity, "PA_\(identity)", sequence)

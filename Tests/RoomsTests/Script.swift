@@ -22,7 +22,7 @@ struct Script {
 
   init(
     tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
-    _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
+    receivesMedia: Bool = true, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
   ) {
     var settings = ReconnectPolicy.Settings()
     settings.limit = limit
@@ -31,7 +31,7 @@ struct Script {
     session = LiveKitSession(
       settings: .init(
         tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
-        wallClockOffset: 0), policy: ReconnectPolicy(settings: settings, seed: 1))
+        wallClockOffset: 0, receivesMedia: receivesMedia), policy: ReconnectPolicy(settings: settings, seed: 1))
   }
 
   /// Nothing comes any more, over neither connection.

@@ -115,7 +115,7 @@ struct RecordingOptions: ParsableArguments {
     let store = layouts.store(configuration)
     let theme = try layouts.theme(configuration)
     return { text throws(ValueError) in
-      do {
+      do throws(LayoutError) {
         return try store.layout(text, theme: theme, canvas: canvas)
       } catch {
         throw ValueError(error.description)

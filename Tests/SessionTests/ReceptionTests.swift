@@ -1,0 +1,170 @@
+import Layouts
+import MediaCore
+import Testing
+
+@testable import Session
+
+/// What the core wants to receive, what it shows of it, and what it notes of messages.
+@Suite struct ReceptionTests {
+  private func settings(_ mode: ReceptionPolicy.Mode, talkers: Int? = nil) -> SessionCore.Settings {
+    var settings = SessionCore.Settings.test
+    settings.receive = mode
+    settings.maximumTalkers = talkers
+    return settings
+  }
+
+  private func wishes(_ run: SessionRun) -> [String] {
+    run.outputs.flatMap { output -> [String] in
+      guard case .receive(let wishes) = output else { return [] }
+      return wishes.map { wish in
+        "\(wish.track) " + (wish.reception == .wanted ? "\(wish.width)x\(wish.height)" : wish.reception.rawValue)
+      }
+    }
+  }
+
+  private func notes(_ run: SessionRun) -> [TimelineEntry] {
+    run.outputs.compactMap { if case .note(let entry) = $0 { entry } else { nil } }
+  }
+
+  @Test func eachTrackIsWantedInTheSizeOfItsTile() {
+    var room = RoomScript()
+    for name in ["ann", "ben", "cat", "dan"] { room.join(name, at: 0) }
+    let run = room.run(settings(.forLayout), until: 3000)
+    let rect = run.tile("ann", at: 1000)?.layer.rect
+    #expect(wishes(run).count == 4)
+    #expect(wishes(run).first == "ann.camera \(rect?.width ?? 0)x\(rect?.height ?? 0)")
+    #expect(wishes(room.run(settings(.best), until: 3000)).isEmpty)
+  }
+
+  @Test func theSizeIsThatOfThePictureBehindTheTile() {
+    let cover = VideoLayer(key: .overflow(1), rect: PixelRect(x: 0, y: 0, width: 400, height: 400), fit: .cover)
+    var contain = cover
+    contain.fit = .contain
+    func size(_ layer: VideoLayer, _ width: Int, _ height: Int) -> [Int] {
+      let size = SessionCore.pictureSize(in: layer, width, height)
+      return [size.width, size.height]
+    }
+    #expect(size(cover, 1280, 640) == [800, 400])
+    #expect(size(contain, 1280, 640) == [400, 200])
+    #expect(size(cover, 640, 1280) == [400, 800])
+    #expect(size(contain, 640, 1280) == [200, 400])
+    #expect(size(cover, 0, 0) == [400, 400])
+  }
+
+  @Test func whoIsNotAmongTheActiveTalkersIsNeitherShownNorReceived() {
+    var room = RoomScript()
+    for (index, name) in ["ann", "ben", "cat", "dan"].enumerated() { room.join(name, at: Int64(index)) }
+    room.at(3000, .speakers([Speaker(participant: ParticipantIdentity("dan"), level: 800, isActive: true)]))
+    let run = room.run(settings(.forLayout, talkers: 2), until: 8000)
+    #expect(run.tile("ann", at: 1000) != nil && run.tile("ben", at: 1000) != nil)
+    #expect(run.tile("cat", at: 1000) == nil && run.tile("dan", at: 1000) == nil)
+    #expect(run.tile("dan", at: 7000) != nil && run.tile("ann", at: 7000) != nil && run.tile("ben", at: 7000) == nil)
+    #expect(wishes(run).contains("cat.camera hidden"))
+    #expect(wishes(run).last?.hasPrefix("dan.camera") == true)
+    let lists = notes(run).compactMap { entry -> String? in
+      guard case .activeTalkers(let list) = entry.event else { return nil }
+      return list.map(\.rawValue).joined(separator: " ")
+    }
+    #expect(lists.suffix(2) == ["ann ben", "dan ann"], "\(lists)")
+  }
+
+  @Test func aTrackThatIsWantedAgainBeginsAnew() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    room.at(1000, .trackReception(TrackID("ann.camera"), .lowBandwidth))
+    room.at(9000, .trackReception(TrackID("ann.camera"), .wanted))
+    room.video("ann.camera", from: 9800, to: 11_000)
+    let run = room.run(until: 12_000)
+    #expect(run.shows("ann", at: 900))
+    #expect(run.card("ann", at: 1040) == .lowBandwidth)
+    #expect(run.card("ann", at: 8900) == .lowBandwidth)
+    #expect(run.card("ann", at: 9500) == .starting)
+    #expect(run.shows("ann", at: 10_000))
+    let edges = notes(run).compactMap { entry -> String? in
+      if case .lowBandwidth(_, _, let isLow) = entry.event { "\(entry.time.wholeMilliseconds) \(isLow)" } else { nil }
+    }
+    #expect(edges == ["1000 true", "9000 false"])
+    // Nobody is asked for keyframes of what is not wanted.
+    let asked = run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } }
+    #expect(!asked)
+  }
+
+  @Test func whatTheServicePausesIsNotShownFrozenForLong() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    room.at(1000, .trackPaused(TrackID("ann.camera"), true))
+    let run = room.run(until: 4000)
+    #expect(run.shows("ann", at: 1300))
+    #expect(run.card("ann", at: 1600) == .lowBandwidth)
+  }
+
+  /// A room of four on a line that becomes too narrow for 5 s.
+  private func narrowRoom() -> RoomScript {
+    var room = RoomScript()
+    for name in ["ann", "ben", "cat", "dan"] {
+      room.join(name, at: 0)
+      room.video("\(name).camera", from: 0, to: 40_000)
+    }
+    room.at(500, .speakers([Speaker(participant: ParticipantIdentity("cat"), level: 900, isActive: true)]))
+    for second in 1...40 {
+      let isNarrow = (10...12).contains(second)
+      let report = NetworkReport(
+        incoming: isNarrow ? 1_200_000 : 2_100_000, incomingAudio: 100_000,
+        incomingVideo: isNarrow ? 1_100_000 : 2_000_000,
+        flowingVideos: 4, lossPerMille: isNarrow ? 200 : 0, queueDelay: .milliseconds(isNarrow ? 190 : 2))
+      room.at(Int64(second) * 1000, .network(report))
+    }
+    return room
+  }
+
+  @Test(arguments: ReceptionPolicy.Mode.allCases)
+  func aNarrowLineKeepsTheTalkerAndSaysHowManyVideosItCarries(mode: ReceptionPolicy.Mode) {
+    let run = narrowRoom().run(settings(mode), until: 41_000)
+    let alerts = notes(run).compactMap { entry -> BandwidthAlert? in
+      if case .bandwidth(let alert) = entry.event { alert } else { nil }
+    }
+    #expect(alerts.first?.numberOfVideos == 2 && alerts.first?.isLimited == true)
+    #expect(alerts.last?.isLimited == false && alerts.last?.numberOfVideos == 4)
+    let said = wishes(run).filter { $0.hasSuffix("lowBandwidth") }
+    #expect(said.count == 2 && !said.contains { $0.hasPrefix("cat") }, "\(said)")
+  }
+
+  @Test func decisionsDoNotDependOnHowOftenTimeIsAdvanced() {
+    let room = narrowRoom()
+    let often = room.run(settings(.forLayout, talkers: 3), until: 41_000, every: 7)
+    let rarely = room.run(settings(.forLayout, talkers: 3), until: 41_000, every: 900)
+    #expect(wishes(often) == wishes(rarely) && !wishes(often).isEmpty)
+    #expect(notes(often) == notes(rarely))
+  }
+
+  @Test func newSizesOfPicturesAreNoted() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 2000)
+    let sizes = notes(room.run(until: 3000)).compactMap { entry -> String? in
+      guard case .resolution(let track, _, _, let width, let height) = entry.event else { return nil }
+      return "\(track) \(width)x\(height)"
+    }
+    #expect(sizes == ["ann.camera 640x360"])
+  }
+
+  @Test func messagesAreNotedAtTheirTimeButNotWhilePaused() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    func chat(_ text: String) -> RoomEvent {
+      .chat(ChatMessage(id: text, participant: ParticipantIdentity("ann"), text: text))
+    }
+    room.at(1000, chat("one"))
+    room.at(2000, .pause(.cut))
+    room.at(3000, chat("secret"))
+    room.at(4000, .resume)
+    room.at(5000, chat("two"))
+    let heard = notes(room.run(until: 6000)).compactMap { entry -> String? in
+      guard case .chat(let message, let name) = entry.event else { return nil }
+      return "\(entry.time.wholeMilliseconds) \(name): \(message.text)"
+    }
+    #expect(heard == ["1000 Ann: one", "3000 Ann: two"])
+  }
+}
