@@ -103,12 +103,15 @@ let package = Package(
       exclude: ["Goldens", "Images"]),
     .testTarget(
       name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
+    .testTarget(
+      name: "PreviewTests",
+      dependencies: ["recbot", "Compositor", "CPango", "Layouts", "Settings", "WebM", "MediaCore"]),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),

@@ -179,7 +179,7 @@ final class Pipeline: Performer {
     }
     return TilePaint(
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
-      pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, hasLowBandwidth: tile.isLowBandwidth,
+      pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, isLowBandwidth: tile.isLowBandwidth,
       level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
   }
 

@@ -144,7 +144,8 @@ extension ReconnectPolicy {
   public static var documentation: String {
     var lines = ["### States", "", "| state | meaning |", "| --- | --- |"]
     for state in State.allCases { lines.append("| `\(state.rawValue)` | \(state.meaning) |") }
-    lines += ["", "### Transitions", "", "| state | what happens | next state | what is done |", "| --- | --- | --- | --- |"]
+    lines += ["", "### Transitions", ""]
+    lines += ["| state | what happens | next state | what is done |", "| --- | --- | --- | --- |"]
     for state in State.allCases {
       for trigger in Trigger.allCases {
         guard let (next, command) = transition(from: state, on: trigger) else { continue }
@@ -155,7 +156,7 @@ extension ReconnectPolicy {
       "", "### Numbers", "", "| number | value |", "| --- | --- |",
       "| pauses after a loss | double from \(text(base)) to \(text(cap)), random between half and all of that |",
       "| the same when the loss is older than \(text(patienceAfter)) | up to \(text(patientCap)) |",
-      "| long pauses (full room, busy server, no room yet) | double from \(text(slowBase)) to \(text(slowCap)), random likewise |",
+      "| long pauses (full room, busy server, no room yet) | double from \(text(slowBase)) to \(text(slowCap)), likewise |",
       "| least time between the beginnings of two attempts | \(text(spacing)) |",
       "| attempts resume the old session for | \(text(resumeTime)) after the loss |",
       "| joins without media, when media never worked | \(mediaAttempts), and one more over relays |",

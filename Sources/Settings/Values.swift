@@ -95,15 +95,6 @@ public enum Values {
     return value
   }
 
-  /// The name of a layout.
-  public static func layout(_ text: String) throws(ValueError) -> LayoutName {
-    guard let name = LayoutName(rawValue: text) else {
-      let known = LayoutName.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ValueError("there is no layout '\(text)'; known layouts: \(known)")
-    }
-    return name
-  }
-
   /// A whole number within limits.
   public static func whole(_ text: String, in limits: ClosedRange<Int>) throws(ValueError) -> Int {
     guard let value = Int(text), limits.contains(value) else {

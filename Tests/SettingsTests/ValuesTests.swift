@@ -34,11 +34,6 @@ import Testing
     }
   }
 
-  @Test func anUnknownLayoutNamesTheKnownOnes() {
-    let error = #expect(throws: ValueError.self) { try Values.layout("gird") }
-    #expect(error?.description.contains("grid, speaker") == true)
-  }
-
   @Test func aMistypedWordFindsItsNeighbour() {
     #expect(Values.suggestion(for: "layuot", among: ["layout", "size"]) == "layout")
     #expect(Values.suggestion(for: "zzzzzz", among: ["layout", "size"]) == nil)

@@ -166,7 +166,12 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Size of the picture (default: the layout's, else 1280x720).", valueName: "WxH"))
   var size: String?
 
-  @Option(name: .shortAndLong, help: ArgumentHelp("The PNG to write; it is replaced.", valueName: "file"))
+  @Flag(help: "Write a WebM of a short conversation instead of a picture; takes layout, participants, size and theme.")
+  var animate = false
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The PNG to write, which is replaced; or the WebM, which must not exist.", valueName: "file"))
   var output: String
 
   @OptionGroup var layouts: LayoutOptions
@@ -177,6 +182,13 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     let given = try configuration.value(flag: size, "--size", .size, parse: Values.size)
     let layout = try layouts.layout(layout, configuration, canvas: given)
     let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
+    if animate {
+      guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12 with --animate") }
+      try OutputPath.check(output)
+      try PreviewConversation(layout: layout, canvas: canvas, participants: participants, output: output).run()
+      Console.print(output)
+      return
+    }
     let room = try room()
     guard output.hasSuffix(".png") else { throw Failure(.usage, "output \(output): the name must end in .png") }
     let picture = PreviewPainter(layout: layout, canvas: canvas, room: room).picture { Console.error($0) }

@@ -12,8 +12,10 @@ import MediaCore
 final class Bench {
   /// Processor time that nine tiles may cost in the median, in nanoseconds.
   static let budget: Int64 = 2_000_000
-  /// How much dearer than the bare scaling of libyuv the whole composition may be, in hundredths.
-  static let ratio: Int64 = 150
+  /// What the whole composition may cost at most, in hundredths of libyuv's bare scaling.
+  static let ratio: Int64 = 100
+  /// The same where tiles lie on tiles: there the large one is exactly twice its source, which is libyuv's best case.
+  static let overlapRatio: Int64 = 220
 
   private let canvas = CanvasSize(width: 1280, height: 720)
   private var failures: [String] = []
@@ -22,22 +24,22 @@ final class Bench {
   /// Runs everything. False when a limit is exceeded.
   func run() -> Bool {
     print("1280x720 from 640x360 cameras, processor time of one core; names, rounded corners, outline, cards, marks")
-    measure("9 tiles", scene(9), isHeld: true)
-    measure("9 tiles, clock and watermark", scene(9, overlays: true), isHeld: true)
+    measure("9 tiles", scene(9))
+    measure("9 tiles, clock and watermark", scene(9, overlays: true))
     measure("1 tile", scene(1))
     measure("4 tiles", scene(4))
     measure("16 tiles", scene(16))
     measure("9 tiles of 1280x720", scene(9, camera: (1280, 720)))
     measure("9 tiles of 320x180", scene(9, camera: (320, 180)))
     measure("9 tiles, turned 90", scene(9, rotation: 90))
-    measure("9 cards with level rings", scene(9, cards: true), change: .levels, isHeld: true)
-    measure("small tile over a large one", overlap(), isHeld: true)
-    measure("four translucent tiles over a large one", overlap(count: 4, opacity: 160))
+    measure("9 cards with level rings", scene(9, cards: true), change: .levels)
+    measure("small tile over a large one", overlap(), ratio: Bench.overlapRatio)
+    measure("four translucent tiles over a large one", overlap(count: 4, opacity: 160), ratio: Bench.overlapRatio)
     measure("9 tiles, everything glides", scene(9), change: .places)
-    measure("9 tiles, only the talker changes", scene(9), change: .talker, isHeld: true)
-    measure("9 tiles, nothing new", scene(9), change: .nothing, isHeld: true)
+    measure("9 tiles, only the talker changes", scene(9), change: .talker)
+    measure("9 tiles, nothing new", scene(9), change: .nothing)
     for failure in failures { print("FAILED: \(failure)") }
-    if failures.isEmpty { print("within limits: \(Bench.ratio)% of libyuv's bare scaling; no allocation where held") }
+    if failures.isEmpty { print("within limits: each scene's share of libyuv's bare scaling, 2 ms, no allocation") }
     return failures.isEmpty
   }
 
@@ -113,7 +115,7 @@ final class Bench {
     }
   }
 
-  private func measure(_ title: String, _ start: Scene, change: Change = .pictures, isHeld: Bool = false) {
+  private func measure(_ title: String, _ start: Scene, change: Change = .pictures, ratio: Int64 = Bench.ratio) {
     let compositor = Compositor(canvas: canvas)
     var scene = start
     // Everything that is drawn once is drawn here: all levels, all looks, all digits.
@@ -136,7 +138,7 @@ final class Bench {
       times.append(middle - start)
       yardstick.append(now() - middle)
     }
-    report(title, times, yardstick, allocations, isHeld: isHeld)
+    report(title, times, yardstick, allocations, ratio: ratio)
   }
 
   /// The yardstick.
@@ -154,7 +156,7 @@ final class Bench {
   }
 
   private func report(
-    _ title: String, _ times: [Int64], _ yardstick: [Int64], _ allocations: UInt64, isHeld: Bool
+    _ title: String, _ times: [Int64], _ yardstick: [Int64], _ allocations: UInt64, ratio: Int64
   ) {
     let (times, yardstick) = (times.sorted(), yardstick.sorted())
     let (median, base) = (times[times.count / 2], max(1, yardstick[yardstick.count / 2]))
@@ -164,8 +166,7 @@ final class Bench {
         + "median \(Room.milliseconds(median)) ms   99% \(Room.milliseconds(times[times.count * 99 / 100])) ms   "
         + "\(Room.padded("\(percent)% of libyuv's \(Room.milliseconds(base)) ms", 30))"
         + "\(allocations) allocations in \(times.count) frames")
-    guard isHeld else { return }
-    if percent > Bench.ratio { failures.append("\(title): \(percent)% of the yardstick") }
+    if percent > ratio { failures.append("\(title): \(percent)% of the yardstick") }
     if median > Bench.budget, base < Bench.budget {
       failures.append("\(title): \(Room.milliseconds(median)) ms in the median")
     }

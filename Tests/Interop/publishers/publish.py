@@ -9,7 +9,7 @@ What it does is printed as JSON lines with wall-clock times, for a judge to comp
 Script steps, `;`-separated, in seconds after `--epoch` (default: the moment when all is published):
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
-  name=TEXT metadata=TEXT data=TEXT lossy=TEXT colour=RRGGBB size=WxH talk hush   and spans: t=2-5:talk
+  name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT colour=RRGGBB size=WxH talk hush   and spans: t=2-5:talk
 With `--commands` the same actions are also taken from standard input, one a line; its end makes the client leave.
 """
 
@@ -210,6 +210,9 @@ class Participant:
         elif action == "metadata":
             await self.room.local_participant.set_metadata(argument)
             emit("metadata", metadata=argument)
+        elif action == "avatar":
+            await self.room.local_participant.set_attributes({"avatar": argument})
+            emit("avatar", avatar=argument)
         else:
             raise ValueError(f"unknown action {action!r}")
 

@@ -6,6 +6,7 @@ from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.demo import demo
 from scenarios.endings import endings
+from scenarios.faces import faces
 from scenarios.judging import judging
 from scenarios.kill import kill
 from scenarios.outage import outage
@@ -19,4 +20,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    booth, interview, trouble, control, pauses, endings, kill)}
+    booth, interview, trouble, control, pauses, faces, endings, kill)}

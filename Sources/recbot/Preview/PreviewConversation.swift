@@ -1,0 +1,196 @@
+import Codecs
+import Layouts
+import MediaCore
+import Recording
+import Session
+import Synthetic
+
+/// Records the demo's conversation in a layout without a room: the people are drawn and encoded, and their frames go
+/// through the recorder as if they had come over the network. The same on every run.
+final class PreviewConversation {
+  static let duration = SessionTime.seconds(12)
+  private static let framesPerSecond = 30
+
+  private let script: DemoScript
+  private let recording: OfflineRecording
+  private let people: [Person]
+
+  /// - Parameters:
+  ///   - layout: what is shown where.
+  ///   - canvas: size of the recording.
+  ///   - participants: how many people, 1 to 12.
+  ///   - output: the WebM to write; it must not exist.
+  init(layout: Layout, canvas: CanvasSize, participants: Int, output: String) throws {
+    script = DemoScript(participants: participants, duration: Self.duration)
+    let session = SessionCore.Settings(
+      canvas: canvas, layout: layout, framesPerSecond: Self.framesPerSecond, title: "recbot preview",
+      startDate: 1_795_271_400_000_000_000)
+    do {
+      recording = try OfflineRecording(settings: RecordingSettings(session: session, output: output))
+    } catch {
+      throw Failure(error)
+    }
+    let script = script
+    people = try (0..<participants).map { try Person($0, name: script.name($0)) }
+  }
+
+  /// Plays the conversation. The file is whole when it returns.
+  func run() throws {
+    do {
+      try recording.take(.room(.joined(room: "preview")), at: .zero)
+      try recording.take(.room(.synchronized), at: .zero)
+      // Steps of 20 ms: a packet of sound each; pictures are due in three of five.
+      for block in 0..<(Self.duration.wholeMilliseconds / 20) {
+        let time = SessionTime.milliseconds(block * 20)
+        for person in people { try step(person, block: block, at: time) }
+      }
+      _ = try recording.finish(at: Self.duration)
+    } catch let error as RecordingError {
+      throw Failure(error)
+    }
+  }
+
+  private func step(_ person: Person, block: Int64, at time: SessionTime) throws {
+    // They come one after the other in the first second.
+    guard time >= .milliseconds(Int64(person.number) * 80) else { return }
+    for event in person.changes(by: script, at: time) { try recording.take(.room(event), at: time) }
+    let isTalking = script.isTalking(person.number, at: time) && !script.isMicrophoneMuted(person.number, at: time)
+    if let frame = try person.sound(block: block, isTalking: isTalking) { try recording.take(.frame(frame), at: time) }
+    let picture = block * Int64(Self.framesPerSecond) / 50
+    if picture != (block - 1) * Int64(Self.framesPerSecond) / 50 {
+      for frame in try person.pictures(number: picture, block: block) { try recording.take(.frame(frame), at: time) }
+    }
+  }
+}
+
+/// One drawn person of a preview: what they publish, and the encoders.
+private final class Person {
+  let number: Int
+  private let identity: ParticipantIdentity
+  private let name: String
+  private var hasJoined = false
+  private var isCameraMuted = false
+  private var isMicrophoneMuted = false
+  private var isSharing = false
+  private var wantsKeyframe = true
+  private let camera: SyntheticCamera
+  private let screen: SyntheticScreen
+  private var voice: SyntheticVoice
+  private let cameraEncoder: VP8Encoder
+  private var screenEncoder: VP8Encoder?
+  private let soundEncoder: OpusEncoder
+  private let cameraPicture: Picture
+  private let screenPicture: Picture
+  private var samples = [Float](repeating: 0, count: OpusEncoder.frameSamples * OpusEncoder.channels)
+  private var packet = [UInt8](repeating: 0, count: OpusEncoder.maximumPacketSize)
+
+  private static let size = PreviewRoom.cameraSize
+  private static let screenSize = PreviewRoom.screenSize
+
+  init(_ number: Int, name: String) throws {
+    self.number = number
+    self.name = name
+    identity = ParticipantIdentity(name.lowercased())
+    let (size, screenSize) = (Self.size, Self.screenSize)
+    camera = SyntheticCamera(seed: 1, identity: number, width: size.width, height: size.height)
+    screen = SyntheticScreen(seed: 1, width: screenSize.width, height: screenSize.height)
+    voice = SyntheticVoice(seed: 1, identity: number)
+    cameraEncoder = try VP8Encoder(width: size.width, height: size.height, framesPerSecond: 30, bitrate: 900_000)
+    soundEncoder = try OpusEncoder()
+    cameraPicture = Picture(width: size.width, height: size.height)
+    screenPicture = Picture(width: screenSize.width, height: screenSize.height)
+  }
+
+  private func track(_ source: TrackSource, isMuted: Bool = false) -> Track {
+    let kind: MediaKind = source == .microphone ? .audio : .video
+    return Track(
+      id: TrackID("\(identity)-\(source.rawValue)"), participant: identity, kind: kind, source: source,
+      name: source == .microphone ? "mic" : source == .screenShare ? "screen" : "camera", isMuted: isMuted)
+  }
+
+  /// What the room says of this person at an instant.
+  func changes(by script: DemoScript, at time: SessionTime) -> [RoomEvent] {
+    var events: [RoomEvent] = []
+    func publish(_ track: Track) { events += [.track(track), .trackSubscribed(track.id, true)] }
+    let cameraOff = script.isCameraMuted(number, at: time)
+    let microphoneOff = script.isMicrophoneMuted(number, at: time)
+    if !hasJoined {
+      hasJoined = true
+      (isCameraMuted, isMicrophoneMuted) = (cameraOff, microphoneOff)
+      events.append(.participant(Participant(identity: identity, name: name)))
+      publish(track(.camera, isMuted: cameraOff))
+      publish(track(.microphone, isMuted: microphoneOff))
+    }
+    if cameraOff != isCameraMuted {
+      isCameraMuted = cameraOff
+      wantsKeyframe = wantsKeyframe || !cameraOff
+      events.append(.track(track(.camera, isMuted: cameraOff)))
+    }
+    if microphoneOff != isMicrophoneMuted {
+      isMicrophoneMuted = microphoneOff
+      events.append(.track(track(.microphone, isMuted: microphoneOff)))
+    }
+    let sharing = script.isSharing(number, at: time)
+    if sharing != isSharing {
+      isSharing = sharing
+      if sharing { publish(track(.screenShare)) } else { events.append(.trackUnpublished(track(.screenShare).id)) }
+      screenEncoder = nil
+    }
+    return events
+  }
+
+  /// The next 20 ms of the microphone; nil while it is off.
+  func sound(block: Int64, isTalking: Bool) throws -> EncodedFrame? {
+    samples.withUnsafeMutableBufferPointer { voice.render(into: $0, isSpeaking: isTalking) }
+    guard !isMicrophoneMuted else { return nil }
+    let count = try samples.withUnsafeBufferPointer { samples in
+      try packet.withUnsafeMutableBytes { try soundEncoder.encode(samples, into: $0) }
+    }
+    let payload = packet.withUnsafeBytes { MediaBuffer(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    return EncodedFrame(
+      track: track(.microphone).id, codec: .opus, payload: payload, rtpTime: block * Int64(OpusEncoder.frameSamples),
+      isKeyframe: true)
+  }
+
+  /// The pictures of camera and screen that are due.
+  func pictures(number picture: Int64, block: Int64) throws -> [EncodedFrame] {
+    var frames: [EncodedFrame] = []
+    if !isCameraMuted {
+      camera.draw(frame: Int(picture), voiceLevel: voice.level, into: cameraPicture)
+      if let frame = try encode(
+        cameraPicture, with: cameraEncoder, of: .camera, block: block, forceKeyframe: wantsKeyframe)
+      {
+        frames.append(frame)
+      }
+      wantsKeyframe = false
+    }
+    // Ten pictures of the screen a second.
+    if isSharing, picture % 3 == 0 {
+      let isFirst = screenEncoder == nil
+      let encoder =
+        try screenEncoder
+        ?? VP8Encoder(width: screen.width, height: screen.height, framesPerSecond: 10, bitrate: 1_500_000)
+      screenEncoder = encoder
+      screen.draw(frame: Int(picture / 2), into: screenPicture)
+      if let frame = try encode(
+        screenPicture, with: encoder, of: .screenShare, block: block, forceKeyframe: isFirst)
+      {
+        frames.append(frame)
+      }
+    }
+    return frames
+  }
+
+  private func encode(
+    _ picture: Picture, with encoder: VP8Encoder, of source: TrackSource, block: Int64, forceKeyframe: Bool
+  ) throws -> EncodedFrame? {
+    let time = block * 1_800
+    var frame: EncodedFrame?
+    _ = try encoder.encode(picture, pts: time, forceKeyframe: forceKeyframe) { bytes, isKeyframe in
+      frame = EncodedFrame(
+        track: track(source).id, codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: time,
+        isKeyframe: isKeyframe, width: isKeyframe ? picture.width : 0, height: isKeyframe ? picture.height : 0)
+    }
+    return frame
+  }
+}
