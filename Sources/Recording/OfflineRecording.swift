@@ -11,8 +11,7 @@ public final class OfflineRecording {
   private var sequence: UInt64 = 0
   private var now = SessionTime.zero
 
-  /// Opens the file. The session begins at time zero; say `.joined` first. `logger` is told of images that cannot be
-  /// used.
+  /// Opens the file. The session begins at time zero; say `.joined` first.
   public init(settings: RecordingSettings, logger: Logger) throws(RecordingError) {
     self.settings = settings
     pipeline = try Pipeline(settings: settings, control: NoRoom(), listener: nil, logger: logger)

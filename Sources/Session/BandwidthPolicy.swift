@@ -20,9 +20,9 @@ public struct BandwidthPolicy: Sendable {
     /// After a reduction, nothing more is decided for so long: the queue must drain first.
     public var settling = SessionTime.seconds(4)
     /// After so long without congestion, more videos are tried.
-    public var recovery = SessionTime.seconds(10)
+    public var recovery = SessionTime.seconds(5)
     /// The next step follows after so long without congestion.
-    public var nextStep = SessionTime.seconds(5)
+    public var nextStep = SessionTime.seconds(4)
     /// `recovery` doubles with each step that failed, up to this.
     public var longestRecovery = SessionTime.seconds(120)
 

@@ -146,7 +146,8 @@ public struct SessionCore: Sendable {
   private mutating func plan(at time: SessionTime) {
     checkLimits(at: time)
     // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
-    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last, case .ended(let reason) = event,
+    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last,
+      case .ended(let reason) = event,
       (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
     {
       end = (reason, time)

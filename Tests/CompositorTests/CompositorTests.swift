@@ -139,7 +139,7 @@ import Testing
   /// `count` cameras in red, with names.
   private func room(_ count: Int) -> [TilePaint] {
     let sources = (1...count).map { LayoutSource(key: camera($0)) }
-    return arrange(layout: .grid, canvas: canvas, sources: sources).map {
+    return arranged(.grid, canvas, sources).map {
       TilePaint(layer: $0, content: .video(.plain(red)), name: "Ada Lovelace")
     }
   }

@@ -21,7 +21,7 @@ import Testing
   @Test func namesAreLegibleAtTheSmallestUsualSize() {
     let canvas = CanvasSize(width: 640, height: 360)
     let sources = (1...9).map { LayoutSource(key: camera($0)) }
-    let layers = arrange(layout: .grid, canvas: canvas, sources: sources)
+    let layers = arranged(.grid, canvas, sources)
     let tiles = layers.map { TilePaint(layer: $0, content: .video(.plain(grey)), name: "Ada Lovelace") }
     let picture = Compositor(canvas: canvas).compose(tiles).picture
     for layer in layers {
@@ -122,7 +122,7 @@ import Testing
   @Test func theReasonIsSaidInTheSmallestTilesOfTheLayouts() {
     let canvas = CanvasSize(width: 640, height: 360)
     let sources = (1...9).map { LayoutSource(key: camera($0)) }
-    let layers = arrange(layout: .speaker, canvas: canvas, sources: sources).dropFirst().dropLast()
+    let layers = arranged(.speaker, canvas, sources).dropFirst().dropLast()
     func compose(_ reason: CardReason) -> [UInt8] {
       let tiles = layers.map { TilePaint(layer: $0, content: .card(reason), name: "Ada") }
       return Compositor(canvas: canvas).compose(tiles).picture.bytes

@@ -76,3 +76,9 @@ func tile(
 }
 
 let middleRect = PixelRect(x: 320, y: 180, width: 640, height: 360)
+
+/// Where a built-in layout puts these sources.
+func arranged(_ layout: Layout, _ canvas: CanvasSize, _ sources: [LayoutSource]) -> [VideoLayer] {
+  var arranger = Arranger(layout: layout, canvas: canvas)
+  return arranger.arrange(RoomView(sources: sources)).layers
+}

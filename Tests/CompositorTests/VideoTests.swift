@@ -9,7 +9,7 @@ import Testing
     let compositor = Compositor(canvas: hd)
     let colours = [red, green, blue]
     let sources = (0..<3).map { LayoutSource(key: camera($0)) }
-    let layers = arrange(layout: .grid, canvas: hd, sources: sources)
+    let layers = arranged(.grid, hd, sources)
     let tiles = zip(layers, colours).map { TilePaint(layer: $0, content: .video(.plain($1))) }
     let picture = compositor.compose(tiles).picture
     for (layer, colour) in zip(layers, colours) {

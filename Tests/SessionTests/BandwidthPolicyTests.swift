@@ -73,7 +73,7 @@ private struct Path {
     var path = Path()
     path.pass(5)
     path.capacity = 200_000
-    path.pass(12)
+    path.pass(8)
     #expect(path.policy.limit == 0)
     #expect(path.alerts.last?.numberOfVideos == 0)
   }

@@ -185,10 +185,10 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     if animate {
       guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12 with --animate") }
       try OutputPath.check(output)
-      let logger = try shared.logger("preview", configuration)
-      try PreviewConversation(
-        layout: layout, canvas: canvas, participants: participants, output: output, logger: logger
-      ).run()
+      let conversation = try PreviewConversation(
+        layout: layout, canvas: canvas, participants: participants, output: output,
+        logger: try shared.logger("preview", configuration))
+      try conversation.run()
       Console.print(output)
       return
     }

@@ -21,14 +21,15 @@ final class PreviewConversation {
   ///   - canvas: size of the recording.
   ///   - participants: how many people, 1 to 12.
   ///   - output: the WebM to write; it must not exist.
-  ///   - logger: is told of images that cannot be used.
+  ///   - logger: where it says what it could not draw.
   init(layout: Layout, canvas: CanvasSize, participants: Int, output: String, logger: Logger) throws {
     script = DemoScript(participants: participants, duration: Self.duration)
     let session = SessionCore.Settings(
       canvas: canvas, layout: layout, framesPerSecond: Self.framesPerSecond, title: "recbot preview",
       startDate: 1_795_271_400_000_000_000)
     do {
-      recording = try OfflineRecording(settings: RecordingSettings(session: session, output: output), logger: logger)
+      recording = try OfflineRecording(
+        settings: RecordingSettings(session: session, output: output), logger: logger)
     } catch {
       throw Failure(error)
     }
