@@ -59,12 +59,8 @@ public struct Arranger: Sendable {
       }
       self.memory[Place(scene: number, region: index)] = memory
       if let background = region.background {
-        let ground = VideoLayer(
-          key: .empty(index), rect: rect, z: region.z, look: TileLook(name: .none, ground: background),
-          region: region.name)
-        if layout.background != .color(background) || layers.contains(where: { $0.layer.rect.overlaps(rect) }) {
-          layers.append((index, ground))
-        }
+        let look = TileLook(name: .none, ground: background)
+        layers.append((index, VideoLayer(key: .empty(index), rect: rect, z: region.z, look: look, region: region.name)))
       }
       for layer in work.layers {
         layers.append((index, layer))
@@ -73,9 +69,18 @@ public struct Arranger: Sendable {
       if let turn = work.nextPage { result.validUntil = min(result.validUntil ?? turn, turn) }
     }
     // Stable: regions of one height in their order, tiles of a region in theirs.
-    result.layers = layers.enumerated().sorted { a, b in
+    let sorted = layers.enumerated().sorted { a, b in
       (a.element.layer.z, a.offset) < (b.element.layer.z, b.offset)
     }.map(\.element.layer)
+    for layer in sorted {
+      // A ground is painted only where something else would show.
+      if case .empty = layer.key, layer.look.ground.map({ layout.background == .color($0) }) ?? false,
+        !result.layers.contains(where: { $0.rect.overlaps(layer.rect) })
+      {
+        continue
+      }
+      result.layers.append(layer)
+    }
     return result
   }
 }
