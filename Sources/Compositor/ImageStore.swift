@@ -7,13 +7,21 @@ import MediaCore
 import Synchronization
 
 /// Where an image comes from.
-public enum ImageSource: Hashable, Sendable {
+public enum ImageSource: Hashable, Sendable, CustomStringConvertible {
   /// A file that the operator named: a logo, a background.
   case file(String)
   /// A file that somebody in the room named: a path below the operator's folder, outside of which nothing is read.
   case fileBelow(folder: String, path: String)
   /// An address, fetched by the store's `ImageFetcher`.
   case url(String)
+
+  /// The path or the address, as it was named.
+  public var description: String {
+    switch self {
+    case .file(let path), .fileBelow(_, let path): path
+    case .url(let url): url
+    }
+  }
 }
 
 /// Brings the bytes of images from the network. The store calls it on its own thread.
