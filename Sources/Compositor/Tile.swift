@@ -62,12 +62,12 @@ struct Tile {
       || old.look.opacity != look.look.opacity
     {
       change.isPlace = true
-      if old.rect.width != look.rect.width || old.rect.height != look.rect.height
-        || old.cornerRadius != look.cornerRadius || rect?.width != look.rect.width || rect?.height != look.rect.height
-      {
+      let place = canvas.clipped(look.rect)
+      // What is drawn belongs to the size, not to the place.
+      if place?.width != rect?.width || place?.height != rect?.height || old.cornerRadius != look.cornerRadius {
         needsDress = true
       }
-      if old.rect != look.rect { rect = canvas.clipped(look.rect) }
+      rect = place
     }
     let newReason = new.cardReason
     if old.key != look.key || old.look != look.look || old.border != look.border || reason != newReason
