@@ -10,8 +10,11 @@ let package = Package(
   targets: [
     // The entry, and the targets that need more of a module than its public face.
     .executableTarget(
-      name: "Fuzz", dependencies: ["FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "RTP", "SDP", "Transport"],
-      path: "Main"),
+      name: "Fuzz",
+      dependencies: [
+        "FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "Rooms", "RTP", "SDP", "Session", "Signaling",
+        "Transport",
+      ], path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
     .target(
       name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
@@ -29,8 +32,19 @@ let package = Package(
     .target(
       name: "Signaling",
       dependencies: ["MediaCore", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
-      exclude: ["AccessToken.swift", "Protobuf/livekit_models.proto", "Protobuf/livekit_rtc.proto"]),
-    .target(name: "Rooms", sources: ["RoomError.swift"]),
+      exclude: [
+        "AccessToken.swift", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
+        "Protobuf/livekit_rtc.proto",
+      ]),
+    // Errors and their texts, and messages of data channels.
+    .target(
+      name: "Rooms", dependencies: ["MediaCore", "Session", "Signaling"],
+      sources: [
+        "RoomError.swift", "RoomError+Table.swift", "RoomState.swift", "LiveKit/DataReceiver.swift",
+        "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift", "LiveKit/TextStreams.swift",
+      ]),
+    .target(name: "Layouts", dependencies: ["MediaCore"]),
+    .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
     .systemLibrary(name: "COpus", pkgConfig: "opus"),

@@ -141,7 +141,7 @@ class FaultsTest(unittest.TestCase):
         self.assertTrue(self.events(lines, "reconnected"), lines)
         silent = self.frames(lines, "video", cut + 1.2, cut + 2.8)
         self.assertLessEqual(max(silent, default=0), 2, silent)
-        after = self.frames(lines, "video", cut + 7, cut + 10)
+        after = self.frames(lines, "video", cut + 8, cut + 10)
         self.assertTrue(after and min(after) >= 15, after)
 
     def test_everybody_comes_back_after_a_restart(self) -> None:

@@ -246,7 +246,7 @@ private func texts(_ events: [RoomEvent]) -> [String] {
     #expect(inbox.receiver.encrypted == 1)
   }
 
-  @Test(arguments: 0..<100)
+  @Test(arguments: 0..<6)
   func nothingThatIsSentGrowsWithoutBounds(seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
     var inbox = Inbox()

@@ -78,8 +78,10 @@ import Testing
       notes.map { "\($0.time) \($0.event.name)" } == [
         "0.000 started", "0.000 layout", "0.100 joined", "0.100 published", "0.100 published", "0.200 renamed",
         "0.300 muted", "0.400 unmuted", "0.500 published", "0.500 talker", "0.500 scene", "0.600 low-bandwidth",
-        "0.700 unpublished", "0.700 scene", "0.800 title", "0.900 marker", "1.000 connection-lost",
-        "2.000 connection-restored", "3.000 unpublished", "3.000 unpublished", "3.000 left", "4.000 ended",
+        "0.600 bandwidth-alert", "0.700 unpublished", "0.700 scene", "0.800 title", "0.800 bandwidth-alert",
+        "0.900 marker", "1.000 connection-lost",
+        "2.000 connection-restored", "3.000 unpublished", "3.000 unpublished", "3.000 left", "3.000 bandwidth-alert",
+        "4.000 ended",
       ])
   }
 

@@ -222,7 +222,7 @@ import Testing
         #expect(again == layout, "seed \(seed)")
       }
     }
-    #expect(accepted > 100)
+    #expect(accepted > 50, "hardly any damaged file is still a layout: \(accepted)")
   }
 }
 

@@ -4,8 +4,8 @@
 /// While all is well there is no limit: a receiver's estimate never goes far above what it is sent, so it says
 /// something only when it falls below that. Then the limit follows it; later, step by step, more is tried, with longer
 /// waits after each failure. Losses without an estimate that falls are taken for congestion only if sending less makes
-/// them fewer: a wireless network that just loses packets gains nothing from a smaller picture. They never pause
-/// anything.
+/// them fewer: a wireless network that just loses packets gains nothing from a smaller picture. Neither pauses anything
+/// alone; both together do.
 struct Downlink {
   /// Bits per second that may be sent; nil for no limit.
   private(set) var limit: Int?
@@ -28,6 +28,8 @@ struct Downlink {
   static let least = 30_000
   /// The share of packets lost above which congestion is suspected.
   static let suspiciousLoss = 0.12
+  /// The share of packets lost that shows that an estimate which falls is right: enough to pause streams.
+  static let provingLoss = 0.02
   /// How long losses are ignored after sending less was no help.
   static let lossPardon: Int64 = 120_000_000_000
 
@@ -66,7 +68,8 @@ struct Downlink {
     }
     if let lowSince, let estimate, now &- lowSince >= Self.patience, now &- changedAt >= Self.settling {
       stepDown(to: estimate.bits / 10 * 9, now: now)
-      allowsPauses = true
+      // An estimate falls also when a receiver is short of processor time. What is lost as well has no room.
+      if loss > Self.provingLoss { allowsPauses = true }
     } else {
       watchLoss(sent: sent, now: now)
     }

@@ -2,8 +2,8 @@ import Rooms
 import Signaling
 
 /// Everything of signalling that reads bytes from the network, but tokens: messages of both sides in both forms, data
-/// packets, candidates, queries, addresses, refusals and the mailbox's messages. The lower three bits of the first byte choose, the next two
-/// say whether messages are read and written as text.
+/// packets, candidates, queries, addresses, refusals and the mailbox's messages. The lower three bits of the first byte
+/// choose, the next two say whether messages are read and written as text.
 public func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
   guard let choice = bytes.first else { return }
   let rest = Array(bytes.dropFirst())

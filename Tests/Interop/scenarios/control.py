@@ -4,6 +4,8 @@ import json
 import math
 import pathlib
 import subprocess
+import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -28,6 +30,14 @@ class Remote:
         if (done.returncode != 0) != refused:
             raise Failed(f"control {' '.join(words)}: {done.returncode} {done.stderr.strip()}")
         return done.stderr.strip() if refused else done.stdout
+
+    def status(self, wanted: Callable[[dict], bool], patience: float = 1.0) -> dict:
+        """The status once it is as wanted, or the last one: a command is carried out in its turn among what comes from
+        the room, half a second later than it is given."""
+        end = time.monotonic() + patience
+        while not wanted(found := json.loads(self("status"))) and time.monotonic() < end:
+            time.sleep(0.05)
+        return found
 
     def entries(self, event: str, **fields) -> list[dict]:
         """Entries of the timeline with these fields."""
@@ -107,7 +117,7 @@ def control(stage: Stage, verdict: Verdict) -> None:
     remote("pin", "bob")
     remote("title", "The talk")
     remote("marker", "Here")
-    status = json.loads(remote("status"))
+    status = remote.status(lambda found: found["pinned"] == ["bob"] and found["title"] == "The talk")
     for words, says in ((("layout", "gird"), "gird"), (("pin", "nobody"), "nobody"), (("pause", "slowly"), "slowly")):
         complaint = remote(*words, refused=True)
         verdict.check(says in complaint, f"control {' '.join(words)}: {complaint}")
@@ -129,7 +139,12 @@ def control(stage: Stage, verdict: Verdict) -> None:
         told = remote.time("talker", 0, participant=name)
         shows(f"talker {name}", told, turn(recording, person.colour, told, LARGE, True))
     told = remote.time("muted", source="camera")
-    shows("camera off", told, turn(recording, ann.colour, told, 0.002, False))
+    # What a client sends when its camera goes off is black, and may come before the word of it: it is the card that
+    # is neither of their colour nor black. (The canvas counts as black, but is small.)
+    dark = recording.areas(ann.colour) + recording.areas("000000")
+    card = recording.turns(dark < LARGE, told - 0.2, lasting=0.25)
+    shows("camera off", told, card)
+    verdict.check(recording.gone(ann.colour, told - 0.2) <= card, "the muted camera is still seen beside its card")
     told = remote.time("layout", layout="grid")
     shows("grid", told, turn(recording, ann.colour, told, LARGE, False))
     told = remote.time("layout", -1, layout="speaker")

@@ -33,7 +33,8 @@ export class PeerFlow extends EventTarget {
     this.isRecorded = false;
     this.isOver = false;
     this.role = this.own = this.other = this.local = this.exchange = this.pc = null;
-    this.isSeated = this.hasConnected = this.isUp = this.isReachable = this.hasHeartbeat = false;
+    this.isSeated = this.hasConnected = this.isUp = this.isReachable = this.hasHeartbeat =
+      this.mayChangeRole = false;
     this.revision = this.number = this.resets = this.failures = 0;
     this.busy = new Set();
     this.heardAt = 0;
@@ -112,6 +113,7 @@ export class PeerFlow extends EventTarget {
       case "occupied":
         if (!this.role) return this.finish("failed", "Two others are in this room already.");
         this.isSeated = false;
+        this.mayChangeRole = true;
     }
     if (error.status === 401 || error.status === 403) {
       if (this.isUp) { this.retryAt = Date.now() + 10000; return; }
@@ -126,6 +128,7 @@ export class PeerFlow extends EventTarget {
   take(view, isSeat) {
     if (isSeat) {
       this.isSeated = true;
+      this.mayChangeRole = false;
       this.seatedAt = Date.now();
       this.hasSeenOther = false;
     } else if (!this.isSeated || view.revision < this.revision) return;
@@ -148,8 +151,8 @@ export class PeerFlow extends EventTarget {
   drive() {
     if (this.isOver) return;
     if (!this.isSeated) {
-      // With a connection that stands, the role must stay what it is.
-      const as = this.exchange && !this.failures ? this.role : undefined;
+      // With a connection that stands, the role must stay what it is, however often the mailbox could not be reached.
+      const as = this.exchange && !this.mayChangeRole ? this.role : undefined;
       this.once("seat", () =>
         this.ask("PUT", "/seat", { session: this.session, as, name: this.name, description: this.local ?? undefined }));
       return this.tell();
