@@ -25,6 +25,8 @@ public final class RoomServer: Sendable {
     /// Seconds for which a participant is kept whose signalling connection broke while its media still flows: as long
     /// it can resume its session.
     public var resumeTimeout = 20
+    /// Seconds after which a peer of a two-party room that is not heard of loses its seat.
+    public var seatTimeout = 10
     /// Seconds after which a client that joined must have a media connection.
     public var connectTimeout = 60
     /// Local IP addresses on which media is sent and received; none: all of this machine.

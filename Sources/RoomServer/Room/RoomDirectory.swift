@@ -30,7 +30,9 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger
-    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers)
+    var limits = MailboxState.Limits()
+    limits.lease = Int64(max(1, min(configuration.seatTimeout, 3600))) * 1_000_000_000
+    mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers, limits: limits)
   }
 
   func opened(_ connection: SignalConnection, _ request: JoinRequest) {
