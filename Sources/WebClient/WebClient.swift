@@ -10,9 +10,8 @@ import NIOPosix
 public struct WebClient: Sendable {
   /// How many redirects are followed.
   static let maximumRedirects = 4
-  /// For one fetch in all, redirects included.
-  static let timeLimit = TimeAmount.seconds(15)
-
+  /// For one fetch in all, redirects included; a third of it for each connection, two for each silence.
+  private let timeLimit: TimeAmount
   private let policy: PrivateAddresses
   private let isAllowed: @Sendable (IPAddress) -> Bool
 
@@ -22,7 +21,11 @@ public struct WebClient: Sendable {
   }
 
   /// Asks only addresses for which `isAllowed` is true.
-  init(policy: PrivateAddresses, isAllowed: @escaping @Sendable (IPAddress) -> Bool) {
+  init(
+    policy: PrivateAddresses, timeLimit: TimeAmount = .seconds(15),
+    isAllowed: @escaping @Sendable (IPAddress) -> Bool
+  ) {
+    self.timeLimit = timeLimit
     self.policy = policy
     self.isAllowed = isAllowed
   }
@@ -33,7 +36,7 @@ public struct WebClient: Sendable {
   ///   - accept: the kinds of content that are wanted, as the header says it.
   ///   - maximumBytes: a larger body is an error, and not read to its end.
   public func get(_ url: String, accept: String, maximumBytes: Int) async throws(WebClientError) -> [UInt8] {
-    let deadline = NIODeadline.now() + WebClient.timeLimit
+    let deadline = NIODeadline.now() + timeLimit
     var address = try OutgoingAddress(url, policy: policy)
     for _ in 0...WebClient.maximumRedirects {
       let found = try await address.resolve()
@@ -57,7 +60,9 @@ public struct WebClient: Sendable {
     _ address: OutgoingAddress, at ip: IPAddress, accept: String, maximumBytes: Int, deadline: NIODeadline
   ) async throws(WebClientError) -> Answer {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: .seconds(10)))
+      redirectConfiguration: .disallow,
+      timeout: .init(
+        connect: .nanoseconds(timeLimit.nanoseconds / 3), read: .nanoseconds(timeLimit.nanoseconds / 3 * 2)))
     configuration.dnsOverride = [address.host: ip.description]
     configuration.httpVersion = .http1Only
     let client = HTTPClient(

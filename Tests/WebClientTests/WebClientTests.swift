@@ -68,7 +68,7 @@ import Testing
     try await withServer { head in
       .init(body: [UInt8]("\(head.uri) \(head.headers["cookie"]) \(head.headers["accept"])".utf8))
     } _: { port in
-      let client = WebClient(privateAddresses: .allow)
+      let client = WebClient.patient
       let bytes = try await client.get("http://127.0.0.1:\(port)/a?b=c", accept: "image/png", maximumBytes: 1000)
       #expect(String(decoding: bytes, as: UTF8.self) == #"/a?b=c [] ["image/png"]"#)
     }
@@ -78,7 +78,7 @@ import Testing
     try await withServer { _ in
       .init(body: [UInt8](repeating: 7, count: 100_000), saysLength: saysLength)
     } _: { port in
-      let client = WebClient(privateAddresses: .allow)
+      let client = WebClient.patient
       await #expect(throws: WebClientError("is larger than 48 KiB")) {
         try await client.get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 50_000)
       }
@@ -98,7 +98,7 @@ import Testing
       default: .init(status: .found)
       }
     } _: { port in
-      let client = WebClient(policy: .allow) { $0 == IPAddress("127.0.0.1") }
+      let client = WebClient(policy: .allow, timeLimit: .minutes(5)) { $0 == IPAddress("127.0.0.1") }
       func get(_ path: String) async throws -> [UInt8] {
         try await client.get("http://127.0.0.1:\(port)\(path)", accept: "*/*", maximumBytes: 1000)
       }
@@ -116,7 +116,7 @@ import Testing
       .init(status: .notFound)
     } _: { port in
       await #expect(throws: WebClientError("the server answers 404")) {
-        try await WebClient(privateAddresses: .allow).get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 9)
+        try await WebClient.patient.get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 9)
       }
     }
   }
@@ -129,7 +129,7 @@ import Testing
       closed = $0
     }
     await #expect(throws: WebClientError.self) {
-      try await WebClient(privateAddresses: .allow).get("http://127.0.0.1:\(closed)/", accept: "*/*", maximumBytes: 9)
+      try await WebClient.patient.get("http://127.0.0.1:\(closed)/", accept: "*/*", maximumBytes: 9)
     }
   }
 
@@ -180,4 +180,9 @@ import Testing
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
   }
+}
+
+extension WebClient {
+  /// Asks every address, and waits: when many tests run at once, nobody reads for seconds.
+  fileprivate static let patient = WebClient(policy: .allow, timeLimit: .minutes(5)) { _ in true }
 }
