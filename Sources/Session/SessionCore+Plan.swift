@@ -135,7 +135,9 @@ extension SessionCore {
     let isScreen = layer.key.isScreenShare
     var tile = PlannedTile(
       layer: layer, identity: identity, name: participant.displayName, content: content,
-      isMuted: !isScreen && !isHeard(identity), isTalking: !isScreen && talkers.isTalking(identity),
+      isMuted: !isScreen && !isHeard(identity),
+      // Nobody knows who talks while the connection is lost.
+      isTalking: !isScreen && lostSince == nil && talkers.isTalking(identity),
       isDimmed: isDimmed)
     tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
     if !isScreen { tile.avatar = participant.avatar }
