@@ -87,6 +87,23 @@ import Testing
     var streams: [Int]
     var randomLoss = 0.0
     var sendsEstimates = true
+    /// What the network keeps before it drops, in seconds.
+    var buffer = 0.3
+    /// What is measured when the estimate begins, of what comes then.
+    var firstShare = 1.0
+    /// The receiver is short of processor time: its estimate falls without cause, so often in a second.
+    var falls = 0.0
+    var random = SeededRandom(seed: 1)
+    private var queue = 0.0
+    private var estimate: Double?
+
+    init(
+      capacity: Int, streams: [Int], randomLoss: Double = 0, sendsEstimates: Bool = true, buffer: Double = 0.3,
+      firstShare: Double = 1, falls: Double = 0
+    ) {
+      (self.capacity, self.streams, self.randomLoss) = (capacity, streams, randomLoss)
+      (self.sendsEstimates, self.buffer, self.firstShare, self.falls) = (sendsEstimates, buffer, firstShare, falls)
+    }
 
     /// How many streams the limit lets through.
     var flowing: Int {
@@ -104,16 +121,55 @@ import Testing
       for _ in 0..<(seconds * 5) {
         now += 200_000_000
         let sent = sent
-        // As libwebrtc's receiver does it: up to half as much again as what comes, and less when queues grow.
-        if sendsEstimates {
-          downlink.note(estimate: UInt64(sent > capacity ? capacity * 85 / 100 : sent * 3 / 2), now: now)
-        }
-        let overflow = sent > capacity ? Double(sent - capacity) / Double(sent) : 0
-        downlink.note(loss: max(randomLoss, overflow), now: now)
+        let (before, room) = (queue, Double(capacity) * buffer)
+        queue = max(0, queue + Double(sent - capacity) / 5)
+        let dropped = max(0, queue - room)
+        queue -= dropped
+        let received = Double(min(sent, capacity))
+        if sendsEstimates { estimateAnew(received, isQueueGrowing: queue > before) }
+        let loss = sent > 0 ? dropped * 5 / Double(sent) : 0
+        downlink.note(loss: max(randomLoss, loss), now: now)
+        downlink.note(roundTrip: 20_000_000 + Int64(queue / Double(capacity) * 1e9), now: now)
         let next = flowing < streams.count ? sent + streams[flowing] : nil
         _ = downlink.update(sent: sent, nextStep: downlink.limit == nil ? nil : next, now: now)
       }
     }
+
+    /// As libwebrtc's receiver does it: nothing for five seconds, then what comes just then; from there on up by 8 %
+    /// a second to half as much again as what comes, and down to 85 % of what comes when queues grow.
+    private mutating func estimateAnew(_ received: Double, isQueueGrowing: Bool) {
+      guard now >= 5_000_000_000 else { return }
+      var value = estimate ?? received * firstShare
+      if isQueueGrowing || Double.random(in: 0..<1, using: &random) < falls / 5 {
+        value = min(value, received * 0.85)
+      } else if estimate != nil {
+        value = max(value, min(value * 1.016, received * 1.5 + 10_000))
+      }
+      estimate = value
+      downlink.note(estimate: UInt64(value), now: now)
+    }
+  }
+
+  @Test func aFirstEstimateThatIsFarTooLowLimitsNothing() {
+    var link = Link(capacity: 5_000_000, streams: [1_000_000, 1_000_000], firstShare: 0.1)
+    for _ in 0..<60 {
+      link.pass(seconds: 1)
+      #expect(link.downlink.limit == nil)
+    }
+  }
+
+  @Test func aReceiverShortOfProcessorTimeIsNotTakenForANarrowLink() {
+    var link = Link(capacity: 5_000_000, streams: [1_000_000, 1_000_000], firstShare: 0.4, falls: 0.5)
+    for _ in 0..<120 {
+      link.pass(seconds: 1)
+      #expect(link.downlink.limit == nil)
+    }
+  }
+
+  @Test func aDeepQueueIsSeenBeforeAnythingIsLost() {
+    var link = Link(capacity: 1_200_000, streams: [500_000, 500_000, 500_000], buffer: 10)
+    link.pass(seconds: 12)
+    #expect(link.sent <= link.capacity && link.flowing == 2)
   }
 
   @Test func nothingIsLimitedWhileItFits() {
@@ -124,7 +180,8 @@ import Testing
 
   @Test func aNarrowLinkIsRespectedAfterAMoment() {
     var link = Link(capacity: 1_200_000, streams: [500_000, 500_000, 500_000, 500_000])
-    link.pass(seconds: 4)
+    // libwebrtc's receivers say nothing in the first five seconds.
+    link.pass(seconds: 9)
     #expect(link.sent <= link.capacity)
     #expect(link.flowing >= 1)
     // Over a long time, attempts to send more are rare, and most of the time two streams flow.
@@ -140,12 +197,20 @@ import Testing
 
   @Test func recoveryBringsEverythingBack() {
     var link = Link(capacity: 700_000, streams: [500_000, 500_000, 500_000])
-    link.pass(seconds: 4)
+    link.pass(seconds: 12)
     #expect(link.flowing == 1)
     link.pass(seconds: 60)
     link.capacity = 10_000_000
     link.pass(seconds: 90)
     #expect(link.downlink.limit == nil && link.flowing == 3)
+  }
+
+  @Test func whoSendsNoEstimateIsNeverPaused() {
+    var link = Link(capacity: 900_000, streams: [500_000, 500_000, 500_000], sendsEstimates: false)
+    for _ in 0..<60 {
+      link.pass(seconds: 1)
+      #expect(!link.downlink.allowsPauses)
+    }
   }
 
   @Test func randomLossNeverPausesAndIsSoonLeftAlone() {

@@ -8,6 +8,7 @@ struct BandwidthKeeper {
   private var downlink = Downlink()
   private var samples: [(at: Int64, bytes: UInt64)] = []
   private var isLimiting = false
+  private var sent = 0
 
   /// How often it looks, in nanoseconds.
   static let interval: Int64 = 200_000_000
@@ -28,8 +29,10 @@ struct BandwidthKeeper {
   mutating func beat(
     _ subscriptions: [Subscription], bytesSent: UInt64, imposed: Int?, mayPause: Bool, now: Int64
   ) -> Bool {
-    let sent = rate(bytesSent, now)
+    sent = rate(bytesSent, now)
     downlink.note(loss: loss(subscriptions), now: now)
+    // The shortest of all streams': a single report that came late says nothing of the network.
+    downlink.note(roundTrip: subscriptions.compactMap(\.sender.roundTripTime).min(), now: now)
     let videos = subscriptions.filter { $0.publication.kind == .video }
     let sound = subscriptions.reduce(0) { $0 + ($1.publication.kind == .audio ? $1.publication.bitsPerSecond ?? 0 : 0) }
     _ = downlink.update(sent: sent, nextStep: nextStep(videos).map { $0 + sound }, now: now)
@@ -121,4 +124,9 @@ struct BandwidthKeeper {
     // Streams that are paused go before larger pictures.
     return (step ?? larger).map { total + $0 }
   }
+}
+
+extension BandwidthKeeper: CustomStringConvertible {
+  /// The limit and what it comes from, for the log.
+  var description: String { "limit \(limit.map { "\($0 / 1000)" } ?? "none"), sent \(sent / 1000) kbit/s, \(downlink)" }
 }

@@ -27,6 +27,8 @@ final class Publication {
   private var requests: [KeyframeRequest]
   private var speaker = SpeakerDetector()
   private var hasBeenSubscribed = false
+  /// The layers that flow, as bits.
+  private var flowingLayers: UInt8 = 0
   private let descriptor = VP8DescriptorScratch()
 
   /// Which layer a stream carries.
@@ -208,6 +210,13 @@ final class Publication {
 
   /// Looks again at what every subscriber gets, and asks for the keyframes that are needed.
   func beat(now: Int64) {
+    var flowing: UInt8 = 0
+    for layer in layers.indices where layers[layer].isFlowing(at: now) { flowing |= 1 << UInt8(layer) }
+    if flowing != flowingLayers {
+      flowingLayers = flowing
+      let names = layers.indices.filter { flowing & 1 << UInt8($0) != 0 }
+      owner.logger.debug("layers that flow", metadata: ["track": "\(sid)", "layers": "\(names)"])
+    }
     for subscription in subscriptions { choose(for: subscription, now: now) }
     for layer in requests.indices where requests[layer].isWanted { requestKeyframe(layer: layer, now: now) }
   }

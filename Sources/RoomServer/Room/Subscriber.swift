@@ -184,9 +184,13 @@ final class Subscriber: PeerConnectionDelegate {
   func keepBandwidth(now: Int64) {
     guard isConnected, !subscriptions.isEmpty else { return }
     let imposed = [simulatedBandwidth, participant.condition.bandwidth].compactMap { $0 }.min()
+    let before = keeper.limit
     let isDivided = keeper.beat(
       Array(subscriptions.values), bytesSent: connection.transportCounters?.bytesSent ?? 0, imposed: imposed,
       mayPause: participant.allowsPause, now: now)
+    if keeper.limit != before {
+      participant.logger.debug("what is sent is limited", metadata: ["why": "\(keeper)"])
+    }
     guard isDivided else { return }
     for subscription in subscriptions.values { subscription.publication.choose(for: subscription, now: now) }
     tellStreamStates()
