@@ -70,6 +70,9 @@ static inline void cnice_set_string(NiceAgent *agent, const char *property, cons
 
 static inline const char *cnice_foundation(const NiceCandidate *candidate) { return candidate->foundation; }
 
+// The signal that this process gets when the thread that started it ends (prctl(2)).
+static inline void cnice_follow_parent(int signal) { prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0, 0, 0); }
+
 // The first 15 bytes count (prctl(2)).
 static inline void cnice_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
@@ -119,6 +122,18 @@ static inline void cnice_set_deaf(NiceAgent *agent, unsigned int stream, unsigne
   g_ptr_array_unref(sockets);
 }
 
+// True when a check came from this address before the peer has told it: libnice made a peer-reflexive candidate of it.
+static inline int cnice_is_peer_reflexive(NiceAgent *agent, unsigned int stream, const NiceAddress *address) {
+  int found = 0;
+  GSList *list = nice_agent_get_remote_candidates(agent, stream, 1);
+  for (GSList *entry = list; entry; entry = entry->next) {
+    NiceCandidate *known = entry->data;
+    found |= known->type == NICE_CANDIDATE_TYPE_PEER_REFLEXIVE && nice_address_equal(&known->addr, address);
+  }
+  g_slist_free_full(list, (GDestroyNotify)nice_candidate_free);
+  return found;
+}
+
 // Takes over one candidate of the peer (libnice copies it).
 static inline int cnice_add_remote(
     NiceAgent *agent, unsigned int stream, NiceCandidateType type, const char *foundation, unsigned int priority,
@@ -133,7 +148,16 @@ static inline int cnice_add_remote(
   if (nice_address_set_from_string(&candidate->addr, address)) {
     nice_address_set_port(&candidate->addr, port);
     GSList list = {candidate, NULL};
+    int is_late = cnice_is_peer_reflexive(agent, stream, &candidate->addr);
     added = nice_agent_set_remote_candidates(agent, stream, 1, &list);
+    if (is_late && added >= 0) {
+      // libnice (0.1.21) only renames it then, and never pairs it with our other addresses (RFC 8838 section 10 wants
+      // that): when the check came to an address that leads nowhere, no pair would ever work. Under another type it
+      // takes the candidate for a new one.
+      candidate->type =
+          type == NICE_CANDIDATE_TYPE_HOST ? NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE : NICE_CANDIDATE_TYPE_HOST;
+      added = nice_agent_set_remote_candidates(agent, stream, 1, &list);
+    }
   }
   nice_candidate_free(candidate);
   return added;

@@ -146,7 +146,8 @@ final class ICEAgent {
     cnice_set_bool(agent, "controlling-mode", 1)
   }
 
-  /// One candidate of the peer; those that come before its credentials wait for them.
+  /// One candidate of the peer, also one whose checks came before it; those that come before its credentials wait for
+  /// them.
   func add(_ candidate: ICECandidate) {
     guard let agent, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
     guard !remoteCandidates.contains(candidate) else { return }

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MediaCore
 import RoomServer
@@ -12,8 +13,9 @@ import Transport
 /// The client against the embedded room server, over real sockets on loopback.
 @Suite(.serialized) struct LoopbackTests {
   static let quiet: Logger = {
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
+    var logger = Logger(label: "test", factory: { StreamLogHandler.standardError(label: $0) })
+    logger.logLevel =
+      ProcessInfo.processInfo.environment["RECBOT_TEST_LOG"].flatMap { Logger.Level(rawValue: $0) } ?? .critical
     return logger
   }()
 

@@ -40,6 +40,38 @@ import Testing
     #expect(taken < 3000)
   }
 
+  /// The other side's checks may come before its candidates. When they come to an address from which no answer can
+  /// reach it, another of our addresses must be tried.
+  @Test func aCandidateThatIsToldAfterItsChecksIsTriedFromEveryAddress() throws {
+    guard let outside = NetworkInterfaces.addresses().first(where: { $0.contains(".") }) else {
+      print("not run: this machine has no address besides loopback, so that no pair of addresses can fail")
+      return
+    }
+    let a = try TestEnd("a", .init(isControlling: false, localAddresses: ["127.0.0.1"]))
+    let b = try TestEnd("b", .init(isControlling: true, localAddresses: [outside, "127.0.0.1"]))
+    defer {
+      a.end()
+      b.end()
+    }
+    for (from, to) in [(a, b), (b, a)] {
+      let credentials = try #require(from.on { ($0.localUfrag, $0.localPassword) })
+      to.run { $0.setRemote(ufrag: credentials.0, password: credentials.1, isLite: false) }
+      to.run { $0.gather() }
+    }
+    #expect(a.heard.wait { !$0.candidates.isEmpty } && b.heard.wait { $0.candidates.count == 2 })
+    let reachable = try #require(b.heard.read { $0.candidates.first { $0.contains(" \(outside) ") } })
+    a.run { $0.addRemoteCandidate(reachable) }
+    // Nothing tells of a check that came; the first one leaves within 20 ms.
+    let due = MediaLoop.now() + 300_000_000
+    #expect(b.wait { _ in MediaLoop.now() > due })
+    let late = try #require(a.heard.read { $0.candidates.first })
+    b.run { $0.addRemoteCandidate(late) }
+    let (ofA, ofB) = (a.certificate.fingerprint, b.certificate.fingerprint)
+    a.run { $0.startDTLS(role: .client, fingerprint: ofB) }
+    b.run { $0.startDTLS(role: .server, fingerprint: ofA) }
+    #expect(a.heard.wait { $0.states.last == .connected } && b.heard.wait { $0.states.last == .connected })
+  }
+
   @Test func aWrongFingerprintFailsBeforeAnythingPasses() throws {
     let pair = try TestPair()
     defer { pair.end() }
