@@ -24,14 +24,16 @@ final class Pipeline: Performer {
   private var scene = ScenePaint()
   private var forcesKeyframe = true
   private let notes: Notes
+  private let logger: Logger
 
   /// Opens the files and the encoders. `listener` is told what goes into the timeline, and `logger` of images that
-  /// cannot be used.
+  /// cannot be used and of low bandwidth.
   init(
     settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
+    self.logger = logger
     let session = settings.session
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
@@ -146,6 +148,14 @@ final class Pipeline: Performer {
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
     if case .title(let title) = entry.event { writer.setTitle(title) }
+    if case .bandwidth(let alert) = entry.event {
+      logger.notice(
+        "bandwidth alert",
+        metadata: [
+          "bandwidth": "\(alert.bandwidth)", "stream-bandwidth": "\(alert.streamBandwidth)",
+          "videos": "\(alert.numberOfVideos)", "limited": "\(alert.isLimited)",
+        ])
+    }
     if let title = entry.event.chapter { writer.addChapter(start: entry.time, title: title) }
   }
 

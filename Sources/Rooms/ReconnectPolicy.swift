@@ -196,6 +196,7 @@ public struct ReconnectPolicy: Sendable {
     case .networkChanged:
       prefersRelay = false
       (pauses, slowPauses) = (0, 0)
+      if isLost { (error, action) = (RoomError(.networkChanged), .retry) }
       // A first join that is under way has its own time; an attempt to come back uses the network as it was.
       return hasJoined || dueAt != nil ? move(.networkChanged, at: now) : .none
     case .timer: return timer(at: now)

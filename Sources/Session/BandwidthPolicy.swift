@@ -15,7 +15,7 @@ public struct BandwidthPolicy: Sendable {
     public var lossPerMille = 20
     /// A queue of this length is one without any loss.
     public var longQueueDelay = SessionTime.milliseconds(250)
-    /// So many reports in a row must say so.
+    /// So many reports in a row must say so; one while a step up is being tried, since that is what it is made for.
     public var reports = 2
     /// After a reduction, nothing more is decided for so long: the queue must drain first.
     public var settling = SessionTime.seconds(4)
@@ -60,7 +60,7 @@ public struct BandwidthPolicy: Sendable {
     let isCongested = isCongested(report)
     congested = isCongested ? congested + 1 : 0
     if isCongested { goodSince = nil } else { goodSince = goodSince ?? now }
-    if congested >= settings.reports, now >= settledAt, videos > 0 {
+    if congested >= (triedAt == nil ? settings.reports : 1), now >= settledAt, videos > 0 {
       reduce(report, videos: videos, at: now)
     } else if let since = goodSince {
       recover(videos: videos, since: since, at: now)

@@ -81,7 +81,14 @@ public struct ConnectOptions: Sendable, Equatable {
       switch name {
       case "audiomute": set(.muteIcons, "\(try bool(value, name))", at: value)
       case "bandwidth", "pinned": showsMarks.append(try bool(value, name))
-      case "videomute", "screenshot", "avatar":
+      case "avatar":
+        // An application may do without people's images; where they may come from is the operator's to say.
+        if try !bool(value, name) {
+          set(.avatars, "off", at: value)
+        } else {
+          ignored.append("playerConfiguration.\(name)")
+        }
+      case "videomute", "screenshot":
         _ = try bool(value, name)
         ignored.append("playerConfiguration.\(name)")
       case "iconColor":

@@ -12,8 +12,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "Rooms", "RTP", "SDP", "Session", "Signaling",
-        "Transport",
+        "FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "Recording", "Rooms", "RTP", "SDP", "Session",
+        "Signaling", "Transport",
       ], path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
     .target(
@@ -43,6 +43,10 @@ let package = Package(
         "RoomError.swift", "RoomError+Table.swift", "RoomState.swift", "LiveKit/DataReceiver.swift",
         "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift", "LiveKit/TextStreams.swift",
       ]),
+    // The control socket's requests, answers and connections.
+    .target(
+      name: "Recording",
+      sources: ["Control/ControlMessage.swift", "Control/ControlConnection.swift", "Control/RunDirectory.swift"]),
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),

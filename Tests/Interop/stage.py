@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 
 import jwt
@@ -185,14 +187,14 @@ class Recorder(Process):
     """`recbot join`, recording."""
 
     def __init__(self, name: str, recbot: str, url: str, room: str, folder: pathlib.Path, *options: str,
-                 identity: str = "", largest_file: int = 0, namespace: str = ""):
+                 identity: str = "", largest_file: int = 0, namespace: str = "", writes: bool = True):
         self.path = folder / f"{name}.webm"
         self.stopped_at: float | None = None
         self.resident = 0
         super().__init__(name, [
             recbot, "join", room, "--url", url, "--api-key", KEY, "--identity", identity or name,
-            "--output", str(self.path), "--progress", "json", *options], folder, {"LIVEKIT_API_SECRET": SECRET},
-            largest_file, namespace)
+            *(["--output", str(self.path)] if writes else []), "--progress", "json", *options], folder,
+            {"LIVEKIT_API_SECRET": SECRET}, largest_file, namespace)
 
     @staticmethod
     def progress(text: str) -> dict:
@@ -223,7 +225,18 @@ class Recorder(Process):
     def last_progress(self) -> dict:
         """The newest report of progress."""
         reports = [self.progress(text) for text in self.output]
-        return next((report for report in reversed(reports) if report), {})
+        return next((report for report in reversed(reports) if "phase" in report), {})
+
+    def happened(self, name: str) -> list[dict]:
+        """What it told so far of events of this name."""
+        return [report for report in map(self.progress, self.output) if report.get("event") == name]
+
+    def happens(self, name: str, timeout: float, after: int = 0, **fields) -> dict:
+        """Waits for an event with these fields, looking at the lines from the index `after` on."""
+        def matches(text: str) -> bool:
+            found = self.progress(text)
+            return found.get("event") == name and all(found.get(key) == value for key, value in fields.items())
+        return self.progress(self.line(matches, timeout, after)[1])
 
     @property
     def cost(self) -> str:
@@ -265,6 +278,19 @@ class Stage:
         _, text = server.line(lambda text: "ws://" in text, 20)
         self.url = next(word for word in text.split() if word.startswith("ws://"))
         return server
+
+    def verb(self, name: str, room: str = "test", **fields) -> float:
+        """Has the server, which must run with --test-api, do something; gives the wall-clock time."""
+        body = json.dumps({"room": room, **fields}).encode()
+        token = make_token("admin", room, roomAdmin=True)
+        request = urllib.request.Request(f"{self.url.replace('ws', 'http', 1)}/test/{name}", body,
+                                         {"Authorization": f"Bearer {token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as reply:
+                json.load(reply)
+        except urllib.error.HTTPError as error:
+            raise Failed(f"{name}: {error.status} {error.read().decode(errors='replace')}") from None
+        return time.time()
 
     def publisher(self, name: str, *options: str, colour: str, room: str = "test", display: str = "") -> Publisher:
         """Starts a participant; `join()` lets it in."""

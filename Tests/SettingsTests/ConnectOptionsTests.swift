@@ -45,6 +45,14 @@ import Testing
     #expect(options.values[.numberOfAttempts]?.origin == "o.json:3")
   }
 
+  @Test func anApplicationMayDoWithoutImagesButDoesNotSayWhereTheyComeFrom() throws {
+    let off = try read(#"{"playerConfiguration": {"avatar": false}}"#)
+    #expect(off.values.mapValues(\.text) == [.avatars: "off"])
+    let on = try read(#"{"playerConfiguration": {"avatar": true}}"#)
+    #expect(on.values.isEmpty)
+    #expect(on.ignored == ["playerConfiguration.avatar"])
+  }
+
   @Test func theKeysMayAlsoStandAlone() throws {
     let options = try read(#"{"allow_reconnect": false, "force_turn": true}"#)
     #expect(options.values.mapValues(\.text) == [.allowReconnect: "false", .forceTurn: "true"])

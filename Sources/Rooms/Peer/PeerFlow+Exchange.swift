@@ -56,7 +56,8 @@ extension PeerFlow {
       number: exchanges, offer: "\(settings.session)-\(exchanges)", session: other.session,
       exchangeDeadline: now &+ Self.exchangeTime)
     media = Media(generation: generation)
-    add(.openMedia(generation: generation, isHost: true, iceServers))
+    attempt(at: now)
+    add(.openMedia(generation: generation, isHost: true, relayOnly: relayOnly, iceServers))
     add(.offer(exchange: exchanges, restartsICE: false))
   }
 
@@ -67,6 +68,7 @@ extension PeerFlow {
     exchange = Exchange(
       number: exchanges, offer: "\(settings.session)-\(exchanges)", continues: current.offer, session: other.session,
       exchangeDeadline: now &+ Self.exchangeTime, connectDeadline: current.connectDeadline)
+    attempt(at: now)
     log(.info, "ICE restart")
     add(.offer(exchange: exchanges, restartsICE: true))
   }
@@ -85,6 +87,7 @@ extension PeerFlow {
         exchange = Exchange(
           number: exchanges, offer: offer.id, continues: current.offer, session: other.session,
           exchangeDeadline: now &+ Self.exchangeTime, connectDeadline: current.connectDeadline)
+        attempt(at: now)
         add(.answer(exchange: exchanges, sdp: offer.sdp))
         return
       }
@@ -103,7 +106,8 @@ extension PeerFlow {
     exchange = Exchange(
       number: exchanges, offer: offer.id, session: other.session, exchangeDeadline: now &+ Self.exchangeTime)
     media = Media(generation: generation)
-    add(.openMedia(generation: generation, isHost: false, iceServers))
+    attempt(at: now)
+    add(.openMedia(generation: generation, isHost: false, relayOnly: relayOnly, iceServers))
     add(.answer(exchange: exchanges, sdp: offer.sdp))
   }
 
@@ -144,8 +148,8 @@ extension PeerFlow {
     case .connected:
       media?.heardAt = now
       connected()
-    case .disconnected: lost("the other side does not answer", at: now)
-    case .failed: reset("Connection failed", at: now)
+    case .disconnected: lost(RoomError(.mediaLost, "the other side does not answer"), at: now)
+    case .failed: reset("Connection failed", isMediaFailure: !isUp, at: now)
     case .new, .connecting, .closed: break
     }
   }
@@ -156,33 +160,53 @@ extension PeerFlow {
   }
 
   private mutating func connected() {
-    resets = 0
+    (resets, attempts) = (0, 0)
     exchange?.connectDeadline = nil
     isUp = true
     isLossNew = false
     lostAt = nil
+    loss = nil
     restored()
   }
 
   /// Nothing comes any more over a connection that stood.
-  mutating func lost(_ text: String, at now: Int64) {
+  mutating func lost(_ error: RoomError, at now: Int64) {
     guard isUp else { return }
     isUp = false
     isLossNew = true
     lostAt = lostAt ?? now
-    lossText = text
+    loss = error
     exchange?.connectDeadline = now &+ Self.connectTime
-    log(.notice, "connection lost: \(text)")
+    log(.notice, "connection lost: \(lossText)")
+    guard settings.reconnect.allowsReconnect else { return fail(error) }
     tellLoss()
     watchAnew()
   }
 
-  /// Starts the whole flow over.
-  mutating func reset(_ text: String, at now: Int64) {
+  /// An exchange begins. While media is lost, it is an attempt to come back.
+  private mutating func attempt(at now: Int64) {
+    guard lostAt != nil else { return }
+    attempts += 1
+    attemptAt = now
+  }
+
+  /// Whether the next connection goes over relays only: as wanted, or because there was none without them.
+  private var relayOnly: Bool { settings.reconnect.relayOnly || prefersRelay }
+
+  /// Whether there is a TURN server to go over.
+  private var hasRelays: Bool {
+    settings.hasRelays || iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } }
+  }
+
+  /// Starts the whole flow over. `isMediaFailure`: the descriptions were exchanged, and no connection came of it.
+  mutating func reset(_ text: String, isMediaFailure: Bool = false, at now: Int64) {
     guard let current = exchange else { return }
     log(resets == 0 && !isUp ? .info : .notice, text)
-    lost(text, at: now)
-    lossText = text
+    let error = RoomError(.mediaLost, text)
+    lost(error, at: now)
+    guard phase == .running else { return }
+    if isMediaFailure { prefersRelay = hasRelays && !prefersRelay && !settings.reconnect.relayOnly }
+    loss = error
     spentOffer = current.offer
     exchange = nil
     local = nil
@@ -191,7 +215,12 @@ extension PeerFlow {
     rebind(RoomState())
     isLossNew = false
     resets += 1
-    retryAt = now &+ backOff(resets, base: 250_000_000, cap: 2_000_000_000)
+    guard case .fixed(let most, let interval) = settings.reconnect.rule, lostAt != nil else {
+      retryAt = now &+ backOff(resets, base: 250_000_000, cap: 2_000_000_000)
+      return
+    }
+    guard attempts < max(1, most) else { return fail(RoomError(.connectionLost, text)) }
+    retryAt = attempts == 0 ? now : max(now, attemptAt &+ interval)
   }
 
   /// The other side is gone: it has no seat any more, and no media comes.
@@ -200,7 +229,7 @@ extension PeerFlow {
       hasSeenOther || seatedAt &+ Self.seatGrace <= now
     else { return }
     if exchange != nil { reset("Peer connection reset: the other side is gone", at: now) }
-    resets = 0
+    (resets, attempts) = (0, 0)
     person = nil
     lostAt = nil
     log(.info, "the other side is gone")

@@ -112,17 +112,18 @@ extension PeerFlow {
     case .replaced: finish(.evicted, RoomError(.evicted))
     case .stale: own = nil
     case .occupied(let text):
-      guard hasJoined else { return fail(RoomError(.roomFull, text)) }
+      guard hasJoined else { return joinFailed(RoomError(.roomFull, text), at: now) }
       isSeated = false
       mayChangeRole = true
       retry(at: now)
     case .failed(let error):
-      guard hasJoined else { return fail(error) }
+      guard hasJoined else { return joinFailed(error, at: now) }
       if error.action(hasJoined: true) == .fail, !isUp { return fail(error) }
       if isReachable { log(.notice, "the mailbox cannot be reached: \(error.summary)") }
       isReachable = false
       if !isUp {
-        lossText = error.summary
+        loss = error
+        guard settings.reconnect.allowsReconnect else { return fail(error) }
         let since = lostAt ?? now
         lostAt = since
         if now &- since >= Self.unreachableTime { tellLoss() }
@@ -131,15 +132,45 @@ extension PeerFlow {
     }
   }
 
-  private mutating func fail(_ error: RoomError) { finish(.connectionLost(error.summary), error) }
-
-  private mutating func retry(at now: Int64) {
+  /// The first seat was not to be had: asks again, when that is wanted and may help.
+  private mutating func joinFailed(_ error: RoomError, at now: Int64) {
+    let action = error.action(hasJoined: false)
+    guard action == .retry || action == .wait, now < joinBy else { return fail(error) }
+    loss = error
     failures += 1
-    mailboxRetryAt = now &+ 50_000_000 &+ backOff(failures, base: 300_000_000, cap: 1_500_000_000)
+    // Where there is no place, or too much to do, asking often helps nobody.
+    let pause =
+      action == .wait
+      ? backOff(failures + 1, base: ReconnectPolicy.slowBase, cap: ReconnectPolicy.slowCap)
+      : 50_000_000 &+ backOff(failures, base: 300_000_000, cap: 1_500_000_000)
+    mailboxRetryAt = min(now &+ pause, joinBy)
+  }
+
+  /// Asks again after a pause. Requests that were under way together fail together: they count once.
+  private mutating func retry(at now: Int64) {
+    guard mailboxRetryAt == nil else { return }
+    failures += 1
+    guard case .fixed(let most, let interval) = settings.reconnect.rule, !isUp, failures > 1 else {
+      mailboxRetryAt = now &+ 50_000_000 &+ backOff(failures, base: 300_000_000, cap: 1_500_000_000)
+      return
+    }
+    guard failures <= max(1, most) else { return fail(RoomError(.connectionLost, lossText)) }
+    mailboxRetryAt = now &+ interval
   }
 
   /// Watches anew at once: the request that waits may hang in a connection that is cut off.
   mutating func watchAnew() { watchRequest = nil }
+
+  /// What is waiting is tried at once.
+  mutating func networkChanged(at now: Int64) {
+    mailboxRetryAt = nil
+    retryAt = now
+    prefersRelay = false
+    watchAnew()
+    guard !isUp, lostAt != nil else { return }
+    loss = RoomError(.networkChanged)
+    if exchange?.stage == .exchanged { isLossNew = true }
+  }
 
   // MARK: Ends
 

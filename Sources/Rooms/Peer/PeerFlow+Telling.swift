@@ -59,6 +59,41 @@ extension PeerFlow {
     add(.emit(.connectionLost(lossText)))
   }
 
+  /// Why the connection is lost. The table's sentence about media speaks of a room server, which there is none of here.
+  var lossText: String { loss.map { $0.kind == .mediaLost ? $0.detail : $0.summary } ?? "" }
+
+  /// Tells where the connection stands, when that is news.
+  mutating func tellStatus(at now: Int64) {
+    var status = RoomStatus()
+    var due: Int64?
+    switch phase {
+    case .idle, .leaving, .ended: return
+    case .joining:
+      status.state = loss?.action(hasJoined: false) == .wait ? .waitingForRoom : .connecting
+      (status.attempts, due) = (failures, mailboxRetryAt)
+    case .running where isUp: status.state = .connected
+    case .running where lostAt != nil:
+      status.state = exchange?.continues != nil ? .resuming : prefersRelay ? .relaying : .rejoining
+      (status.attempts, due) = (attempts, isReachable ? (exchange == nil ? retryAt : nil) : mailboxRetryAt)
+    case .running: status.state = .joined
+    }
+    if status.state != .connected, status.state != .joined, let loss {
+      (status.error, status.action) = (loss, loss.action(hasJoined: hasJoined))
+    }
+    guard status != toldStatus else { return }
+    toldStatus = status
+    if let due, due > now { status.nextAttemptIn = due &- now }
+    add(.status(status))
+  }
+
+  /// Tells that the session is over, and what ended it when that was a fault.
+  mutating func tellEnd(_ error: RoomError?) {
+    var status = RoomStatus(state: .ended)
+    status.error = error
+    if error != nil { status.action = .fail }
+    add(.status(status))
+  }
+
   /// The connection stands again, or there is nobody to be connected to.
   mutating func restored() {
     guard isLossTold else { return tell() }

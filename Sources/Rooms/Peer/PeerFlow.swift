@@ -32,6 +32,8 @@ struct PeerFlow: Sendable {
     case heard(generation: Int)
     case channelOpened(generation: Int)
     case message(generation: Int, PeerMessage)
+    /// This machine's addresses or routes changed.
+    case networkChanged
     case leave
     /// `nextDeadline` is reached.
     case timer
@@ -40,7 +42,7 @@ struct PeerFlow: Sendable {
   /// Something to do, in order.
   enum Action: Sendable, Equatable {
     case request(Int, MailboxRequest)
-    case openMedia(generation: Int, isHost: Bool, [ICEServer])
+    case openMedia(generation: Int, isHost: Bool, relayOnly: Bool, [ICEServer])
     /// Make an offer; `described` or `unusable` follows.
     case offer(exchange: Int, restartsICE: Bool)
     /// Take the offer and answer; `described` and `applied`, or `unusable`, follow.
@@ -53,6 +55,7 @@ struct PeerFlow: Sendable {
     /// From now on the frames of these m-lines, and only these, belong to these tracks.
     case bind([MID: TrackID])
     case emit(RoomEvent)
+    case status(RoomStatus)
     /// The first seat is taken.
     case joined
     case finished(SessionEnd, RoomError?)
@@ -78,8 +81,10 @@ struct PeerFlow: Sendable {
     var name: String
     /// New for every run.
     var session: String
-    /// How long the connection may be down, nanoseconds; nil for ever.
-    var limit: Int64?
+    /// When to wait, to come back, and to give up.
+    var reconnect = ReconnectPolicy.Settings()
+    /// Whether TURN servers are known besides those that the mailbox names.
+    var hasRelays = false
     /// Decides the jitter of waits.
     var seed: UInt64
   }
@@ -154,6 +159,8 @@ struct PeerFlow: Sendable {
   let settings: Settings
   var phase = Phase.idle
   var hasJoined = false
+  /// Until when a first join that fails is tried again.
+  var joinBy: Int64 = 0
 
   // The mailbox.
   var role: PeerRole?
@@ -183,6 +190,11 @@ struct PeerFlow: Sendable {
   var media: Media?
   var resets = 0
   var retryAt: Int64 = 0
+  /// Exchanges that were begun since media was lost, and when the last one was.
+  var attempts = 0
+  var attemptAt: Int64 = 0
+  /// True when the next connection goes over relays only, because the one before never stood.
+  var prefersRelay = false
   /// The offer that led nowhere.
   var spentOffer: String?
 
@@ -197,9 +209,11 @@ struct PeerFlow: Sendable {
   var isLossNew = false
   var isLossTold = false
   var lostAt: Int64?
-  var lossText = ""
+  /// Why media, or the mailbox before it, was lost.
+  var loss: RoomError?
 
   var random: SeededRandom
+  var toldStatus = RoomStatus()
   private var actions: [Action] = []
 
   /// Makes a flow that waits for `join`.
@@ -224,7 +238,7 @@ struct PeerFlow: Sendable {
     if person != nil, other == nil, !isUp, isSeated, isReachable, !hasSeenOther {
       deadlines.append(seatedAt &+ Self.seatGrace)
     }
-    if let limit = settings.limit, let lostAt { deadlines.append(lostAt &+ limit) }
+    if let limit = settings.reconnect.limit, let lostAt { deadlines.append(lostAt &+ limit) }
     return deadlines.compactMap { $0 }.min()
   }
 
@@ -242,13 +256,18 @@ struct PeerFlow: Sendable {
     default:
       dispatch(input, at: now)
       if phase == .running || phase == .joining { drive(at: now) }
+      tellStatus(at: now)
     }
     return actions
   }
 
   private mutating func dispatch(_ input: Input, at now: Int64) {
     switch input {
-    case .join: if phase == .idle { phase = .joining }
+    case .join:
+      if phase == .idle {
+        phase = .joining
+        joinBy = now &+ settings.reconnect.waitForRoom
+      }
     case .answered(let number, let result): answered(number, result, at: now)
     case .described(let number, let sdp): if number == exchange?.number { described(sdp, at: now) }
     case .applied(let number, let sections): if number == exchange?.number { media?.sections = sections }
@@ -266,6 +285,7 @@ struct PeerFlow: Sendable {
         say(at: now)
       }
     case .message(let number, let message): if number == media?.generation { said(message, at: now) }
+    case .networkChanged: networkChanged(at: now)
     case .leave: leave(at: now)
     case .timer: timer(at: now)
     }
@@ -277,15 +297,14 @@ struct PeerFlow: Sendable {
       if canExpect { reset("Connection timeout: no session description in time", at: now) } else { extend(at: now) }
     }
     if let deadline = exchange?.connectDeadline, deadline <= now {
-      if canExpect { reset("Connection timeout", at: now) } else { extend(at: now) }
+      if canExpect { reset("Connection timeout", isMediaFailure: true, at: now) } else { extend(at: now) }
     }
     if let media, media.hasHeartbeat, isUp, media.heardAt &+ Self.quietTime <= now {
-      lost("nothing comes from the other side", at: now)
+      lost(RoomError(.mediaLost, "nothing comes from the other side"), at: now)
     }
     if let media, media.isChannelOpen, media.sayAt <= now { say(at: now) }
-    if let limit = settings.limit, let lostAt, lostAt &+ limit <= now {
-      let error = RoomError(.connectionLost, lossText)
-      finish(.connectionLost(error.summary), error)
+    if let limit = settings.reconnect.limit, let lostAt, lostAt &+ limit <= now {
+      fail(RoomError(.reconnectTimeout, lossText))
     }
   }
 
@@ -317,8 +336,12 @@ struct PeerFlow: Sendable {
     phase = .ended
     add(.closeMedia)
     add(.emit(.ended(end)))
+    tellEnd(error)
     add(.finished(end, error))
   }
+
+  /// A fault ends the session.
+  mutating func fail(_ error: RoomError) { finish(.connectionLost(error.summary), error) }
 
   /// Half to all of a span that doubles from `base` up to `cap`; none for the first.
   mutating func backOff(_ count: Int, base: Int64, cap: Int64) -> Int64 {

@@ -18,6 +18,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
   private let sink: any SessionSink
   private let mailbox: any Mailbox
   let logger: Logger
+  private let onStatus: @Sendable (RoomStatus) -> Void
   private let onEnd: @Sendable (SessionEnd, RoomError?) -> Void
   /// Called on the loop with each new connection before it is used; for tests that send as well.
   private let prepare: @Sendable (PeerConnection) -> Void
@@ -30,6 +31,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
   private var timerAt: Int64?
   private var hearing: LoopTimer?
   private var heardPackets: UInt64 = 0
+  private var network: NetworkWatcher?
   private var onJoin: (@Sendable (RoomError?) -> Void)?
   private(set) var media: PeerConnection?
   private(set) var generation = 0
@@ -43,19 +45,22 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
   /// `RoomOptions.makeClient`.
   public convenience init(
     room: String, role: PeerRole?, options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) throws(RoomError) {
     let mailbox = try HTTPMailbox(
       url: options.url, room: room, tokens: options.tokens, tlsCAFile: options.tlsCAFile,
       connectTimeout: min(options.connectTimeout, 3_000_000_000))
     self.init(
-      room: room, role: role, mailbox: mailbox, options: options, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+      room: room, role: role, mailbox: mailbox, options: options, loop: loop, sink: sink, logger: logger,
+      onStatus: onStatus, onEnd: onEnd)
   }
 
   /// Makes a client for any mailbox.
   public init(
     room: String, role: PeerRole?, mailbox: any Mailbox, options: RoomOptions, loop: MediaLoop, sink: any SessionSink,
     logger: Logger, prepare: @escaping @Sendable (PeerConnection) -> Void = { _ in },
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) {
     self.options = options
@@ -64,12 +69,14 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     self.mailbox = mailbox
     self.logger = logger
     self.prepare = prepare
+    self.onStatus = onStatus
     self.onEnd = onEnd
     var system = SystemRandomNumberGenerator()
     flow = PeerFlow(
       settings: .init(
         room: room, role: role, name: "recbot", session: String(system.next(), radix: 36),
-        limit: options.reconnect.allowsReconnect ? options.reconnect.limit : 0, seed: options.seed))
+        reconnect: options.reconnect,
+        hasRelays: options.iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } }, seed: options.seed))
   }
 
   /// Joins; returns when the bot has its seat. Cancelling the task leaves the room.
@@ -78,10 +85,11 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
       await withCheckedContinuation { (continuation: CheckedContinuation<RoomError?, Never>) in
         loop.post { [self] in
           guard onJoin == nil, flow.phase == .idle else {
-            continuation.resume(returning: RoomError(.connectionLost, "the bot has left, or joins already"))
+            continuation.resume(returning: RoomError(.leftAlready, "or joins already"))
             return
           }
           onJoin = { continuation.resume(returning: $0) }
+          network = NetworkWatcher(loop: loop) { [weak self] in self?.handle(.networkChanged) }
           handle(.join)
         }
       }
@@ -129,7 +137,8 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
       mailbox.perform(request) { [self] result in
         loop.post { [self] in handle(.answered(request: number, result)) }
       }
-    case .openMedia(let number, let isHost, let servers): openMedia(number, isHost, servers)
+    case .openMedia(let number, let isHost, let relayOnly, let servers):
+      openMedia(number, isHost, relayOnly: relayOnly, servers)
     case .offer(let number, let restartsICE):
       describe(number) { media throws(PeerConnectionError) in
         // One that was not answered makes room for the next.
@@ -153,8 +162,11 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     case .say(let message): say(message)
     case .bind(let tracks): bind(tracks)
     case .emit(let event): sink.put(.room(event))
+    case .status(let status): onStatus(status)
     case .joined: complete(nil)
     case .finished(let end, let error):
+      network?.stop()
+      network = nil
       complete(error ?? RoomError(.connectionLost, "stopped before the join was complete"))
       onEnd(end, error)
     case .log(let level, let text): logger.log(level: level, "\(text)")
@@ -182,12 +194,12 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     }
   }
 
-  private func openMedia(_ number: Int, _ isHost: Bool, _ servers: [ICEServer]) {
+  private func openMedia(_ number: Int, _ isHost: Bool, relayOnly: Bool, _ servers: [ICEServer]) {
     closeMedia()
     generation = number
     var configuration = PeerConnection.Configuration()
     configuration.iceServers = servers + options.iceServers
-    configuration.transportPolicy = options.reconnect.relayOnly ? .relay : .all
+    configuration.transportPolicy = relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED
@@ -286,7 +298,7 @@ extension PeerRoomClient: PeerConnectionDelegate {
         EncodedFrame(
           track: track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width, height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
   }
 
   /// The channel can be used: the first word is ours.

@@ -7,6 +7,7 @@ private typealias Body = @Sendable (UnsafeRawBufferPointer) -> Void
 /// The fuzz targets by name; each has its first inputs in a folder of `Corpus`.
 private let bodies: [String: Body] = [
   "codecs": fuzzCodecs,
+  "control": fuzzControl,
   "data": fuzzData,
   "depacketizers": fuzzDepacketizers,
   "negotiation": fuzzNegotiation,

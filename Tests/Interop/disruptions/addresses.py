@@ -1,6 +1,7 @@
 """The bot's address changes: at the NAT before it, or its own."""
 
 from disruptions import wiring
+from disruptions.codes import Row, numbers
 from disruptions.judging import load, longest_gap, longest_silence
 from stage import Stage
 from verdict import Verdict, ms
@@ -26,6 +27,7 @@ def addresses(stage: Stage, verdict: Verdict) -> None:
     # Gone with the address that it had as its source.
     wiring.inside(near, "ip", "route", "replace", "default", "dev", device)
     stage.until(began + 18)
+    numbers(Row("networkChanged", 0, {"enablex": 5073}), moved.output, verdict)
     for recorder, limit in ((rebound, REBINDING), (moved, READDRESSING)):
         recorder.stop()
         recording = load(recorder, verdict)

@@ -9,7 +9,8 @@ What it does is printed as JSON lines with wall-clock times, for a judge to comp
 Script steps, `;`-separated, in seconds after `--epoch` (default: the moment when all is published):
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
-  name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT colour=RRGGBB size=WxH talk hush   and spans: t=2-5:talk
+  name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT chat=TEXT caption=TEXT colour=RRGGBB size=WxH
+  talk hush   and spans: t=2-5:talk
 With `--commands` the same actions are also taken from standard input, one a line; its end makes the client leave.
 """
 
@@ -31,11 +32,11 @@ CHUNK = SAMPLE_RATE // 100
 
 
 def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = False,
-          stripes: int = 0) -> rtc.VideoFrame:
+          stripes: int = 0, noise: int = -1) -> rtc.VideoFrame:
     """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen.
 
     With `stripes`, the left half is black and white columns, each so many pixels wide: a picture that was made smaller
-    on its way comes out grey there.
+    on its way comes out grey there. With `noise`, the right third is noise of this seed, in squares.
     """
     luma = numpy.full((height, width), colour[0], numpy.uint8)
     if bars:
@@ -46,6 +47,10 @@ def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = Fa
         half = width // 4 * 2
         luma[:, :half] = numpy.where(numpy.arange(half) // stripes % 2, 235, 16)
         blue[:, :half // 2] = red[:, :half // 2] = 128
+    if noise >= 0:
+        blocks = numpy.random.default_rng(noise).integers(16, 235, (height // 8 + 1, width // 24 + 1), numpy.uint8)
+        luma[:, width // 3 * 2:] = blocks.repeat(8, 0).repeat(8, 1)[:height, :width - width // 3 * 2]
+        blue[:, width // 3:] = red[:, width // 3:] = 128
     data = luma.tobytes() + blue.tobytes() + red.tobytes()
     return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(data))
 
@@ -98,7 +103,8 @@ class Participant:
 
     def paint(self) -> None:
         """Makes the camera's two pictures; they may change at any time, as when a phone is turned."""
-        self.frame = solid(*self.size, yuv(self.colour), stripes=self.options.stripes)
+        self.frames = [solid(*self.size, yuv(self.colour), stripes=self.options.stripes, noise=seed)
+                       for seed in (range(8) if self.options.noise else [-1])]
         self.flash = solid(*self.size, yuv("ffffff"))
 
     def token(self) -> str:
@@ -204,6 +210,18 @@ class Participant:
         elif action in ("data", "lossy"):
             await self.room.local_participant.publish_data(argument, reliable=action == "data", topic="test")
             emit("sent", text=argument, reliable=action == "data")
+        elif action == "chat":
+            # `\\n` in a command stands for a line break, `*N` at its end repeats the text.
+            text, _, times = argument.replace("\\n", "\n").partition("*")
+            info = await self.room.local_participant.send_text(text * int(times or 1), topic="lk.chat")
+            emit("sent", text=argument, id=info.stream_id)
+        elif action == "caption":
+            track = self.publications["microphone"].sid
+            for words, final in ((argument[:len(argument) // 2], False), (argument, True)):
+                await self.room.local_participant.publish_transcription(rtc.Transcription(
+                    self.options.identity, track, [rtc.TranscriptionSegment("1", words, 0, 0, "en", final)]))
+                await asyncio.sleep(0 if final else 1)
+            emit("sent", text=argument)
         elif action == "name":
             await self.room.local_participant.set_name(argument)
             emit("named", name=argument)
@@ -251,7 +269,8 @@ class Participant:
             stamp = int(at * 1_000_000)
             flashing = at % 1.0 < FLASH - 0.5 / fps
             if (source := self.sources.get("camera")) is not None:
-                source.capture_frame(self.flash if flashing else self.frame, timestamp_us=stamp)
+                frame = self.flash if flashing else self.frames[index % len(self.frames)]
+                source.capture_frame(frame, timestamp_us=stamp)
             if (source := self.sources.get("screen")) is not None:
                 source.capture_frame(screen, timestamp_us=stamp)
             index += 1
@@ -364,6 +383,8 @@ def main() -> None:
     parser.add_argument("--wait", action="store_true", help="don't join before the command or step `join`")
     parser.add_argument("--stripes", type=int, default=0, metavar="N",
                         help="the left half of the camera's picture is columns of N pixels, black and white")
+    parser.add_argument("--noise", action="store_true",
+                        help="the right third of the camera's picture is noise, so that it takes all of --bitrate")
     parser.add_argument("--stats", action="store_true", help="also print the SDK's sending statistics")
     options = parser.parse_args()
 

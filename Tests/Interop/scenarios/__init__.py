@@ -9,9 +9,12 @@ from scenarios.endings import endings
 from scenarios.faces import faces
 from scenarios.judging import judging
 from scenarios.kill import kill
+from scenarios.messages import messages
 from scenarios.outage import outage
 from scenarios.presence import presence
+from scenarios.reception import bandwidth, layers
 from scenarios.refusals import refusals
+from scenarios.seats import seats
 from scenarios.shapes import shapes
 from scenarios.simulcast import simulcast
 from scenarios.speaker import speaker
@@ -19,5 +22,5 @@ from scenarios.tracks import tracks
 from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, presence, churn, outage,
-    booth, interview, trouble, control, pauses, faces, endings, kill)}
+    judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages, presence,
+    churn, outage, booth, interview, seats, trouble, control, pauses, faces, endings, kill)}

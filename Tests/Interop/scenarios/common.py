@@ -30,14 +30,14 @@ def load(recorder: Recorder, verdict: Verdict) -> Recording:
     return recording
 
 
-def continuous(recording: Recording, verdict: Verdict) -> None:
+def continuous(recording: Recording, verdict: Verdict, frame: float = FRAME) -> None:
     """No gap in sound or pictures, both from the beginning to the end."""
     # Times in WebM are whole milliseconds.
     verdict.check(recording.sound_gap <= 0.0011, f"gap of {ms(recording.sound_gap)} between sound packets")
     verdict.check(abs(recording.packets[0]) <= 0.010, f"the sound begins at {ms(recording.packets[0])}")
-    verdict.check(abs(recording.sound_end - recording.duration) <= 2 * FRAME, "the sound ends before the recording")
+    verdict.check(abs(recording.sound_end - recording.duration) <= 2 * frame, "the sound ends before the recording")
     verdict.check(recording.times[0] <= 0.010, f"the pictures begin at {ms(recording.times[0])}")
-    verdict.check(recording.picture_gap <= FRAME + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
+    verdict.check(recording.picture_gap <= frame + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
 
 
 def calm(recording: Recording, moment: float) -> float:
