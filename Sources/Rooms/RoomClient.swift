@@ -11,10 +11,9 @@ public protocol RoomClient: RoomControl {
 }
 
 extension RoomOptions {
-  /// Makes the client that these options ask for; it does nothing before `join`. Throws when the options cannot
-  /// be used. Events and frames go to `sink` on the
-  /// loop's thread. `onStatus` is called there when the connection stands otherwise than before, or an error came up;
-  /// `onEnd` exactly once when the session is over, with the reason and, when it is a fault, the error.
+  /// Makes the client that these options ask for; it does nothing before `join`. Throws when the options cannot be
+  /// used. Events and frames go to `sink` on the loop's thread. `onStatus` is called there when the connection stands
+  /// otherwise than before, or an error came up; `onEnd` exactly once when the session is over, with the reason and, when it is a fault, the error.
   public func makeClient(
     loop: MediaLoop, sink: any SessionSink, logger: Logger,
     onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
@@ -26,7 +25,7 @@ extension RoomOptions {
         options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
     case .peer(let room, let role):
       return try PeerRoomClient(
-        room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onEnd: onEnd)
+        room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
     }
   }
 }

@@ -36,6 +36,8 @@ public struct RoomOptions: Sendable {
   public var acceptsRED = false
   /// Whether tracks are received; without, the bot hears data and chat only.
   public var receivesMedia = true
+  /// The part of the room that is received and shown. Two-party rooms are always whole.
+  public var selection = RoomSelection()
   /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower
   /// layers, and when it may, nothing of some tracks. None is right for a recorder on a good network.
   public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []

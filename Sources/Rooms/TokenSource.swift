@@ -4,6 +4,8 @@ import Signaling
 public enum TokenSource: Sendable {
   /// A token that somebody else made. It is used as it is, and replaced by what the server sends to refresh it.
   case given(String)
+  /// A token that is replaced from time to time by the one who made it.
+  case renewed(RenewedToken)
   /// Tokens are made as needed, with the grants of a hidden recorder: it may subscribe, and nothing else.
   case minted(apiKey: String, apiSecret: String, room: String, identity: String, name: String)
 
@@ -11,7 +13,7 @@ public enum TokenSource: Sendable {
   public var canRenew: Bool {
     switch self {
     case .given: false
-    case .minted: true
+    case .minted, .renewed: true
     }
   }
 
@@ -20,12 +22,8 @@ public enum TokenSource: Sendable {
   /// old after a long outage.
   public func token(now: Int64, refreshed: String?) throws(RoomError) -> String {
     switch self {
-    case .given(let token):
-      guard let refreshed else { return token }
-      guard let first = try? AccessToken(reading: token), let second = try? AccessToken(reading: refreshed),
-        first.expires > second.expires, second.expires <= now
-      else { return refreshed }
-      return token
+    case .given(let token): return Self.choose(token, refreshed, now: now)
+    case .renewed(let token): return Self.choose(token.current, refreshed, now: now)
     case .minted(let apiKey, let apiSecret, let room, let identity, let name):
       let grant = VideoGrant(
         room: room, roomJoin: true, canPublish: false, canSubscribe: true, canPublishData: false, hidden: true,
@@ -37,5 +35,12 @@ public enum TokenSource: Sendable {
         throw RoomError(.unauthorized, "the token could not be made")
       }
     }
+  }
+  private static func choose(_ token: String, _ refreshed: String?, now: Int64) -> String {
+    guard let refreshed else { return token }
+    guard let first = try? AccessToken(reading: token), let second = try? AccessToken(reading: refreshed),
+      first.expires > second.expires, second.expires <= now
+    else { return refreshed }
+    return token
   }
 }

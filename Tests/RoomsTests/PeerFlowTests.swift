@@ -18,10 +18,15 @@ struct PeerScript {
     MediaSection(mid: MID("1"), kind: .video, isActive: true),
   ]
 
-  init(role: PeerRole? = nil, limit: Int64? = nil) {
+  init(role: PeerRole? = nil, hasRelays: Bool = false, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) {
+    var reconnect = ReconnectPolicy.Settings()
+    change(&reconnect)
     flow = PeerFlow(
-      settings: .init(room: "booth", role: role, name: "recbot", session: "S", limit: limit, seed: 1))
+      settings: .init(
+        room: "booth", role: role, name: "recbot", session: "S", reconnect: reconnect, hasRelays: hasRelays, seed: 1))
   }
+  /// What was told of the connection, in order.
+  var statuses: [RoomStatus] = []
 
   private var waiting: [PeerFlow.Input] = []
 
@@ -94,7 +99,8 @@ struct PeerScript {
   private mutating func perform(_ action: PeerFlow.Action) -> [String] {
     switch action {
     case .request(let number, let request): return ask(request, number)
-    case .openMedia(let generation, let isHost, _): return ["media \(generation) \(isHost ? "host" : "guest")"]
+    case .openMedia(let generation, let isHost, let relayOnly, _):
+      return ["media \(generation) \(isHost ? "host" : "guest")\(relayOnly ? " over relays" : "")"]
     case .offer(let exchange, let restarts):
       waiting.append(.described(exchange: exchange, sdp: "offer"))
       return ["offer\(restarts ? " restart" : "")"]
@@ -116,6 +122,9 @@ struct PeerScript {
     case .emit(let event): return ["> \(Script.text(event))"]
     case .joined: return ["joined"]
     case .finished(let end, let error): return ["finished \(end) \(error?.name ?? "-")"]
+    case .status(let status):
+      statuses.append(status)
+      return []
     case .log: return []
     }
   }
@@ -335,6 +344,25 @@ struct PeerScript {
     #expect(other.fail("seat", .failed(RoomError(.unauthorized))).last?.hasSuffix("unauthorized") == true)
   }
 
+  @Test func aFirstJoinIsTriedAgainForAsLongAsIsWanted() {
+    var script = PeerScript { $0.waitForRoom = 10_000_000_000 }
+    _ = script.handle(.join)
+    var joins = 0
+    while script.flow.phase != .ended, joins < 100 {
+      joins += 1
+      #expect(script.fail("seat", .failed(RoomError(.refused))).contains("no request seat") == false)
+      if script.flow.phase != .ended { #expect(script.pass(seconds: 1.6) == ["seat auto"]) }
+    }
+    #expect((5...12).contains(joins))
+    #expect(!script.flow.hasJoined)
+  }
+
+  @Test func aTokenThatIsRefusedIsNotTriedAgain() {
+    var script = PeerScript { $0.waitForRoom = 10_000_000_000 }
+    _ = script.handle(.join)
+    #expect(script.fail("seat", .failed(RoomError(.unauthorized))).last?.hasPrefix("finished") == true)
+  }
+
   @Test func anOfferThatCannotBeUsedIsNotTriedAgain() {
     var script = PeerScript(role: .guest)
     _ = script.handle(.join)
@@ -358,14 +386,104 @@ struct PeerScript {
     #expect(silent.pass(seconds: 1.1).last == "finished stopped -")
   }
 
+  @Test func aSeatThatIsTakenIsAskedForSlowlyUntilTheTimeIsOver() {
+    var script = PeerScript { $0.waitForRoom = 60_000_000_000 }
+    _ = script.handle(.join)
+    var joins = 0
+    while script.flow.phase != .ended, joins < 100 {
+      joins += 1
+      let lines = script.fail("seat", .occupied("by ann"))
+      #expect(!lines.contains("no request seat"))
+      if script.flow.phase != .ended { _ = script.pass(seconds: 30) }
+    }
+    #expect((3...9).contains(joins))
+    #expect(script.statuses.contains { $0.state == .waitingForRoom && $0.error?.kind == .roomFull })
+    #expect(script.statuses.last?.state == .ended)
+    #expect(script.statuses.last?.error?.kind == .roomFull)
+  }
+
   @Test func theLimitEndsASessionThatDoesNotComeBack() {
-    var script = PeerScript(limit: 20_000_000_000)
+    var script = PeerScript { $0.limit = 20_000_000_000 }
     script.connectedHost()
     _ = script.handle(.transport(generation: 1, .failed))
     var lines: [String] = []
     for _ in 0..<12 { lines += script.pass(seconds: 2) }
-    #expect(
-      lines.last == "finished connectionLost(\"The connection to the room was lost and did not come back: "
-        + "\(script.flow.lossText)\") connectionLost")
+    #expect(lines.last?.hasSuffix("reconnectTimeout") == true)
+    #expect(script.statuses.last?.error?.codes.enablex == 5074)
+  }
+
+  @Test func whereTheConnectionStandsIsTold() {
+    var script = PeerScript()
+    script.connectedHost()
+    #expect(script.statuses.map(\.state) == [.connecting, .joined, .connected])
+    _ = script.handle(.transport(generation: 1, .disconnected))
+    #expect(script.statuses.last?.state == .resuming)
+    #expect(script.statuses.last?.error?.kind == .mediaLost)
+    #expect(script.statuses.last?.attempts == 1)
+    _ = script.handle(.heard(generation: 1))
+    _ = script.handle(.transport(generation: 1, .connected))
+    #expect(script.statuses.last == RoomStatus(state: .connected))
+  }
+
+  @Test func withoutReconnectionTheFirstLossEndsTheRecording() {
+    var script = PeerScript { $0.allowsReconnect = false }
+    script.connectedHost()
+    let lines = script.handle(.transport(generation: 1, .failed))
+    #expect(lines.filter { $0.hasPrefix(">") }.count == 1)
+    #expect(lines.last?.hasSuffix("mediaLost") == true)
+    #expect(script.statuses.last?.error?.kind == .mediaLost)
+  }
+
+  @Test func fixedRulesCountAttemptsAndKeepTheirInterval() {
+    var script = PeerScript { $0.rule = .fixed(attempts: 2, interval: 30_000_000_000) }
+    script.connectedHost()
+    #expect(script.handle(.transport(generation: 1, .failed)).contains("put S-2"))
+    // The first attempt follows at once; unanswered, the second is made 30 s after it began; then no other.
+    #expect(script.pass(seconds: 29.9).filter { $0.hasPrefix("offer") } == [])
+    #expect(script.pass(seconds: 0.2).filter { $0.hasPrefix("offer") } == ["offer"])
+    _ = script.answer("put")
+    let lines = script.pass(seconds: 60)
+    #expect(lines.filter { $0.hasPrefix("offer") } == [])
+    #expect(lines.last?.hasSuffix("connectionLost") == true)
+  }
+
+  @Test func fixedRulesCountRequestsToAMailboxThatIsAway() {
+    var script = PeerScript { $0.rule = .fixed(attempts: 3, interval: 5_000_000_000) }
+    _ = script.handle(.join)
+    script.view = MailboxView(revision: 1, role: .host)
+    _ = script.answer("seat")
+    let began = script.now
+    while script.flow.phase != .ended, script.now < began + 100_000_000_000 {
+      _ = script.fail("watch", .failed(RoomError(.refused)))
+      if script.flow.phase != .ended { _ = script.pass(seconds: 0.5) }
+    }
+    #expect(script.statuses.last?.error?.kind == .connectionLost)
+    #expect((10_000_000_000...13_000_000_000).contains(script.now - began))
+  }
+
+  @Test func afterAMediaFailureTheNextConnectionGoesOverRelays() {
+    var script = PeerScript(hasRelays: true)
+    _ = script.handle(.join)
+    script.view = MailboxView(revision: 1, role: .host)
+    _ = script.answer("seat")
+    #expect(script.seatOther().contains("media 1 host"))
+    for (offer, expected) in [(1, "media 2 host over relays"), (2, "media 3 host"), (3, "media 4 host over relays")] {
+      _ = script.answer("clear")
+      _ = script.answer("put")
+      _ = script.show { $0.other?.description = PeerScript.answer(to: "S-\(offer)") }
+      #expect(script.pass(seconds: 16).contains(expected))
+    }
+    // Where the network is another one, the direct way is tried first again.
+    _ = script.answer("put")
+    _ = script.handle(.networkChanged)
+    _ = script.show { $0.other?.description = nil }
+    _ = script.pass(seconds: 5)
+    #expect(script.flow.prefersRelay == false)
+  }
+
+  @Test func aConnectionThatStoodIsTriedDirectlyAgain() {
+    var script = PeerScript(hasRelays: true)
+    script.connectedHost()
+    #expect(script.handle(.transport(generation: 1, .failed)).contains("media 2 host"))
   }
 }

@@ -126,7 +126,7 @@ final class PeerWorld {
   func begin(_ identity: String, as role: PeerRole?) -> End {
     made += 1
     let settings = PeerFlow.Settings(
-      room: "booth", role: role, name: identity, session: "\(identity)\(made)", limit: nil, seed: random.next())
+      room: "booth", role: role, name: identity, session: "\(identity)\(made)", seed: random.next())
     let end = End(identity: identity, role: role, flow: PeerFlow(settings: settings))
     if let before = ends.first(where: { $0.identity == identity && !$0.isGone }) { vanish(before) }
     ends.append(end)
@@ -190,7 +190,7 @@ final class PeerWorld {
   private func perform(_ action: PeerFlow.Action, _ end: End) {
     switch action {
     case .request(let number, let request): send(request, number, end)
-    case .openMedia(let generation, _, _):
+    case .openMedia(let generation, _, _, _):
       closeMedia(of: end)
       made += 1
       end.media = Media(id: made, generation: generation)
@@ -213,7 +213,7 @@ final class PeerWorld {
     case .closeMedia: closeMedia(of: end)
     case .emit(let event): end.events.append(event)
     case .finished(let reason, _): end.finished = reason
-    case .say, .bind, .joined, .log: break
+    case .say, .bind, .status, .joined, .log: break
     }
     connect()
   }

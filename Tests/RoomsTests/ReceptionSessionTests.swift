@@ -48,6 +48,40 @@ import Testing
     #expect(script.handle(.subscribe(camera)).isEmpty)
   }
 
+  @Test func onlyWhatIsSelectedIsReceivedAndThere() {
+    var selection = RoomSelection()
+    selection.participant = ParticipantIdentity("ann")
+    selection.sources = [.camera]
+    var script = Script(selection: selection)
+    #expect(script.handle(.connect).first?.contains("auto_subscribe=0") == true)
+    let people = [Script.person("ann", tracks: ["TR_V1", "TR_A1"]), Script.person("bob", tracks: ["TR_V2"])]
+    let lines = script.receive { $0.join = Script.join(people) }
+    let asked = lines.filter { $0.hasPrefix("send subscribe") }
+    #expect(asked == ["send subscribe [\"TR_V1\"] [\"PA_ann\"] true"], "\(lines)")
+    #expect(lines.contains("> participant ann") && !lines.contains { $0.contains("bob") || $0.contains("TR_A1") })
+    _ = script.offer(["0": "TR_V1"])
+    #expect(script.session.current.subscribed == [TrackID("TR_V1")])
+    // Somebody else publishes; then ann's camera comes anew.
+    #expect(script.receive { $0.update.participants = [Script.person("bob", version: 2, tracks: ["TR_V3"])] }.isEmpty)
+    let again = script.receive { $0.update.participants = [Script.person("ann", version: 2, tracks: ["TR_V4"])] }
+    #expect(again.contains("send subscribe [\"TR_V4\"] [\"PA_ann\"] true"), "\(again)")
+    #expect(script.receive { $0.update.participants = [Script.person("ann", version: 3, tracks: ["TR_V4"])] }.isEmpty)
+  }
+
+  @Test func whoPublishesNothingSelectedIsNotThere() {
+    var selection = RoomSelection()
+    selection.tracks = [TrackID("TR_V2")]
+    var script = Script(selection: selection)
+    _ = script.handle(.connect)
+    let people = [Script.person("ann", tracks: ["TR_V1"]), Script.person("bob", tracks: ["TR_V2", "TR_A2"])]
+    let lines = script.receive { $0.join = Script.join(people) }
+    #expect(lines.contains("send subscribe [\"TR_V2\"] [\"PA_bob\"] true"), "\(lines)")
+    #expect(lines.contains("> participant bob"))
+    #expect(!lines.contains { $0.contains("ann") || $0.contains("TR_A2") })
+    let gone = script.receive { $0.update.participants = [Script.person("bob", version: 2, tracks: ["TR_A2"])] }
+    #expect(gone.contains("> left bob"), "\(gone)")
+  }
+
   @Test func chatIsHeardAndDamageIsNot() throws {
     var script = room()
     let packet = Livekit_DataPacket.with {

@@ -22,7 +22,8 @@ struct Script {
 
   init(
     tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
-    receivesMedia: Bool = true, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
+    receivesMedia: Bool = true, selection: RoomSelection = RoomSelection(),
+    _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
   ) {
     var settings = ReconnectPolicy.Settings()
     settings.limit = limit
@@ -31,7 +32,8 @@ struct Script {
     session = LiveKitSession(
       settings: .init(
         tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
-        wallClockOffset: 0, receivesMedia: receivesMedia), policy: ReconnectPolicy(settings: settings, seed: 1))
+        wallClockOffset: 0, receivesMedia: receivesMedia, selection: selection),
+      policy: ReconnectPolicy(settings: settings, seed: 1))
   }
 
   /// Nothing comes any more, over neither connection.

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import MediaCore
 import NIOCore
@@ -61,9 +62,20 @@ final class CollectingSink: SessionSink {
   }
 
   @Test func nobodyThereIsRefused() async throws {
-    let server = try await CannedServer([nil])
-    await server.stop()
-    #expect(await failure(url: "ws://127.0.0.1:\(server.port)")?.kind == .refused)
+    // Bound, but not listening: nobody else can get this port meanwhile.
+    let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(held) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(held, $0, length) == 0 && getsockname(held, $0, &length) == 0
+      }
+    }
+    try #require(bound)
+    #expect(await failure(url: "ws://127.0.0.1:\(address.sin_port.byteSwapped)")?.kind == .refused)
   }
 
   @Test func unknownNamesAreNamed() async {

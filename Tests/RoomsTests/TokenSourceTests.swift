@@ -21,6 +21,17 @@ import Testing
     #expect(!source.canRenew)
   }
 
+  @Test func aRenewedTokenIsTakenForTheNextJoin() throws {
+    let box = RenewedToken(try token(expires: 600))
+    let source = TokenSource.renewed(box)
+    let (refreshed, newer) = try (token(expires: 700), token(expires: 10_000))
+    #expect(try source.token(now: 100, refreshed: refreshed) == refreshed)
+    box.current = newer
+    #expect(try source.token(now: 100, refreshed: nil) == newer)
+    #expect(try source.token(now: 800, refreshed: refreshed) == newer)
+    #expect(source.canRenew)
+  }
+
   @Test func mintedTokensAreAlwaysFresh() throws {
     let source = TokenSource.minted(apiKey: "k", apiSecret: "s", room: "r", identity: "bot", name: "Recorder")
     let claims = try AccessToken(reading: source.token(now: 5000, refreshed: "old"))

@@ -60,7 +60,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     let settings = LiveKitSession.Settings(
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
-      wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia)
+      wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia,
+      selection: options.selection)
     session = LiveKitSession(
       settings: settings, policy: ReconnectPolicy(settings: options.reconnect, seed: options.seed))
   }

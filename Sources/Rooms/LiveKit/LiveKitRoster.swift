@@ -19,12 +19,17 @@ struct LiveKitRoster: Sendable {
   private var versions: [String: UInt32] = [:]
   private var ownIdentity = ""
   private var ownSID = ""
+  /// What is left out of it is not there.
+  private let selection: RoomSelection
   /// Tracks that are encrypted end to end: their frames mean nothing to us.
   private(set) var encrypted: Set<TrackID> = []
 
+  /// An empty room.
+  init(selection: RoomSelection = RoomSelection()) { self.selection = selection }
+
   /// Starts anew: the room as it is in a join response.
   mutating func reset(own: Livekit_ParticipantInfo, others: [Livekit_ParticipantInfo]) {
-    self = LiveKitRoster()
+    self = LiveKitRoster(selection: selection)
     ownIdentity = own.identity
     ownSID = own.sid
     for info in others { apply(info) }
@@ -61,10 +66,16 @@ struct LiveKitRoster: Sendable {
     for track in info.tracks {
       guard let kind = track.mediaKind, !track.sid.isEmpty else { continue }
       let id = TrackID(track.sid)
-      entry.tracks[id] = Track(
+      let known = Track(
         id: id, participant: identity, kind: kind, source: track.trackSource, name: track.name,
         isMuted: track.muted)
+      guard selection.includes(known) else { continue }
+      entry.tracks[id] = known
       if track.encryption != .none { encrypted.insert(id) }
+    }
+    guard selection.includes(identity), selection.tracks == nil || !entry.tracks.isEmpty else {
+      remove(identity)
+      return
     }
     entries[identity] = entry
     identities[info.sid] = identity

@@ -37,7 +37,7 @@ extension LiveKitSession {
     if kind != .resume { mediaDeadline = nil }
     var query = SignalQuery()
     query.protocolVersion = Self.protocolVersion
-    query.autoSubscribe = settings.receivesMedia
+    query.autoSubscribe = subscribesByItself
     if kind == .resume {
       query.reconnect = true
       query.participantSID = participantSID
@@ -128,6 +128,8 @@ extension LiveKitSession {
     pingInterval = Self.seconds(join.pingInterval, default: 5)
     pingTimeout = max(Self.seconds(join.pingTimeout, default: 15), pingInterval &+ 1_000_000_000)
     opened(at: now)
+    asked = []
+    subscribeSelected()
     sendWishes()
     let servers = iceServers(join.iceServers)
     let isHeld = !hasJoined && join.participant.hasPermission && !join.participant.permission.canSubscribe
@@ -214,14 +216,18 @@ extension LiveKitSession {
         .updateMedia(
           iceServers(response.iceServers), relayOnly: response.clientConfiguration.forceRelay == .enabled))
     }
-    let (answer, offer, settings, data) = (lastAnswer, lastOffer, settings, data)
+    let (answer, offer, data) = (lastAnswer, lastOffer, data)
+    // Only what differs from what `auto_subscribe` does already is listed: wishes don't.
+    let subscription = Livekit_UpdateSubscription.with {
+      $0.subscribe = !subscribesByItself
+      $0.trackSids = asked.map(\.rawValue).sorted()
+    }
     let disabled = wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
     send {
       $0.syncState = .with { state in
         if let answer { state.answer = answer }
         if let offer { state.offer = offer }
-        // Every wish is what `auto_subscribe` does already: nothing to list.
-        state.subscription = .with { $0.subscribe = !settings.receivesMedia }
+        state.subscription = subscription
         state.trackSidsDisabled = disabled
         state.datachannelReceiveStates = data.receiveStates
       }

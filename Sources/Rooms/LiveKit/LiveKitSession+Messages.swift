@@ -23,6 +23,7 @@ extension LiveKitSession {
       }
       isAlone = roster.state.participants.isEmpty
       forgetEndedTracks()
+      subscribeSelected()
       tell()
     case .speakersChanged(let change): receiveSpeakers(change.speakers)
     case .streamStateUpdate(let update): receiveStreamStates(update.streamStates)
@@ -155,6 +156,33 @@ extension LiveKitSession {
             $0.trackSids = [track.rawValue]
           }
         ]
+      }
+    }
+  }
+
+  /// True when the server sends every track without being asked.
+  var subscribesByItself: Bool { settings.receivesMedia && settings.selection.isEverything }
+
+  /// Asks for the tracks that are selected and that the server doesn't send by itself, each once; the recording asks
+  /// again for what doesn't come.
+  mutating func subscribeSelected() {
+    guard phase == .open, settings.receivesMedia, !subscribesByItself else { return }
+    let tracks = roster.state.tracks
+    asked.formIntersection(tracks.keys)
+    let new = tracks.values.filter { !asked.contains($0.id) }.sorted { $0.id.rawValue < $1.id.rawValue }
+    guard !new.isEmpty else { return }
+    asked.formUnion(new.map(\.id))
+    let sessions = new.map { roster.session(of: $0.participant) ?? "" }
+    send {
+      $0.subscription = .with {
+        $0.trackSids = new.map(\.id.rawValue)
+        $0.subscribe = true
+        $0.participantTracks = zip(new, sessions).map { track, session in
+          .with {
+            $0.participantSid = session
+            $0.trackSids = [track.id.rawValue]
+          }
+        }
       }
     }
   }

@@ -91,6 +91,8 @@ struct LiveKitSession: Sendable {
     var wallClockOffset: Int64
     /// Whether tracks are subscribed; without, only data comes.
     var receivesMedia = true
+    /// What is received and shown.
+    var selection = RoomSelection()
   }
 
   /// How long the transport may be without answer before the session is resumed; the transport itself says so only
@@ -120,10 +122,12 @@ struct LiveKitSession: Sendable {
   var participantSID = ""
   var hasJoined = false
 
-  var roster = LiveKitRoster()
+  var roster: LiveKitRoster
   var bindings = TrackBindings()
   var paused: Set<TrackID> = []
   var refused: Set<TrackID> = []
+  /// Tracks that were asked for, where the server sends none by itself.
+  var asked: Set<TrackID> = []
   var announced = RoomState()
   var bound: [MID: TrackID] = [:]
   var lastSubscribe: [TrackID: Int64] = [:]
@@ -170,6 +174,7 @@ struct LiveKitSession: Sendable {
 
   /// Makes a session that waits for `connect`.
   init(settings: Settings, policy: ReconnectPolicy) {
+    roster = LiveKitRoster(selection: settings.selection)
     self.settings = settings
     self.policy = policy
     self.policy.canRenewToken = settings.tokens.canRenew
