@@ -1,0 +1,3 @@
+// PostgreSQL's client library. Debian keeps the header in a folder that pkg-config names.
+#pragma once
+#include <libpq-fe.h>

@@ -1,0 +1,165 @@
+/// What a recording's process is to do: the first line on its standard input.
+///
+/// Everything that is secret comes this way; nothing of it stands in arguments or the environment.
+public struct RecordingOrder: Codable, Hashable, Sendable {
+  /// The job's name.
+  public var job: String
+  /// Which attempt of the job this part belongs to.
+  public var attempt: Int
+  /// What was asked for.
+  public var request: JobRequest
+  /// How to get into the room.
+  public var ticket: RoomTicket
+  /// The file to write: an absolute path; it must not exist.
+  public var output: String
+  /// The most that may still be recorded, in microseconds; nil: no limit.
+  public var remaining: Int64?
+  /// What the recording was told in the parts before this one, so that it goes on looking the same.
+  public var steering: JobSteering
+
+  /// Makes an order.
+  public init(
+    job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, remaining: Int64? = nil,
+    steering: JobSteering = JobSteering()
+  ) {
+    self.job = job
+    self.attempt = attempt
+    self.request = request
+    self.ticket = ticket
+    self.output = output
+    self.remaining = remaining
+    self.steering = steering
+  }
+}
+
+/// One line on the standard input of a recording's process. The end of the input means that the worker is gone: the
+/// file is finished within a second.
+public enum RecordingInput: Codable, Hashable, Sendable {
+  /// What to do; the first line, and only that.
+  case order(RecordingOrder)
+  /// The recording is told something.
+  case command(JobCommand)
+  /// A fresh way into the room, for the next join.
+  case ticket(RoomTicket)
+
+  private enum CodingKeys: String, CodingKey { case order, command, ticket }
+
+  /// Reads `{"order": …}`, `{"command": …}` or `{"ticket": …}`.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    if let order = try values.decodeIfPresent(RecordingOrder.self, forKey: .order) {
+      self = .order(order)
+    } else if let command = try values.decodeIfPresent(JobCommand.self, forKey: .command) {
+      self = .command(command)
+    } else {
+      self = .ticket(try values.decode(RoomTicket.self, forKey: .ticket))
+    }
+  }
+
+  /// Writes the object with its one key.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .order(let order): try values.encode(order, forKey: .order)
+    case .command(let command): try values.encode(command, forKey: .command)
+    case .ticket(let ticket): try values.encode(ticket, forKey: .ticket)
+    }
+  }
+}
+
+/// How a recording stands: one line on the standard output of its process, at every change and each second.
+public struct RecordingReport: Codable, Hashable, Sendable {
+  /// waiting, running, reconnecting, paused or finishing.
+  public var state: JobState
+  /// When the first picture was taken; nil before that.
+  public var startedAt: Timestamp?
+  /// How much is in the file, in microseconds.
+  public var duration: Int64
+  /// Bytes written.
+  public var size: Int64
+  /// People in the room.
+  public var participants: Int
+  /// The newest command that was carried out or refused.
+  public var confirmed: Int64
+  /// Why a command was refused, told once.
+  public var refusal: Refusal?
+  /// How the recording ended; in the last line only.
+  public var end: End?
+
+  /// A command that was not carried out.
+  public struct Refusal: Codable, Hashable, Sendable {
+    /// Which command.
+    public var sequence: Int64
+    /// One line.
+    public var message: String
+    /// Makes a refusal.
+    public init(sequence: Int64, message: String) {
+      self.sequence = sequence
+      self.message = message
+    }
+  }
+
+  /// The end of a recording.
+  public struct End: Codable, Hashable, Sendable {
+    /// What ended it: `stopped`, `roomEnded`, `empty`, `maxDuration`, or the name of the error.
+    public var reason: String
+    /// A row of the error table; nil when all is as it was wanted.
+    public var error: JobError?
+    /// True when another attempt can help: the error is one that a recording by itself would try again after.
+    public var mayRetry: Bool
+    /// Makes an end.
+    public init(reason: String, error: JobError? = nil, mayRetry: Bool = false) {
+      self.reason = reason
+      self.error = error
+      self.mayRetry = mayRetry
+    }
+
+    enum CodingKeys: String, CodingKey {
+      case reason, error
+      case mayRetry = "may_retry"
+    }
+  }
+
+  /// Makes a report.
+  public init(
+    state: JobState, startedAt: Timestamp? = nil, duration: Int64 = 0, size: Int64 = 0, participants: Int = 0,
+    confirmed: Int64 = 0, refusal: Refusal? = nil, end: End? = nil
+  ) {
+    self.state = state
+    self.startedAt = startedAt
+    self.duration = duration
+    self.size = size
+    self.participants = participants
+    self.confirmed = confirmed
+    self.refusal = refusal
+    self.end = end
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case state, duration, size, participants, confirmed, refusal, end
+    case startedAt = "started_at"
+  }
+}
+
+/// What the commands so far have made of a recording: what the next part must begin with.
+public struct JobSteering: Codable, Hashable, Sendable {
+  /// The layout that was chosen last.
+  public var layout: String?
+  /// The title that was set last.
+  public var title: String?
+  /// The policy with which the recording is paused; empty: the usual one; nil: not paused.
+  public var pause: String?
+  /// Nothing was told yet.
+  public init() {}
+
+  /// Takes a command in.
+  public mutating func apply(_ command: JobCommand) {
+    switch command.verb {
+    case .layout: layout = command.argument
+    case .title: title = command.argument
+    case .pause: pause = command.argument ?? ""
+    case .resume: pause = nil
+    case .marker, .stop, .cancel: break
+    }
+  }
+}

@@ -1,0 +1,164 @@
+/// What a worker asks for: `POST /v1/workers/claim`.
+public struct ClaimRequest: Codable, Hashable, Sendable {
+  /// The worker's name: the same for as long as its process lives, never used again.
+  public var worker: String
+  /// How many more recordings it can take.
+  public var count: Int
+  /// What it has, for people and metrics.
+  public var status: WorkerStatus
+  /// How long the backend may hold the request while nothing waits, in seconds.
+  public var wait: Int64
+
+  /// Makes a request.
+  public init(worker: String, count: Int, status: WorkerStatus, wait: Int64 = 0) {
+    self.worker = worker
+    self.count = count
+    self.status = status
+    self.wait = wait
+  }
+}
+
+/// How a worker stands.
+public struct WorkerStatus: Codable, Hashable, Sendable {
+  /// Recordings that it runs.
+  public var running: Int
+  /// Recordings that it could run at once, by what they have cost so far.
+  public var capacity: Int
+  /// Processor time that is used, in cores.
+  public var cores: Double
+  /// Memory that its recordings use, in bytes.
+  public var memory: Int64
+  /// True when it takes nothing more and ends after what it has.
+  public var isDraining: Bool
+
+  /// Makes a status.
+  public init(running: Int, capacity: Int, cores: Double = 0, memory: Int64 = 0, isDraining: Bool = false) {
+    self.running = running
+    self.capacity = capacity
+    self.cores = cores
+    self.memory = memory
+    self.isDraining = isDraining
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case running, capacity, cores, memory
+    case isDraining = "draining"
+  }
+}
+
+/// A job that a worker was given.
+public struct Assignment: Codable, Hashable, Sendable {
+  /// The job, with its lease and fencing number.
+  public var job: Job
+  /// How to get into the room.
+  public var ticket: RoomTicket
+  /// Makes an assignment.
+  public init(job: Job, ticket: RoomTicket) {
+    self.job = job
+    self.ticket = ticket
+  }
+}
+
+/// A bot's way into a room, good for a while.
+public struct RoomTicket: Codable, Hashable, Sendable {
+  /// The room service's address (ws:// or wss://).
+  public var url: String
+  /// The room token. Never logged, never an argument of a process.
+  public var token: String
+  /// When the token ends.
+  public var until: Timestamp
+  /// Makes a ticket.
+  public init(url: String, token: String, until: Timestamp) {
+    self.url = url
+    self.token = token
+    self.until = until
+  }
+}
+
+/// The answer to a claim.
+public struct ClaimAnswer: Codable, Hashable, Sendable {
+  /// What the worker has now; empty when nothing waits.
+  public var assignments: [Assignment]
+  /// Makes an answer.
+  public init(assignments: [Assignment]) { self.assignments = assignments }
+}
+
+/// `POST /v1/workers/jobs/{id}/beat` and `…/release`: a sign of life, or the job given back.
+public struct BeatRequest: Codable, Hashable, Sendable {
+  /// The lease's fencing number.
+  public var fence: Int64
+  /// How the job stands.
+  public var report: JobReport
+  /// Makes a sign of life.
+  public init(fence: Int64, report: JobReport) {
+    self.fence = fence
+    self.report = report
+  }
+}
+
+/// The answer to a sign of life.
+public struct BeatAnswer: Codable, Hashable, Sendable {
+  /// The job; its commands wait to be carried out.
+  public var job: Job
+  /// A fresh way into the room, when the one before ends soon.
+  public var ticket: RoomTicket?
+  /// Makes an answer.
+  public init(job: Job, ticket: RoomTicket? = nil) {
+    self.job = job
+    self.ticket = ticket
+  }
+}
+
+/// `POST /v1/workers/jobs/{id}/complete`.
+public struct CompleteRequest: Codable, Hashable, Sendable {
+  /// The lease's fencing number.
+  public var fence: Int64
+  /// The finished files, delivered and verified.
+  public var files: [JobFile]
+  /// Makes a completion.
+  public init(fence: Int64, files: [JobFile]) {
+    self.fence = fence
+    self.files = files
+  }
+}
+
+/// `POST /v1/workers/jobs/{id}/fail`.
+public struct FailRequest: Codable, Hashable, Sendable {
+  /// The lease's fencing number.
+  public var fence: Int64
+  /// Why.
+  public var error: JobError
+  /// True when another attempt can help.
+  public var mayRetry: Bool
+  /// Makes a failure.
+  public init(fence: Int64, error: JobError, mayRetry: Bool) {
+    self.fence = fence
+    self.error = error
+    self.mayRetry = mayRetry
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case fence, error
+    case mayRetry = "may_retry"
+  }
+}
+
+/// Every refusal of the backend's API, with the HTTP status: `{"error": {"code": …, "message": …}}`.
+public struct APIProblem: Codable, Hashable, Sendable, Error {
+  /// What is inside.
+  public struct Body: Codable, Hashable, Sendable {
+    /// A stable name such as `unauthorized`, `not_found`, `fenced`, `invalid`.
+    public var code: String
+    /// One line for people.
+    public var message: String
+    /// Makes a body.
+    public init(code: String, message: String) {
+      self.code = code
+      self.message = message
+    }
+  }
+  /// The refusal.
+  public var error: Body
+  /// Makes a refusal.
+  public init(code: String, message: String) { error = Body(code: code, message: message) }
+}

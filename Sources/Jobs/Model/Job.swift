@@ -1,0 +1,215 @@
+/// Where a job stands.
+public enum JobState: String, Codable, Hashable, Sendable, CaseIterable {
+  /// Nobody works on it: its time has not come, or no worker is free.
+  case queued
+  /// A worker has it and waits for the room, for admission, or for the first picture.
+  case waiting
+  /// It is being recorded.
+  case running
+  /// The connection to the room is lost for the moment; the recording goes on.
+  case reconnecting
+  /// Somebody paused it.
+  case paused
+  /// The recording is over and the file is being finished.
+  case finishing
+  /// The file is on its way to where it belongs.
+  case uploading
+  /// Everything is done.
+  case completed
+  /// It could not be carried out; `Job.error` says why.
+  case failed
+  /// Somebody cancelled it.
+  case cancelled
+
+  /// True when nothing can change any more.
+  public var isFinal: Bool { self == .completed || self == .failed || self == .cancelled }
+  /// True while a worker has it.
+  public var isLeased: Bool { !isFinal && self != .queued }
+}
+
+/// Why a job failed, or why a worker gave it back: a row of the error model.
+public struct JobError: Codable, Hashable, Sendable {
+  /// Stable name, such as `roomFull`.
+  public var name: String
+  /// Exit code of the recording; nil when there was none.
+  public var code: Int?
+  /// One line for people.
+  public var message: String
+  /// Makes an error.
+  public init(name: String, code: Int? = nil, message: String) {
+    self.name = name
+    self.code = code
+    self.message = message
+  }
+}
+
+/// One uninterrupted piece of a job's recording, by one worker.
+public struct JobPart: Codable, Hashable, Sendable {
+  /// The attempt that made it.
+  public var attempt: Int
+  /// Which piece of the attempt, from 0: a recording's process that crashed is followed by another one.
+  public var piece: Int
+  /// The worker that has it.
+  public var worker: String
+  /// Path on the worker, or key in the store.
+  public var location: String
+  /// When its first picture was taken.
+  public var startedAt: Timestamp
+  /// How long it is, in microseconds, as far as is known.
+  public var duration: Int64
+  /// Makes a part.
+  public init(
+    attempt: Int, piece: Int = 0, worker: String, location: String, startedAt: Timestamp, duration: Int64
+  ) {
+    self.attempt = attempt
+    self.piece = piece
+    self.worker = worker
+    self.location = location
+    self.startedAt = startedAt
+    self.duration = duration
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case attempt, piece, worker, location, duration
+    case startedAt = "started_at"
+  }
+}
+
+/// A finished file.
+public struct JobFile: Codable, Hashable, Sendable {
+  /// Path or URL.
+  public var location: String
+  /// Bytes.
+  public var size: Int64
+  /// How long it plays, in microseconds.
+  public var duration: Int64
+  /// SHA-256, in hexadecimal.
+  public var sha256: String?
+  /// Makes a file.
+  public init(location: String, size: Int64, duration: Int64, sha256: String? = nil) {
+    self.location = location
+    self.size = size
+    self.duration = duration
+    self.sha256 = sha256
+  }
+}
+
+/// What a recording is told while it runs.
+public struct JobCommand: Codable, Hashable, Sendable {
+  /// What to do.
+  public enum Verb: String, Codable, Hashable, Sendable, CaseIterable {
+    /// Change the layout to `argument`.
+    case layout
+    /// Pause with the policy `argument` (cut, slate, redact).
+    case pause
+    /// Go on.
+    case resume
+    /// Set a chapter named `argument`.
+    case marker
+    /// Change the title to `argument`.
+    case title
+    /// End the recording and complete the job.
+    case stop
+    /// End the recording; the job is cancelled.
+    case cancel
+  }
+  /// Position among the job's commands, from 1.
+  public var sequence: Int64
+  /// What to do.
+  public var verb: Verb
+  /// With what.
+  public var argument: String?
+  /// Makes a command.
+  public init(sequence: Int64, verb: Verb, argument: String? = nil) {
+    self.sequence = sequence
+    self.verb = verb
+    self.argument = argument
+  }
+}
+
+/// A worker's right to a job for a while.
+public struct Lease: Codable, Hashable, Sendable {
+  /// Who has it.
+  public var worker: String
+  /// Grows with each lease of the job: what comes with an older number is refused.
+  public var fence: Int64
+  /// When it ends unless it is renewed.
+  public var until: Timestamp
+  /// Makes a lease.
+  public init(worker: String, fence: Int64, until: Timestamp) {
+    self.worker = worker
+    self.fence = fence
+    self.until = until
+  }
+}
+
+/// One recording that somebody asked for.
+public struct Job: Codable, Hashable, Sendable {
+  /// Its name; names sort by the time at which they were made.
+  public var id: String
+  /// Who asked for it: the caller's name.
+  public var owner: String
+  /// What is wanted.
+  public var request: JobRequest
+  /// Where it stands.
+  public var state: JobState
+  /// When it may be taken.
+  public var notBefore: Timestamp
+  /// How often a worker has taken it.
+  public var attempt: Int
+  /// The number of the newest lease.
+  public var fence: Int64
+  /// The lease, while a worker has the job.
+  public var lease: Lease?
+  /// Commands that the worker has not confirmed, oldest first.
+  public var commands: [JobCommand]
+  /// The sequence number of the newest command.
+  public var commandSequence: Int64
+  /// What the confirmed commands have made of the recording: the next part begins with it.
+  public var steering: JobSteering
+  /// What has been recorded so far.
+  public var parts: [JobPart]
+  /// The finished files.
+  public var files: [JobFile]
+  /// The newest error. Of a completed job: why its recording ended sooner, or has less, than was wanted.
+  public var error: JobError?
+  /// True when the recording is over, and what is missing is only the finishing of its parts.
+  public var isRecorded: Bool
+  /// True when somebody cancelled it while it ran.
+  public var isCancelling: Bool
+  /// The schedule and moment that made it.
+  public var origin: JobOrigin?
+  /// When it was made.
+  public var createdAt: Timestamp
+  /// When it last changed state.
+  public var updatedAt: Timestamp
+  /// When it became final.
+  public var finishedAt: Timestamp?
+
+  enum CodingKeys: String, CodingKey {
+    case id, owner, request, state, attempt, fence, lease, commands, steering, parts, files, error, origin
+    case notBefore = "not_before"
+    case commandSequence = "command_sequence"
+    case isRecorded = "recorded"
+    case isCancelling = "cancelling"
+    case createdAt = "created_at"
+    case updatedAt = "updated_at"
+    case finishedAt = "finished_at"
+  }
+
+  /// The last moment at which it may be recorded.
+  public var deadline: Timestamp { request.deadline ?? Timestamp(microseconds: .max) }
+}
+
+/// What made a job, when it was not a caller.
+public struct JobOrigin: Codable, Hashable, Sendable {
+  /// The schedule or rule.
+  public var schedule: String
+  /// Its fire time, or what else makes it unique (a room's SID).
+  public var key: String
+  /// Makes an origin.
+  public init(schedule: String, key: String) {
+    self.schedule = schedule
+    self.key = key
+  }
+}

@@ -1,0 +1,251 @@
+/// What happens to a job.
+public enum JobAction: Hashable, Sendable {
+  /// A worker takes it.
+  case claim(worker: String)
+  /// The worker is alive and says how it stands.
+  case beat(fence: Int64, JobReport)
+  /// The worker gives it back, to go on elsewhere.
+  case release(fence: Int64, JobReport)
+  /// The recording is over and every file is where it belongs.
+  case complete(fence: Int64, [JobFile])
+  /// The worker could not do it. `mayRetry`: trying again can help.
+  case fail(fence: Int64, JobError, mayRetry: Bool)
+  /// The lease may have ended.
+  case expire
+  /// Somebody tells the recording something.
+  case command(JobCommand.Verb, argument: String?)
+}
+
+/// How a worker says that a job stands.
+public struct JobReport: Codable, Hashable, Sendable {
+  /// A leased state; nil: as before.
+  public var state: JobState?
+  /// The part that is being recorded; replaces the one of the same attempt and piece.
+  public var part: JobPart?
+  /// The newest command that was carried out or refused.
+  public var confirmed: Int64
+  /// True from the moment at which nothing more is recorded.
+  public var isRecorded: Bool
+  /// Why a recording that is over, and will be completed, is less than was wanted; nil: it isn't.
+  public var error: JobError?
+  /// Makes a report.
+  public init(
+    state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, isRecorded: Bool = false,
+    error: JobError? = nil
+  ) {
+    self.error = error
+    self.state = state
+    self.part = part
+    self.confirmed = confirmed
+    self.isRecorded = isRecorded
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case state, part, confirmed, error
+    case isRecorded = "recorded"
+  }
+}
+
+/// Why an action is not possible.
+public enum JobRefusal: String, Error, Codable, Hashable, Sendable {
+  /// The job is final.
+  case isOver
+  /// Its time has not come, or somebody else has it.
+  case notAvailable
+  /// The fencing number is not that of the newest lease: the worker was replaced, or its lease ended.
+  case fenced
+  /// The report's state is not one of a leased job, or goes back from finishing to recording.
+  case impossibleState
+  /// The command makes no sense in this state, or too many wait.
+  case impossibleCommand
+}
+
+/// The life of a job. Pure: what comes out depends only on the job, the action and the time.
+///
+/// | from | action | to |
+/// | --- | --- | --- |
+/// | queued | claim | waiting (with a new fencing number) |
+/// | waiting … uploading | beat | what the worker says |
+/// | waiting … uploading | release; expire after the lease; fail that may be retried | queued, and on from there |
+/// | waiting … uploading | complete | completed, or cancelled when somebody wanted that |
+/// | queued | cancel | cancelled; with parts: queued, to be finished |
+/// | queued, after the deadline | expire | failed; with parts: queued, to be finished |
+/// | any that is not final | fail that can't be retried | failed |
+public struct JobMachine: Hashable, Sendable {
+  /// How long a lease lasts after each heartbeat.
+  public var leaseTime = TimeSpan.seconds(15)
+  /// How many times a job is taken before it fails.
+  public var maximumAttempts = 20
+  /// The wait before the next attempt after a failure; it doubles with each, up to the second.
+  public var retryDelay = (first: TimeSpan.seconds(2), longest: TimeSpan.seconds(300))
+  /// How many unconfirmed commands a job may have.
+  public var maximumCommands = 64
+
+  /// The usual numbers.
+  public init() {}
+
+  /// Compares the numbers.
+  public static func == (left: JobMachine, right: JobMachine) -> Bool {
+    left.leaseTime == right.leaseTime && left.maximumAttempts == right.maximumAttempts
+      && left.retryDelay == right.retryDelay && left.maximumCommands == right.maximumCommands
+  }
+
+  /// Hashes the numbers.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(leaseTime)
+    hasher.combine(maximumAttempts)
+    hasher.combine(maximumCommands)
+  }
+
+  /// A new job.
+  public func submit(id: String, owner: String, request: JobRequest, origin: JobOrigin?, now: Timestamp) -> Job {
+    Job(
+      id: id, owner: owner, request: request, state: .queued, notBefore: request.startAt ?? now, attempt: 0, fence: 0,
+      lease: nil, commands: [], commandSequence: 0, steering: JobSteering(), parts: [], files: [], error: nil,
+      isRecorded: false,
+      isCancelling: false, origin: origin, createdAt: now, updatedAt: now, finishedAt: nil)
+  }
+
+  /// The job after the action. Throws when the action is not possible; nothing has changed then.
+  public func apply(_ action: JobAction, to job: Job, now: Timestamp) throws(JobRefusal) -> Job {
+    guard !job.state.isFinal else { throw .isOver }
+    var next = job
+    switch action {
+    case .claim(let worker): try claim(&next, worker: worker, now: now)
+    case .beat(let fence, let report):
+      try check(fence, of: job, now: now)
+      try take(report, into: &next)
+      next.lease?.until = now + leaseTime
+    case .release(let fence, let report):
+      try check(fence, of: job, now: now)
+      try take(report, into: &next)
+      queue(&next, notBefore: now, now: now)
+    case .complete(let fence, let files):
+      try check(fence, of: job, now: now)
+      next.files = files
+      // An error of an attempt that was made up for is nobody's concern any more.
+      if !job.isRecorded { next.error = nil }
+      // Told to stop before anything was recorded, it comes to nothing.
+      let isNothing = files.isEmpty && job.parts.isEmpty && job.isRecorded
+      end(&next, as: job.isCancelling || isNothing ? .cancelled : .completed, now: now)
+    case .fail(let fence, let error, let mayRetry):
+      try check(fence, of: job, now: now)
+      fail(&next, error, mayRetry: mayRetry, now: now)
+    case .expire: try expire(&next, now: now)
+    case .command(let verb, let argument): try command(&next, verb, argument, now: now)
+    }
+    if next.state != job.state { next.updatedAt = now }
+    return next
+  }
+
+  /// What a job's row must be looked at for next without anybody's doing: the end of its lease or its deadline.
+  public func nextExpiry(of job: Job) -> Timestamp {
+    if job.state.isFinal { return Timestamp(microseconds: .max) }
+    if let lease = job.lease { return lease.until }
+    return job.isRecorded ? Timestamp(microseconds: .max) : job.deadline
+  }
+
+  private func check(_ fence: Int64, of job: Job, now: Timestamp) throws(JobRefusal) {
+    // A worker that comes a moment after its lease ended, before anybody else has the job, goes on with it.
+    guard job.lease != nil, fence == job.fence else { throw .fenced }
+  }
+
+  private func claim(_ job: inout Job, worker: String, now: Timestamp) throws(JobRefusal) {
+    guard job.state == .queued, job.notBefore <= now, job.isRecorded || now < job.deadline else { throw .notAvailable }
+    job.attempt += 1
+    job.fence += 1
+    job.lease = Lease(worker: worker, fence: job.fence, until: now + leaseTime)
+    job.state = job.isRecorded ? .finishing : .waiting
+  }
+
+  private func take(_ report: JobReport, into job: inout Job) throws(JobRefusal) {
+    if let state = report.state {
+      guard state.isLeased else { throw .impossibleState }
+      // What is over is over: a report that was overtaken must not bring a recording back.
+      if job.isRecorded, state != .finishing, state != .uploading { throw .impossibleState }
+      job.state = state
+    }
+    if report.isRecorded {
+      job.isRecorded = true
+      job.error = report.error
+    }
+    for command in job.commands where command.sequence <= report.confirmed { job.steering.apply(command) }
+    job.commands.removeAll { $0.sequence <= report.confirmed }
+    if let part = report.part {
+      if let index = job.parts.firstIndex(where: { ($0.attempt, $0.piece) == (part.attempt, part.piece) }) {
+        job.parts[index] = part
+      } else {
+        job.parts.append(part)
+      }
+    }
+  }
+
+  private func queue(_ job: inout Job, notBefore: Timestamp, now: Timestamp) {
+    job.lease = nil
+    job.state = .queued
+    job.notBefore = notBefore
+    if job.isCancelling || now >= job.deadline { job.isRecorded = true }
+    if job.isRecorded, job.parts.isEmpty { endWithoutRecording(&job, now: now) }
+    if !job.state.isFinal, job.attempt >= maximumAttempts {
+      job.error = job.error ?? JobError(name: "workersLost", message: "every worker that took the job was lost")
+      end(&job, as: .failed, now: now)
+    }
+  }
+
+  private func endWithoutRecording(_ job: inout Job, now: Timestamp) {
+    if job.isCancelling {
+      end(&job, as: .cancelled, now: now)
+    } else {
+      job.error =
+        job.error ?? JobError(name: "deadlinePassed", message: "the deadline passed before anything was recorded")
+      end(&job, as: .failed, now: now)
+    }
+  }
+
+  private func fail(_ job: inout Job, _ error: JobError, mayRetry: Bool, now: Timestamp) {
+    job.error = error
+    guard mayRetry else { return end(&job, as: .failed, now: now) }
+    let doublings = Int64(1) << Int64(min(max(job.attempt - 1, 0), 20))
+    let delay = min(
+      TimeSpan(microseconds: retryDelay.first.microseconds.multipliedClamped(by: doublings)), retryDelay.longest)
+    queue(&job, notBefore: now + delay, now: now)
+  }
+
+  private func expire(_ job: inout Job, now: Timestamp) throws(JobRefusal) {
+    if let lease = job.lease {
+      guard lease.until <= now else { throw .notAvailable }
+      queue(&job, notBefore: now, now: now)
+    } else {
+      guard now >= job.deadline, !job.isRecorded else { throw .notAvailable }
+      queue(&job, notBefore: now, now: now)
+    }
+  }
+
+  private func command(
+    _ job: inout Job, _ verb: JobCommand.Verb, _ argument: String?, now: Timestamp
+  ) throws(JobRefusal) {
+    if verb == .cancel {
+      job.isCancelling = true
+      if job.state == .queued { return queue(&job, notBefore: now, now: now) }
+    } else if job.isRecorded || job.isCancelling {
+      throw .impossibleCommand
+    } else if verb == .stop, job.state == .queued {
+      // Nothing has been recorded: there is nothing to complete.
+      if job.parts.isEmpty { job.isCancelling = true }
+      job.isRecorded = true
+      return queue(&job, notBefore: now, now: now)
+    }
+    guard job.commands.count < maximumCommands || verb == .stop || verb == .cancel,
+      (argument?.utf8.count ?? 0) <= 65_536
+    else { throw .impossibleCommand }
+    job.commandSequence += 1
+    job.commands.append(JobCommand(sequence: job.commandSequence, verb: verb, argument: argument))
+  }
+
+  private func end(_ job: inout Job, as state: JobState, now: Timestamp) {
+    job.state = state
+    job.lease = nil
+    job.commands = []
+    job.finishedAt = now
+  }
+}

@@ -1,0 +1,155 @@
+/// What somebody wants to be recorded, as given with `POST /v1/jobs`. Spans are whole seconds.
+public struct JobRequest: Codable, Hashable, Sendable {
+  /// The room's name.
+  public var room: String
+  /// The room service; nil: the backend's own.
+  public var url: String?
+  /// When to be in the room; nil: now.
+  public var startAt: Timestamp?
+  /// When the recording must be over, whatever happens.
+  public var deadline: Timestamp?
+  /// A layout's name; nil: the worker's default.
+  public var layout: String?
+  /// Which part of the room; nil: all of it.
+  public var selection: JobSelection?
+  /// Size and rate of the picture; nil: the worker's defaults.
+  public var picture: JobPicture?
+  /// What is written. Empty: one composed WebM with a name made from room and time.
+  public var outputs: [JobOutput]
+  /// End at this length, in seconds.
+  public var maxDuration: Int64?
+  /// End when nobody has been in the room for so long, in seconds.
+  public var stopWhenEmpty: Int64?
+  /// Wait so long for a room that does not exist yet, in seconds.
+  public var waitForRoom: Int64?
+  /// Texts that belong to the application; given back with everything that is told of the job.
+  public var metadata: [String: String]
+  /// Where to tell what becomes of the job.
+  public var webhook: WebhookTarget?
+  /// Set when the request came by LiveKit's Egress API.
+  public var egress: JobEgress?
+
+  /// Makes a request for a room.
+  public init(
+    room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
+    selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [], maxDuration: Int64? = nil,
+    stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, metadata: [String: String] = [:],
+    webhook: WebhookTarget? = nil, egress: JobEgress? = nil
+  ) {
+    self.room = room
+    self.url = url
+    self.startAt = startAt
+    self.deadline = deadline
+    self.layout = layout
+    self.selection = selection
+    self.picture = picture
+    self.outputs = outputs
+    self.maxDuration = maxDuration
+    self.stopWhenEmpty = stopWhenEmpty
+    self.waitForRoom = waitForRoom
+    self.metadata = metadata
+    self.webhook = webhook
+    self.egress = egress
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case room, url, layout, selection, picture, outputs, deadline, metadata, webhook, egress
+    case startAt = "start_at"
+    case maxDuration = "max_duration"
+    case stopWhenEmpty = "stop_when_empty"
+    case waitForRoom = "wait_for_room"
+  }
+
+  /// Reads a request; what is absent has its default.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    // What is said of an empty name is said of a missing one; a schedule for rooms that begin needs none.
+    room = try values.decodeIfPresent(String.self, forKey: .room) ?? ""
+    url = try values.decodeIfPresent(String.self, forKey: .url)
+    startAt = try values.decodeIfPresent(Timestamp.self, forKey: .startAt)
+    deadline = try values.decodeIfPresent(Timestamp.self, forKey: .deadline)
+    layout = try values.decodeIfPresent(String.self, forKey: .layout)
+    selection = try values.decodeIfPresent(JobSelection.self, forKey: .selection)
+    picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
+    outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
+    maxDuration = try values.decodeIfPresent(Int64.self, forKey: .maxDuration)
+    stopWhenEmpty = try values.decodeIfPresent(Int64.self, forKey: .stopWhenEmpty)
+    waitForRoom = try values.decodeIfPresent(Int64.self, forKey: .waitForRoom)
+    metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
+    webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
+    egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)
+  }
+
+  /// What is wrong with the request, one line each; empty when it can be carried out.
+  public func problems(now: Timestamp) -> [String] {
+    var problems: [String] = []
+    if room.isEmpty || room.utf8.count > 256 || room.unicodeScalars.contains(where: { $0.value < 32 }) {
+      problems.append("room: 1 to 256 bytes, no control characters")
+    }
+    if let url, !["ws://", "wss://", "http://", "https://"].contains(where: url.hasPrefix) || url.utf8.count > 2048 {
+      problems.append("url: ws(s):// or http(s)://, at most 2048 bytes")
+    }
+    if let deadline, deadline <= max(now, startAt ?? now) {
+      problems.append("deadline: must lie after start_at and now")
+    }
+    if let startAt, startAt - now > .seconds(366 * 86_400) { problems.append("start_at: at most a year ahead") }
+    for (name, value) in [
+      ("max_duration", maxDuration), ("stop_when_empty", stopWhenEmpty), ("wait_for_room", waitForRoom),
+    ] {
+      if let value, !(1...(31 * 86_400)).contains(value) { problems.append("\(name): 1 s to 31 days, in seconds") }
+    }
+    if let layout, layout.isEmpty || layout.utf8.count > 256 { problems.append("layout: 1 to 256 bytes") }
+    problems += selection?.problems ?? []
+    problems += picture?.problems ?? []
+    if outputs.count > 8 { problems.append("outputs: at most 8") }
+    if metadata.count > 64 || metadata.contains(where: { $0.key.utf8.count > 128 || $0.value.utf8.count > 4096 }) {
+      problems.append("metadata: at most 64 entries of at most 128 and 4096 bytes")
+    }
+    return problems
+  }
+}
+
+/// One file of a job.
+public struct JobOutput: Codable, Hashable, Sendable {
+  /// Where it goes.
+  public enum Destination: String, Codable, Hashable, Sendable {
+    /// The worker's own folder.
+    case local
+    /// An S3-compatible store.
+    case s3
+  }
+  /// The file's name or key; `{room}`, `{job}` and `{time}` are filled in. Nil: `{room}-{time}.webm`.
+  public var path: String?
+  /// Where it goes; nil: where the backend's settings say.
+  public var destination: Destination?
+
+  /// Makes an output.
+  public init(path: String? = nil, destination: Destination? = nil) {
+    self.path = path
+    self.destination = destination
+  }
+}
+
+/// A receiver of webhooks.
+public struct WebhookTarget: Codable, Hashable, Sendable {
+  /// The form of the signature.
+  public enum Form: String, Codable, Hashable, Sendable {
+    /// Standard Webhooks: HMAC-SHA256 over id, time and body.
+    case standard
+    /// LiveKit's: a JWT with the hash of the body.
+    case livekit
+  }
+  /// Where to send them.
+  public var url: String
+  /// The name of the key with which they are signed; nil: the backend's own.
+  public var key: String?
+  /// The form; nil: Standard Webhooks.
+  public var form: Form?
+
+  /// Makes a receiver.
+  public init(url: String, key: String? = nil, form: Form? = nil) {
+    self.url = url
+    self.key = key
+    self.form = form
+  }
+}

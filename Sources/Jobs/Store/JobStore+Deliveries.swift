@@ -1,0 +1,90 @@
+/// Something that must be told to a receiver.
+public struct WebhookDelivery: Hashable, Sendable {
+  /// What.
+  public var event: JobEvent
+  /// To whom.
+  public var target: WebhookTarget
+  /// How often it was tried.
+  public var attempts: Int
+}
+
+extension JobStore {
+  /// Takes deliveries that are due, for `hold`: another backend doesn't take them meanwhile, and they are due again
+  /// when this one dies. To one receiver the events of a job go in order, one after the other. Receivers in `excluded`
+  /// are left out.
+  public func takeDeliveries(
+    limit: Int = 32, hold: TimeSpan = .seconds(60), excluding excluded: Set<WebhookTarget> = []
+  ) async throws -> [WebhookDelivery] {
+    try await database.transaction { connection in
+      let now = try connection.now()
+      let others = try excluded.prefix(64).map { SQLValue.text(try JSONText.encode($0)) }
+      let exclusion =
+        others.isEmpty ? "" : " AND d.target NOT IN (\(others.indices.map { "?\($0 + 3)" }.joined(separator: ", ")))"
+      let rows = try connection.query(
+        """
+        SELECT e.id, e.number, e.kind, e.at, e.body, d.target, d.attempts FROM deliveries d
+        JOIN events e ON e.id = d.event
+        WHERE d.state = 'pending' AND d.due_at <= ?1 AND NOT EXISTS (
+          SELECT 1 FROM deliveries p WHERE p.state = 'pending' AND p.job = d.job AND p.target = d.target
+            AND p.number < d.number)\(exclusion)
+        ORDER BY d.due_at, d.number LIMIT CAST(?2 AS BIGINT)\(connection.dialect == .postgres ? " FOR UPDATE OF d SKIP LOCKED" : "")
+        """, [SQLValue(now), .integer(Int64(limit))] + others)
+      var taken: [WebhookDelivery] = []
+      for row in rows {
+        let event = try Self.event(row, from: 0)
+        let target = try JSONText.decode(WebhookTarget.self, row.text(5))
+        try connection(
+          "UPDATE deliveries SET due_at = ?3, attempts = attempts + 1 WHERE event = ?1 AND target = ?2",
+          .text(event.id), SQLValue(row.text(5)), SQLValue(now + hold))
+        taken.append(WebhookDelivery(event: event, target: target, attempts: Int(row.integer(6) ?? 0) + 1))
+      }
+      return taken
+    }
+  }
+
+  /// What came of a delivery.
+  public enum WebhookOutcome: Hashable, Sendable {
+    /// The receiver took it, or there was nothing to tell.
+    case done
+    /// It is to be tried again after a while.
+    case retry(after: TimeSpan)
+    /// It was not tried at all: again after a while, and this attempt doesn't count.
+    case postponed(TimeSpan)
+    /// It is given up.
+    case givenUp
+    /// The receiver wants nothing more: it is given up with all that waits for this receiver about this job, and with
+    /// what will still happen to it.
+    case receiverGone
+  }
+
+  /// Keeps what came of a delivery. When it took longer than it was held and another backend has it now, only a success
+  /// still counts.
+  public func finish(_ delivery: WebhookDelivery, _ outcome: WebhookOutcome, detail: String = "") async throws {
+    let target = try JSONText.encode(delivery.target)
+    try await database.transaction { connection in
+      let now = try connection.now()
+      let names: [SQLValue] = [.text(delivery.event.id), .text(target)]
+      let mine = "WHERE event = ?1 AND target = ?2 AND state = 'pending'"
+      let fence = SQLValue.integer(Int64(delivery.attempts))
+      switch outcome {
+      case .done: _ = try connection.query("UPDATE deliveries SET state = 'done', detail = NULL \(mine)", names)
+      case .retry(let delay):
+        _ = try connection.query(
+          "UPDATE deliveries SET due_at = ?3, detail = ?4 \(mine) AND attempts = ?5",
+          names + [SQLValue(now + delay), .text(detail), fence])
+      case .postponed(let delay):
+        _ = try connection.query(
+          "UPDATE deliveries SET due_at = ?3, attempts = attempts - 1 \(mine) AND attempts = ?4",
+          names + [SQLValue(now + delay), fence])
+      case .givenUp:
+        _ = try connection.query(
+          "UPDATE deliveries SET state = 'failed', detail = ?3 \(mine) AND attempts = ?4",
+          names + [.text(detail), fence])
+      case .receiverGone:
+        try connection(
+          "UPDATE deliveries SET state = 'gone', detail = ?3 WHERE job = ?1 AND target = ?2 AND state = 'pending'",
+          .text(delivery.event.job.id), .text(target), .text(detail))
+      }
+    }
+  }
+}

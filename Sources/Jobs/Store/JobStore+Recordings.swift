@@ -1,0 +1,36 @@
+extension JobStore {
+  /// Finished files, those of the newest job first, and where the next page begins (nil: there is none). `after` is
+  /// what the page before gave: a job and how many of its files were shown.
+  public func recordings(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws
+    -> RecordingPage
+  {
+    let cursor = (after ?? "").split(separator: ":")
+    let (job, shown) = (cursor.first.map(String.init) ?? "", cursor.count == 2 ? Int(cursor[1]) ?? 0 : 0)
+    let limit = max(1, min(limit, 1000))
+    let pattern = Self.likePattern(filter.rooms)
+    let jobs = try await database.transaction { connection in
+      try connection(
+        """
+        SELECT body FROM jobs WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR room = ?2) AND (?3 = '' OR id <= ?3)
+          AND (?4 = '' OR room LIKE ?4 ESCAPE '!') AND state IN ('completed', 'cancelled')
+        ORDER BY id DESC LIMIT CAST(?5 AS BIGINT)
+        """, .text(filter.owner ?? ""), .text(filter.room ?? ""), .text(job), .text(pattern),
+        .integer(Int64(limit + 1))
+      ).map { try JSONText.decode(Job.self, $0.text(0)) }
+    }
+    var recordings: [RecordingPage.Entry] = []
+    var next: String?
+    for found in jobs {
+      for (index, file) in found.files.enumerated() where found.id != job || index >= shown {
+        guard filter.allows(found) else { continue }
+        if recordings.count == limit { return RecordingPage(recordings: recordings, next: next) }
+        recordings.append(
+          RecordingPage.Entry(
+            job: found.id, room: found.request.room, file: file, finishedAt: found.finishedAt ?? found.updatedAt))
+        next = "\(found.id):\(index + 1)"
+      }
+    }
+    guard jobs.count > limit, let last = jobs.last else { return RecordingPage(recordings: recordings) }
+    return RecordingPage(recordings: recordings, next: "\(last.id):\(last.files.count)")
+  }
+}

@@ -1,0 +1,331 @@
+import MediaCore
+import Synchronization
+
+/// Why the store did not do what was asked.
+public enum JobStoreError: Error, Hashable, Sendable {
+  /// No such job (or schedule), or not the caller's.
+  case notFound
+  /// The machine says no.
+  case refused(JobRefusal)
+  /// The idempotency key was used for something else.
+  case keyReused
+  /// The request can't be carried out; one line for each reason.
+  case invalid([String])
+}
+
+/// The queue: jobs, their events, and what is to be told to whom, over one of two databases.
+///
+/// Every change is one transaction: the job's row, its events and their deliveries are kept together or not at all.
+/// Decisions are `JobMachine`'s; the store finds rows and keeps what the machine made of them.
+public final class JobStore: Sendable {
+  /// The database.
+  public let database: any SQLDatabase
+  /// The rules.
+  public let machine: JobMachine
+  /// What every backend tells besides the jobs' own webhooks.
+  public let webhooks: [WebhookTarget]
+  private let random: Mutex<SeededRandom>
+  private let endings = Mutex<[JobState: Int64]>([:])
+
+  /// Opens a queue, and brings the database to the newest shape. `seed` must differ from process to process: names of
+  /// jobs and events are made from it and the time.
+  public init(
+    database: any SQLDatabase, machine: JobMachine = JobMachine(), webhooks: [WebhookTarget] = [], seed: UInt64
+  ) async throws {
+    self.database = database
+    self.machine = machine
+    self.webhooks = webhooks
+    random = Mutex(SeededRandom(seed: seed))
+    try await Migrations.run(database)
+  }
+
+  /// A new name: a prefix, and 26 letters and digits that sort by time (as ULIDs do).
+  func makeID(_ prefix: String, at now: Timestamp) -> String {
+    let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz")
+    var letters: [Character] = []
+    var time = UInt64(clamping: now.microseconds / 1000)
+    for _ in 0..<10 {
+      letters.append(alphabet[Int(time & 31)])
+      time >>= 5
+    }
+    letters.reverse()
+    random.withLock { random in
+      for _ in 0..<16 { letters.append(alphabet[Int(random.next() & 31)]) }
+    }
+    return prefix + String(letters)
+  }
+
+  // MARK: Callers
+
+  /// Queues a job. With a key that was used before for the same request by the same owner, the job of that time is
+  /// returned; for another request, `keyReused` is thrown.
+  public func submit(
+    _ request: JobRequest, owner: String, key: String? = nil, origin: JobOrigin? = nil
+  ) async throws -> Job {
+    try await submission(of: request, owner: owner, key: key, origin: origin).job
+  }
+
+  /// What came of a request: a job, and whether an earlier request with the same key had made it.
+  public func submission(
+    of request: JobRequest, owner: String, key: String? = nil, origin: JobOrigin? = nil
+  ) async throws -> (job: Job, isRepetition: Bool) {
+    // The text is made here, by as many as ask, and not on the database's thread.
+    let text = try JSONText.encode(request)
+    return try await onceMore { [self] in
+      try await database.transaction { [self] connection in
+        if let known = try answer(toKey: key, owner: owner, fingerprint: text, in: connection) {
+          return (try load(known, in: connection), true)
+        }
+        let now = try connection.now()
+        let job = try submit(request, owner: owner, origin: origin, at: now, in: connection)
+        try keep(answer: job.id, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
+        return (job, false)
+      }
+    }
+  }
+
+  /// Queues a job in a transaction of the caller's, at the time that the caller read in it.
+  func submit(
+    _ request: JobRequest, owner: String, origin: JobOrigin?, at now: Timestamp, in connection: any SQLConnection
+  ) throws -> Job {
+    let problems = request.problems(now: now)
+    guard problems.isEmpty else { throw JobStoreError.invalid(problems) }
+    let job = machine.submit(id: makeID("job_", at: now), owner: owner, request: request, origin: origin, now: now)
+    let body = try JSONText.encode(job)
+    try connection(
+      """
+      INSERT INTO jobs
+        (id, owner, room, state, available_at, expires_at, schedule, schedule_key, created_at, version, body)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1, ?10)
+      """, .text(job.id), .text(owner), .text(request.room), .text(job.state.rawValue), SQLValue(job.notBefore),
+      SQLValue(machine.nextExpiry(of: job)), SQLValue(origin?.schedule), SQLValue(origin?.key), SQLValue(now),
+      .text(body))
+    try record(.created, of: job, text: body, at: now, in: connection)
+    try notify(connection)
+    return job
+  }
+
+  /// A job by its name.
+  public func job(_ id: String) async throws -> Job {
+    try await database.transaction { [self] connection in try load(id, in: connection) }
+  }
+
+  /// Which jobs a list shows.
+  public struct Filter: Sendable, Hashable {
+    /// Only of this caller.
+    public var owner: String?
+    /// Only in this room.
+    public var room: String?
+    /// Only in rooms of such names, with `*` for any text.
+    public var rooms: String?
+    /// Only those that are not final.
+    public var isActive = false
+    /// Everything.
+    public init(owner: String? = nil, room: String? = nil, rooms: String? = nil, isActive: Bool = false) {
+      self.owner = owner
+      self.room = room
+      self.rooms = rooms
+      self.isActive = isActive
+    }
+
+    /// True when a job is one of those.
+    public func allows(_ job: Job) -> Bool {
+      (owner.map { $0 == job.owner } ?? true) && (room.map { $0 == job.request.room } ?? true)
+        && (rooms.map { Glob.matches($0, job.request.room) } ?? true) && (!isActive || !job.state.isFinal)
+    }
+  }
+
+  /// A name with `*` as the pattern of LIKE with the escape character `!`; empty for all. LIKE may find more than is
+  /// meant (SQLite's doesn't tell letters by case), never less.
+  static func likePattern(_ glob: String?) -> String {
+    guard let glob else { return "" }
+    return glob.map { "!%_".contains($0) ? "!\($0)" : $0 == "*" ? "%" : "\($0)" }.joined()
+  }
+
+  /// Jobs, the newest first: those after the job named `after` (the last of the page before).
+  public func jobs(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws -> [Job] {
+    let pattern = Self.likePattern(filter.rooms)
+    return try await database.transaction { connection in
+      var page: [Job] = []
+      var last = after ?? ""
+      let limit = max(1, min(limit, 1000))
+      // What LIKE finds too much is left out, and made up for.
+      while page.count < limit {
+        let rows = try connection(
+          """
+          SELECT body FROM jobs WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR room = ?2) AND (?3 = '' OR id < ?3)
+            AND (CAST(?4 AS BIGINT) = 0 OR state NOT IN ('completed', 'failed', 'cancelled'))
+            AND (?5 = '' OR room LIKE ?5 ESCAPE '!')
+          ORDER BY id DESC LIMIT CAST(?6 AS BIGINT)
+          """, .text(filter.owner ?? ""), .text(filter.room ?? ""), .text(last), .integer(filter.isActive ? 1 : 0),
+          .text(pattern), .integer(Int64(limit - page.count)))
+        let found = try rows.map { try JSONText.decode(Job.self, $0.text(0)) }
+        let isLast = rows.count < limit - page.count
+        page.append(contentsOf: found.filter(filter.allows))
+        guard !isLast, let id = found.last?.id else { break }
+        last = id
+      }
+      return page
+    }
+  }
+
+  /// Tells a recording something, or stops or cancels it. With a key that the owner of the request used before for the
+  /// same, nothing happens again.
+  public func command(
+    _ verb: JobCommand.Verb, argument: String? = nil, job id: String, key: String? = nil, owner: String = ""
+  ) async throws -> Job {
+    let text = "command \(id) \(verb.rawValue) \(argument ?? "")"
+    let isNew = Atomic<Bool>(false)
+    let job = try await onceMore { [self] in
+      try await database.transaction { [self] connection in
+        if try answer(toKey: key, owner: owner, fingerprint: text, in: connection) != nil {
+          return try load(id, in: connection)
+        }
+        let now = try connection.now()
+        let job = try apply(.command(verb, argument: argument), to: id, at: now, in: connection)
+        try keep(answer: id, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
+        isNew.store(true, ordering: .relaxed)
+        return job
+      }
+    }
+    if isNew.load(ordering: .relaxed) { count([job.state]) }
+    return job
+  }
+
+  // MARK: Workers
+
+  /// Gives a worker up to `count` jobs whose time has come, the longest waiting first. Each has a lease.
+  public func claim(worker: String, count: Int) async throws -> [Job] {
+    try await database.transaction { [self] connection in
+      let now = try connection.now()
+      let rows = try connection(
+        """
+        SELECT id, body FROM jobs WHERE state = 'queued' AND available_at <= ?1
+        ORDER BY available_at, id LIMIT CAST(?2 AS BIGINT)\(connection.dialect.skipLocked)
+        """, SQLValue(now), .integer(Int64(max(0, min(count, 100)))))
+      var claimed: [Job] = []
+      for row in rows {
+        let job = try JSONText.decode(Job.self, row.text(1))
+        // One whose deadline passed is left to `expire`.
+        guard let next = try? machine.apply(.claim(worker: worker), to: job, now: now) else { continue }
+        try keep(next, before: job, at: now, in: connection)
+        claimed.append(next)
+      }
+      return claimed
+    }
+  }
+
+  /// Renews a lease and takes the worker's report; the answer has the commands that wait. Throws `refused(.fenced)`
+  /// when the worker was replaced: it must stop and must not touch the job's files any more.
+  public func beat(job id: String, fence: Int64, report: JobReport) async throws -> Job {
+    try await apply(.beat(fence: fence, report), to: id)
+  }
+
+  /// Takes a job back from a worker, for another one.
+  public func release(job id: String, fence: Int64, report: JobReport) async throws -> Job {
+    try await apply(.release(fence: fence, report), to: id)
+  }
+
+  /// Ends a job well. A repetition of the same completion (whose answer was lost) is answered like the first.
+  public func complete(job id: String, fence: Int64, files: [JobFile]) async throws -> Job {
+    do {
+      return try await apply(.complete(fence: fence, files), to: id)
+    } catch JobStoreError.refused(.isOver) {
+      let job = try await job(id)
+      guard job.state == .completed || job.state == .cancelled, job.fence == fence, job.files == files else {
+        throw JobStoreError.refused(.isOver)
+      }
+      return job
+    }
+  }
+
+  /// Ends a job badly, or queues it again.
+  public func fail(job id: String, fence: Int64, error: JobError, mayRetry: Bool) async throws -> Job {
+    try await apply(.fail(fence: fence, error, mayRetry: mayRetry), to: id)
+  }
+
+  /// Takes jobs back whose lease has ended, and ends those whose deadline has passed; gives their names. Every backend
+  /// calls this about once a second; with PostgreSQL they share the work.
+  @discardableResult
+  public func expire(limit: Int = 100) async throws -> [String] {
+    let expired = try await database.transaction { [self] connection in
+      let now = try connection.now()
+      let rows = try connection(
+        """
+        SELECT id, body FROM jobs WHERE state NOT IN ('completed', 'failed', 'cancelled') AND expires_at <= ?1
+        ORDER BY expires_at LIMIT CAST(?2 AS BIGINT)\(connection.dialect.skipLocked)
+        """, SQLValue(now), .integer(Int64(limit)))
+      var expired: [Job] = []
+      for row in rows {
+        let job = try JSONText.decode(Job.self, row.text(1))
+        guard let next = try? machine.apply(.expire, to: job, now: now) else { continue }
+        try keep(next, before: job, at: now, in: connection)
+        expired.append(next)
+      }
+      if !expired.isEmpty { try notify(connection) }
+      return expired
+    }
+    count(expired.map(\.state))
+    return expired.map(\.id)
+  }
+
+  // MARK: Rows
+
+  private func apply(_ action: JobAction, to id: String) async throws -> Job {
+    let job = try await database.transaction { [self] connection in
+      try apply(action, to: id, at: try connection.now(), in: connection)
+    }
+    count([job.state])
+    return job
+  }
+
+  /// How many jobs this store has ended since it was opened, by their final state.
+  public var ended: [JobState: Int64] { endings.withLock { $0 } }
+
+  /// Counts what was ended by a change that is kept now.
+  private func count(_ states: [JobState]) {
+    endings.withLock { endings in
+      for state in states where state.isFinal { endings[state, default: 0] &+= 1 }
+    }
+  }
+
+  private func apply(
+    _ action: JobAction, to id: String, at now: Timestamp, in connection: any SQLConnection
+  ) throws -> Job {
+    let job = try load(id, forUpdate: true, in: connection)
+    let next: Job
+    do throws(JobRefusal) {
+      next = try machine.apply(action, to: job, now: now)
+    } catch {
+      throw JobStoreError.refused(error)
+    }
+    try keep(next, before: job, at: now, in: connection)
+    if next.state == .queued { try notify(connection) }
+    return next
+  }
+
+  func load(_ id: String, forUpdate: Bool = false, in connection: any SQLConnection) throws -> Job {
+    let rows = try connection(
+      "SELECT body FROM jobs WHERE id = ?1\(forUpdate ? connection.dialect.forUpdate : "")", .text(id))
+    guard let row = rows.first else { throw JobStoreError.notFound }
+    return try JSONText.decode(Job.self, row.text(0))
+  }
+
+  private func keep(_ job: Job, before: Job, at now: Timestamp, in connection: any SQLConnection) throws {
+    guard job != before else { return }
+    let body = try JSONText.encode(job)
+    try connection(
+      """
+      UPDATE jobs SET state = ?2, available_at = ?3, expires_at = ?4, version = version + 1, body = ?5 WHERE id = ?1
+      """, .text(job.id), .text(job.state.rawValue), SQLValue(job.notBefore),
+      SQLValue(machine.nextExpiry(of: job)), .text(body))
+    if job.state != before.state {
+      try record(JobEventKind(job.state, before: before.state), of: job, text: body, at: now, in: connection)
+    }
+  }
+
+  private func notify(_ connection: any SQLConnection) throws {
+    // A hint for other backends; polling finds the job in any case.
+    if connection.dialect == .postgres { try connection("SELECT pg_notify('recbot_jobs', '')") }
+  }
+}

@@ -1,0 +1,260 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Jobs
+
+/// One suite for both databases: what holds on one holds on the other.
+@Suite(.serialized) struct JobStoreTests {
+  static let request = JobRequest(room: "talk", metadata: ["case": "7"])
+
+  @Test(arguments: Backend.allCases) func aJobGoesThroughItsLife(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let store = queue.store
+    let job = try await store.submit(Self.request, owner: "app")
+    #expect(try await store.job(job.id) == job)
+    #expect(try await store.claim(worker: "w", count: 5).map(\.id) == [job.id])
+    #expect(try await store.claim(worker: "v", count: 5).isEmpty)
+    let part = JobPart(attempt: 1, worker: "w", location: "p", startedAt: queue.clock.now, duration: 1)
+    _ = try await store.beat(job: job.id, fence: 1, report: JobReport(state: .running, part: part))
+    _ = try await store.command(.layout, argument: "speaker", job: job.id)
+    let beaten = try await store.beat(job: job.id, fence: 1, report: JobReport())
+    #expect(beaten.commands == [JobCommand(sequence: 1, verb: .layout, argument: "speaker")])
+    let file = JobFile(location: "f", size: 2, duration: 3, sha256: "00")
+    let done = try await store.complete(job: job.id, fence: 1, files: [file])
+    #expect(done.state == .completed && done.files == [file] && done.parts == [part])
+    #expect(try await store.complete(job: job.id, fence: 1, files: [file]) == done, "a repetition is answered alike")
+    #expect(try await store.events(of: job.id).map(\.kind) == [.created, .started, .updated, .completed])
+  }
+
+  @Test(arguments: Backend.allCases) func anIdempotencyKeyMakesOneJob(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let first = try await queue.store.submit(Self.request, owner: "app", key: "k")
+    #expect(try await queue.store.submit(Self.request, owner: "app", key: "k") == first)
+    #expect(try await queue.store.submit(Self.request, owner: "other", key: "k").id != first.id)
+    await #expect(throws: JobStoreError.keyReused) {
+      try await queue.store.submit(JobRequest(room: "else"), owner: "app", key: "k")
+    }
+    #expect(try await queue.store.jobs().count == 2)
+  }
+
+  @Test(arguments: Backend.allCases) func aRequestThatCannotBeCarriedOutIsRefusedWhole(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    await #expect(throws: JobStoreError.invalid(["room: 1 to 256 bytes, no control characters"])) {
+      try await queue.store.submit(JobRequest(room: ""), owner: "app", key: "k")
+    }
+    await #expect(throws: JobStoreError.self) {
+      try await queue.store.submit(JobRequest(room: "a\0b"), owner: "app")
+    }
+    #expect(try await queue.store.jobs().isEmpty)
+    // The key is free again.
+    _ = try await queue.store.submit(Self.request, owner: "app", key: "k")
+  }
+
+  @Test(arguments: Backend.allCases) func textsComeBackAsTheyWere(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let room = "مرحبا '; DROP TABLE jobs; -- ?1 $1 \\ \" 🎬"
+    let job = try await queue.store.submit(JobRequest(room: room, metadata: ["?": "\u{0}\n"]), owner: "ow'ner?2")
+    #expect(try await queue.store.job(job.id) == job)
+    #expect(try await queue.store.jobs(.init(owner: "ow'ner?2", room: room)) == [job])
+  }
+
+  @Test(arguments: Backend.allCases) func pagesShowEachJobOnceNewestFirst(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    var made: [String] = []
+    for index in 0..<25 {
+      made.append(try await queue.store.submit(JobRequest(room: "r\(index % 2)"), owner: "app").id)
+      queue.clock.advance(.milliseconds(1))
+    }
+    var seen: [String] = []
+    while true {
+      let page = try await queue.store.jobs(after: seen.last, limit: 10)
+      if page.isEmpty { break }
+      seen += page.map(\.id)
+    }
+    #expect(seen == made.reversed())
+    #expect(try await queue.store.jobs(.init(room: "r1")).count == 12)
+    _ = try await queue.store.command(.cancel, job: made[0])
+    #expect(try await queue.store.jobs(.init(isActive: true), limit: 100).count == 24)
+  }
+
+  @Test(arguments: Backend.allCases) func theLongestWaitingJobIsTakenFirstAndLaterOnesWait(backend: Backend)
+    async throws
+  {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let later = try await queue.store.submit(
+      JobRequest(room: "b", startAt: queue.clock.now + .seconds(60)), owner: "app")
+    let now = try await queue.store.submit(JobRequest(room: "a"), owner: "app")
+    #expect(try await queue.store.claim(worker: "w", count: 9).map(\.id) == [now.id])
+    queue.clock.advance(.seconds(60))
+    #expect(try await queue.store.claim(worker: "w", count: 9).map(\.id) == [later.id])
+  }
+
+  @Test(arguments: Backend.allCases) func aDeadWorkerIsReplacedAndAZombieChangesNothing(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let id = try await queue.store.submit(Self.request, owner: "app").id
+    _ = try await queue.store.claim(worker: "dead", count: 1)
+    queue.clock.advance(.seconds(14))
+    #expect(try await queue.store.expire().isEmpty)
+    queue.clock.advance(.seconds(1))
+    #expect(try await queue.store.expire() == [id])
+    let second = try #require(try await queue.store.claim(worker: "b", count: 1).first)
+    #expect(second.fence == 2)
+    for attempt in [1, 0, 3, Int64.max] {
+      await #expect(throws: JobStoreError.refused(.fenced)) {
+        try await queue.store.beat(job: id, fence: attempt, report: JobReport(state: .uploading))
+      }
+      await #expect(throws: JobStoreError.refused(.fenced)) {
+        try await queue.store.complete(job: id, fence: attempt, files: [])
+      }
+    }
+    #expect(try await queue.store.job(id) == second)
+  }
+
+  @Test(arguments: Backend.allCases) func deadlinesEndJobsByThemselves(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let job = try await queue.store.submit(
+      JobRequest(room: "a", deadline: queue.clock.now + .seconds(30)), owner: "app")
+    queue.clock.advance(.seconds(31))
+    #expect(try await queue.store.claim(worker: "w", count: 1).isEmpty)
+    try await queue.store.expire()
+    #expect(try await queue.store.job(job.id).error?.name == "deadlinePassed")
+  }
+
+  @Test(arguments: Backend.allCases) func deliveriesGoInOrderAndOnePerReceiverAtATime(backend: Backend) async throws {
+    let global = WebhookTarget(url: "https://all.example.com/")
+    guard let queue = try await TestQueue(backend, webhooks: [global]) else { return }
+    defer { queue.close() }
+    var request = Self.request
+    request.webhook = WebhookTarget(url: "https://one.example.com/")
+    let id = try await queue.store.submit(request, owner: "app").id
+    _ = try await queue.store.claim(worker: "w", count: 1)
+    var first = try await queue.store.takeDeliveries()
+    #expect(first.map(\.event.kind) == [.created, .created])
+    #expect(Set(first.map(\.target.url)) == ["https://all.example.com/", "https://one.example.com/"])
+    #expect(try await queue.store.takeDeliveries().isEmpty, "what follows waits")
+    try await queue.store.finish(first.removeFirst(), .done)
+    let second = try await queue.store.takeDeliveries()
+    #expect(second.map(\.event.kind) == [.started])
+    try await queue.store.finish(first[0], .retry(after: .seconds(5)), detail: "HTTP 500")
+    #expect(try await queue.store.takeDeliveries().isEmpty)
+    queue.clock.advance(.seconds(5))
+    let again = try await queue.store.takeDeliveries()
+    #expect(again.map(\.event.id) == [first[0].event.id] && again[0].attempts == 2)
+    // A backend that dies with a delivery does not lose it.
+    queue.clock.advance(.seconds(60))
+    #expect(try await Set(queue.store.takeDeliveries().map(\.event.kind)) == [.created, .started])
+    _ = id
+  }
+
+  @Test(arguments: Backend.allCases) func theDatabaseOfANewerProgramIsRefused(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    try await queue.store.database.transaction { _ = try $0("INSERT INTO migrations (number, at) VALUES (99, 0)") }
+    await #expect(throws: SQLError.self) { try await JobStore(database: queue.store.database, seed: 1) }
+  }
+
+  @Test(arguments: Backend.allCases) func oldJobsAreForgottenWhenEverythingIsTold(backend: Backend) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let silent = try await queue.store.submit(Self.request, owner: "app", key: "k").id
+    var request = Self.request
+    request.webhook = WebhookTarget(url: "https://one.example.com/")
+    let told = try await queue.store.submit(request, owner: "app").id
+    for id in [silent, told] { _ = try await queue.store.command(.cancel, job: id) }
+    queue.clock.advance(.seconds(1000))
+    try await queue.store.prune(keysOlderThan: .seconds(10), jobsOlderThan: .seconds(10))
+    await #expect(throws: JobStoreError.notFound) { try await queue.store.job(silent) }
+    _ = try await queue.store.job(told)
+    #expect(try await queue.store.submit(Self.request, owner: "app", key: "k").id != silent)
+  }
+
+  /// PostgreSQL gives an event its number before the transaction ends: one that ends late must not be passed over.
+  @Test(.timeLimit(.minutes(1))) func anEventThatIsKeptLateIsNotMissed() async throws {
+    guard let queue = try await TestQueue(.postgres) else { return }
+    defer { queue.close() }
+    let other = try await queue.another(seed: 2)
+    defer { other.database.close() }
+    let gate = DispatchSemaphore(value: 0)
+    let (inserted, isInserted) = AsyncStream.makeStream(of: Void.self)
+    let first = Task {
+      try await other.database.transaction { connection in
+        let job = try other.submit(Self.request, owner: "a", origin: nil, at: connection.now(), in: connection)
+        isInserted.yield()
+        gate.wait()
+        return job.id
+      }
+    }
+    for await _ in inserted { break }
+    let second = try await queue.store.submit(Self.request, owner: "b").id
+    let store = queue.store
+    let reading = Task { try await store.events() }
+    var isWaiting = false
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !isWaiting, ContinuousClock.now < deadline {
+      isWaiting = try await store.database.transaction { connection in
+        try !connection("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'events'::regclass").isEmpty
+      }
+    }
+    #expect(isWaiting)
+    gate.signal()
+    let ids = [try await first.value, second]
+    #expect(try await reading.value.map(\.job.id) == ids)
+    // A number that was taken back leaves a gap for ever, and holds up nobody.
+    struct Undone: Error {}
+    await #expect(throws: Undone.self) {
+      try await other.database.transaction { connection in
+        _ = try other.submit(Self.request, owner: "a", origin: nil, at: connection.now(), in: connection)
+        throw Undone()
+      }
+    }
+    let third = try await queue.store.submit(Self.request, owner: "b").id
+    #expect(try await queue.store.events(after: 2).map(\.job.id) == [third])
+  }
+
+  @Test(arguments: Backend.allCases) func whatAReceiverSaysTooLateCountsOnlyWhenItIsGood(backend: Backend) async throws
+  {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    var request = Self.request
+    request.webhook = WebhookTarget(url: "https://one.example.com/")
+    let id = try await queue.store.submit(request, owner: "app").id
+    _ = try await queue.store.command(.cancel, job: id)
+    let slow = try #require(try await queue.store.takeDeliveries().first)
+    queue.clock.advance(.seconds(60))
+    let again = try #require(try await queue.store.takeDeliveries().first)
+    #expect(again.attempts == 2)
+    // The first backend had given it up for dead.
+    try await queue.store.finish(slow, .givenUp)
+    try await queue.store.finish(slow, .retry(after: .seconds(0)))
+    #expect(try await queue.store.takeDeliveries().isEmpty, "the second backend has it")
+    try await queue.store.finish(slow, .done)
+    #expect(try await queue.store.takeDeliveries().map(\.event.kind) == [.cancelled])
+    try await queue.store.finish(again, .retry(after: .seconds(0)))
+    #expect(try await queue.store.takeDeliveries().isEmpty, "what is done stays done")
+  }
+
+  @Test(arguments: Backend.allCases) func receiversThatAreBusyOrGoneAreLeftOut(backend: Backend) async throws {
+    let (slow, quick) = (WebhookTarget(url: "https://slow.example.com/"), WebhookTarget(url: "https://q.example.com/"))
+    guard let queue = try await TestQueue(backend, webhooks: [slow, quick]) else { return }
+    defer { queue.close() }
+    let id = try await queue.store.submit(Self.request, owner: "app").id
+    _ = try await queue.store.command(.cancel, job: id)
+    let first = try await queue.store.takeDeliveries(excluding: [slow])
+    #expect(first.map(\.target) == [quick])
+    try await queue.store.finish(first[0], .receiverGone)
+    #expect(try await queue.store.takeDeliveries(excluding: [slow]).isEmpty, "nothing more of this job for that one")
+    let other = try #require(try await queue.store.takeDeliveries().first)
+    #expect(other.target == slow && other.attempts == 1)
+    try await queue.store.finish(other, .postponed(.seconds(0)))
+    #expect(try await queue.store.takeDeliveries().map(\.attempts) == [1], "it was not tried")
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+
+/// A PostgreSQL server of the tests' own: a fresh folder, a Unix socket in it, no TCP. Started once for all tests of the
+/// process and ended with it.
+final class PostgresServer: Sendable {
+  /// The one server, or why there is none.
+  static let shared: Result<PostgresServer, Missing> = {
+    do { return .success(try PostgresServer()) } catch let error as Missing { return .failure(error) } catch {
+      return .failure(Missing(reason: "\(error)"))
+    }
+  }()
+
+  struct Missing: Error { var reason: String }
+
+  let folder: String
+  private let binaries: String
+  private nonisolated(unsafe) var postmaster: pid_t = 0
+
+  private init() throws {
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+    guard let newest = versions.compactMap({ Int($0) }).max() else {
+      throw Missing(reason: "PostgreSQL is not installed (deploy/install-deps.sh --tests installs it)")
+    }
+    binaries = "/usr/lib/postgresql/\(newest)/bin"
+    folder = NSTemporaryDirectory() + "recbot-pg-\(getpid())"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    if getuid() == 0 { try Self.run("/bin/chown", ["postgres", folder]) }
+    try asServerUser(["\(binaries)/initdb", "-D", "\(folder)/data", "-A", "trust", "-U", "recbot", "-N"])
+    try start()
+    atexit { if case .success(let server) = PostgresServer.shared { server.end() } }
+  }
+
+  /// A new, empty database; returns its address.
+  func makeDatabase(_ name: String) throws -> String {
+    try asServerUser(["\(binaries)/createdb", "-h", folder, "-U", "recbot", name])
+    return "postgres:///\(name)?host=\(folder)&user=recbot"
+  }
+
+  func start() throws {
+    try asServerUser([
+      "\(binaries)/pg_ctl", "-D", "\(folder)/data", "-w", "-l", "\(folder)/log", "-o",
+      "-k \(folder) -c listen_addresses='' -c fsync=off -c max_connections=60", "start",
+    ])
+    let text = (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)) ?? ""
+    postmaster = pid_t(text.split(separator: "\n").first ?? "") ?? 0
+  }
+
+  /// As if the machine had lost power, but for its memory: no process is asked.
+  func kill() {
+    guard postmaster > 1 else { return }
+    Glibc.kill(-postmaster, SIGKILL)
+    Glibc.kill(postmaster, SIGKILL)
+    // The pid file stays behind, as after a crash; the children go when they see that the postmaster is gone.
+    while Glibc.kill(postmaster, 0) == 0 { usleep(10_000) }
+    usleep(300_000)
+  }
+
+  /// The server dies and is started again. Blocks a thread of its own only.
+  func killAndStart() async {
+    await withCheckedContinuation { continuation in
+      Thread { [self] in
+        kill()
+        try? start()
+        continuation.resume()
+      }.start()
+    }
+  }
+
+  private func end() {
+    try? asServerUser(["\(binaries)/pg_ctl", "-D", "\(folder)/data", "-m", "immediate", "stop"])
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// The server refuses to run as root.
+  private func asServerUser(_ command: [String]) throws {
+    if getuid() == 0 {
+      try Self.run("/usr/sbin/runuser", ["-u", "postgres", "--"] + command)
+    } else {
+      try Self.run(command[0], Array(command.dropFirst()))
+    }
+  }
+
+  /// Runs a program to its end. Not `Process`: it waits for everybody who holds its descriptors, the server too.
+  private static func run(_ path: String, _ arguments: [String]) throws {
+    let log = NSTemporaryDirectory() + "recbot-pg-\(getpid()).log"
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var strings: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+    defer { for string in strings { free(string) } }
+    var process: pid_t = 0
+    let code = posix_spawn(&process, path, &actions, nil, &strings, environ)
+    guard code == 0 else { throw Missing(reason: "\(path): \(String(cString: strerror(code)))") }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    defer { unlink(log) }
+    guard status == 0 else {
+      let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+      throw Missing(reason: "\(path) \(arguments.joined(separator: " ")): \(status) \(text)")
+    }
+  }
+}

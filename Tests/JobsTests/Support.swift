@@ -1,0 +1,82 @@
+import Foundation
+import MediaCore
+import Synchronization
+import Testing
+
+@testable import Jobs
+
+/// A clock that tests move by hand.
+final class ManualClock: Sendable {
+  private let time = Mutex(Timestamp(seconds: 1_800_000_000))
+  var now: Timestamp { time.withLock { $0 } }
+  func advance(_ span: TimeSpan) { time.withLock { $0 = $0 + span } }
+  func set(_ moment: Timestamp) { time.withLock { $0 = moment } }
+}
+
+/// The databases that every store test runs on.
+enum Backend: String, CaseIterable, Sendable {
+  case sqlite, postgres
+}
+
+/// A queue in an empty database of its own, removed afterwards.
+struct TestQueue {
+  let clock = ManualClock()
+  let backend: Backend
+  /// The file (SQLite) or the address (PostgreSQL).
+  let place: String
+  private(set) var store: JobStore
+  private let given: DatabaseClock?
+
+  private static let counter = Atomic<Int>(0)
+
+  /// Nil when there is no PostgreSQL here; the reason is printed.
+  init?(
+    _ backend: Backend, machine: JobMachine = JobMachine(), webhooks: [WebhookTarget] = [],
+    clock given: DatabaseClock? = nil
+  ) async throws {
+    self.backend = backend
+    self.given = given
+    let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
+    switch backend {
+    case .sqlite: place = NSTemporaryDirectory() + "recbot-jobs-\(getpid())-\(number).sqlite"
+    case .postgres:
+      switch PostgresServer.shared {
+      case .failure(let missing):
+        print("skipped on PostgreSQL: \(missing.reason)")
+        return nil
+      case .success(let server): place = try server.makeDatabase("test\(number)")
+      }
+    }
+    let manual = clock
+    store = try await Self.open(
+      backend, place, given ?? .given { manual.now }, machine, webhooks, seed: UInt64(number))
+  }
+
+  private static func open(
+    _ backend: Backend, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine = JobMachine(),
+    _ webhooks: [WebhookTarget] = [], seed: UInt64
+  ) async throws -> JobStore {
+    let database: any SQLDatabase =
+      switch backend {
+      case .sqlite: try SQLiteDatabase(path: place, clock: clock)
+      case .postgres: PostgresDatabase(address: place, connections: 3, clock: clock)
+      }
+    return try await JobStore(database: database, machine: machine, webhooks: webhooks, seed: seed)
+  }
+
+  /// Another backend on the same database; on SQLite, where one process has the file, the same.
+  func another(seed: UInt64) async throws -> JobStore {
+    backend == .sqlite ? store : try await reopened(seed: seed)
+  }
+
+  /// The same queue once more.
+  func reopened(seed: UInt64) async throws -> JobStore {
+    let manual = clock
+    return try await Self.open(backend, place, given ?? .given { manual.now }, seed: seed)
+  }
+
+  func close() {
+    store.database.close()
+    if backend == .sqlite { for suffix in ["", "-journal"] { unlink(place + suffix) } }
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Glibc
+
+/// A process of `queue-workers`. Ended with SIGKILL, as a machine that loses power ends one.
+final class WorkerProcess {
+  private let process: pid_t
+  private var isRunning = true
+
+  /// Starts one; nil when the program isn't there.
+  init?(database: String, history: String, name: String, count: Int, seed: UInt64, lease: Int) {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+    guard length > 0 else { return nil }
+    let own = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let program = URL(filePath: own).deletingLastPathComponent().appending(path: "queue-workers").path
+    let words = [program, database, history, name, "\(count)", "\(seed)", "\(lease)"]
+    var strings: [UnsafeMutablePointer<CChar>?] = words.map { word in strdup(word) } + [nil]
+    defer { for string in strings { free(string) } }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    var process: pid_t = 0
+    guard posix_spawn(&process, program, &actions, nil, &strings, environ) == 0 else { return nil }
+    self.process = process
+  }
+
+  deinit { kill() }
+
+  /// Ends it, in the middle of whatever it does.
+  func kill() {
+    guard isRunning else { return }
+    isRunning = false
+    Glibc.kill(process, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+  }
+
+  /// Freezes it.
+  func freeze() { Glibc.kill(process, SIGSTOP) }
+  /// Lets it go on, as a zombie that doesn't know how long it was away.
+  func thaw() { Glibc.kill(process, SIGCONT) }
+}
