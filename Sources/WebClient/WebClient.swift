@@ -11,9 +11,9 @@ public struct WebClient: Sendable {
   /// How many redirects are followed.
   static let maximumRedirects = 4
   /// For one fetch in all, redirects included; a third of it for each connection, two for each silence.
-  private let timeLimit: TimeAmount
-  private let policy: PrivateAddresses
-  private let isAllowed: @Sendable (IPAddress) -> Bool
+  let timeLimit: TimeAmount
+  let policy: PrivateAddresses
+  let isAllowed: @Sendable (IPAddress) -> Bool
 
   /// Makes a client.
   public init(privateAddresses policy: PrivateAddresses) {
@@ -39,10 +39,7 @@ public struct WebClient: Sendable {
     let deadline = NIODeadline.now() + timeLimit
     var address = try OutgoingAddress(url, policy: policy)
     for _ in 0...WebClient.maximumRedirects {
-      let found = try await address.resolve()
-      guard let allowed = found.first(where: isAllowed) else {
-        throw WebClientError("leads to the private address \(found.first?.description ?? "")")
-      }
+      let allowed = try await allowedAddress(of: address)
       switch try await ask(address, at: allowed, accept: accept, maximumBytes: maximumBytes, deadline: deadline) {
       case .body(let bytes): return bytes
       case .redirect(let location): address = try OutgoingAddress(location, relativeTo: address, policy: policy)
@@ -56,9 +53,30 @@ public struct WebClient: Sendable {
     case redirect(String)
   }
 
+  /// Where an address leads, when that is allowed.
+  func allowedAddress(of address: OutgoingAddress) async throws(WebClientError) -> IPAddress {
+    let found = try await address.resolve()
+    guard let allowed = found.first(where: isAllowed) else {
+      throw WebClientError("leads to the private address \(found.first?.description ?? "")")
+    }
+    return allowed
+  }
+
   private func ask(
     _ address: OutgoingAddress, at ip: IPAddress, accept: String, maximumBytes: Int, deadline: NIODeadline
   ) async throws(WebClientError) -> Answer {
+    var request = HTTPClientRequest(url: address.text)
+    request.headers = ["accept": accept, "user-agent": "recbot"]
+    return try await exchange(request, with: address, at: ip, deadline: deadline) { response in
+      try await read(response, maximumBytes: maximumBytes)
+    }
+  }
+
+  /// One request to exactly this IP address.
+  func exchange<Value: Sendable>(
+    _ request: HTTPClientRequest, with address: OutgoingAddress, at ip: IPAddress, deadline: NIODeadline,
+    _ read: (HTTPClientResponse) async throws -> Value
+  ) async throws(WebClientError) -> Value {
     var configuration = HTTPClient.Configuration(
       redirectConfiguration: .disallow,
       timeout: .init(
@@ -67,18 +85,15 @@ public struct WebClient: Sendable {
     configuration.httpVersion = .http1Only
     let client = HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
-    let result: Result<Answer, WebClientError>
+    let result: Result<Value, WebClientError>
     do {
-      var request = HTTPClientRequest(url: address.text)
-      request.headers = ["accept": accept, "user-agent": "recbot"]
-      let response = try await client.execute(request, deadline: deadline)
-      result = .success(try await read(response, maximumBytes: maximumBytes))
+      result = .success(try await read(try await client.execute(request, deadline: deadline)))
     } catch let error as WebClientError {
       result = .failure(error)
     } catch let error as HTTPClientError {
-      result = .failure(WebClientError("cannot be fetched: \(error.shortDescription)"))
+      result = .failure(WebClientError("cannot be reached: \(error.shortDescription)"))
     } catch {
-      result = .failure(WebClientError("cannot be fetched: \(error)"))
+      result = .failure(WebClientError("cannot be reached: \(error)"))
     }
     try? await client.shutdown()
     return try result.get()

@@ -9,7 +9,8 @@ class ParserEvents {
   func track(_ track: cwebm_track) {}
   func seek(id: UInt32, position: UInt64) {}
   func cluster(position: UInt64, size: UInt64, ticks: UInt64) {}
-  func frame(_ frame: cwebm_frame) {}
+  /// Returns false to end the parsing.
+  func frame(_ frame: cwebm_frame) -> Bool { true }
   func cue(ticks: UInt64, track: UInt64, clusterPosition: UInt64) {}
   func chapter(start: UInt64, end: UInt64, title: String) {}
   func tag(name: String, value: String) {}
@@ -47,8 +48,8 @@ class ParserEvents {
       ParserEvents.from(context)?.cluster(position: position, size: size, ticks: ticks)
     }
     callbacks.on_frame = { context, frame in
-      guard let events = ParserEvents.from(context), let frame else { return }
-      events.frame(frame.pointee)
+      guard let events = ParserEvents.from(context), let frame else { return 1 }
+      return events.frame(frame.pointee) ? 0 : 1
     }
     callbacks.on_cue = { context, ticks, track, position in
       ParserEvents.from(context)?.cue(ticks: ticks, track: track, clusterPosition: position)

@@ -108,10 +108,10 @@ private final class ProbeEvents: ParserEvents {
     report.tags.append(ProbeReport.Tag(name: name, value: value))
   }
 
-  override func frame(_ frame: cwebm_frame) {
+  override func frame(_ frame: cwebm_frame) -> Bool {
     guard let index = report.tracks.firstIndex(where: { $0.number == frame.track }) else {
       strayFrames += 1
-      return
+      return true
     }
     let kind = report.tracks[index].kind
     let nominal = report.tracks[index].defaultDuration.nanoseconds
@@ -149,6 +149,7 @@ private final class ProbeEvents: ParserEvents {
     }
     progress[index].latest = max(progress[index].latest ?? time, time)
     progress[index].latestEnd = max(progress[index].latest == nil ? end : previousEnd, end)
+    return true
   }
 
   private func noteKeyframe(_ index: Int, at time: Int64) {

@@ -62,11 +62,12 @@ private final class FrameEvents: ParserEvents {
 
   override func info(_ info: cwebm_info) { scale = info.timestamp_scale }
 
-  override func frame(_ frame: cwebm_frame) {
+  override func frame(_ frame: cwebm_frame) -> Bool {
     body(
       WebMReader.Frame(
         track: frame.track, time: ParserEvents.time(ticks: frame.ticks, scale: scale),
         isKeyframe: frame.is_keyframe != 0,
         bytes: UnsafeRawBufferPointer(start: frame.bytes, count: frame.available)))
+    return true
   }
 }

@@ -114,11 +114,12 @@ final class Contents: ParserEvents {
   }
   override func cue(ticks: UInt64, track: UInt64, clusterPosition: UInt64) { cues.append((ticks, clusterPosition)) }
 
-  override func frame(_ frame: cwebm_frame) {
+  override func frame(_ frame: cwebm_frame) -> Bool {
     frames.append((frame.track, frame.ticks, Array(UnsafeBufferPointer(start: frame.bytes, count: frame.available))))
     let isVideo = frame.track == 1
     clusters[clusters.count - 1].blocks
       .append("\(isVideo ? "V" : "A")\(frame.ticks)\(isVideo && frame.is_keyframe != 0 ? "k" : "")")
+    return true
   }
 
   static func of(_ path: String) throws -> Contents {

@@ -1,0 +1,113 @@
+import Foundation
+import Glibc
+
+/// A folder where files wait that could not be delivered, each with a note of where it belongs. Several processes may
+/// use one folder.
+public struct BackupStore: Sendable {
+  /// The folder.
+  public let folder: String
+
+  /// A file that waits.
+  public struct Entry: Codable, Hashable, Sendable {
+    /// Path of the file in the folder.
+    public var file: String
+    /// The name under which it is to be delivered.
+    public var name: String
+    /// The job that it belongs to.
+    public var job: String
+    /// Why it waits: the newest error.
+    public var reason: String
+    /// How often its delivery was tried from here.
+    public var attempts: Int
+    /// Since when it waits: seconds since 1970-01-01 UTC.
+    public var since: Int64
+  }
+
+  /// Makes the folder, mode 0700, if it isn't there. Blocks for the disk. Throws `.file`.
+  public init(folder: String) throws(DeliveryError) {
+    self.folder = folder
+    if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SourceFile.failed(folder, "cannot be made") }
+  }
+
+  /// Moves a file into the folder (copies it, when that is on another file system) and notes where it belongs. An upload
+  /// that is under way for the file can go on from there. Throws `.file`, `.exists`; the file is then where it was.
+  public func keep(
+    file: String, name: String, job: String, reason: DeliveryError
+  ) async throws(DeliveryError) -> Entry {
+    try await DiskWork.run { () throws(DeliveryError) in
+      try KeyTemplate.check(name)
+      let label = KeyTemplate.component("\(job)-\(name.split(separator: "/").last ?? "")")
+      let path = "\(folder)/\(label)"
+      let entry = Entry(
+        file: path, name: name, job: job, reason: reason.description, attempts: 0,
+        since: Int64(Date().timeIntervalSince1970))
+      let taken = DeliveryError(.exists, "\(path): another file of that name waits already")
+      if access(path, F_OK) == 0 { throw taken }
+      // The note is first: a file without one would be forgotten, a note without a file is passed over.
+      try write(entry)
+      // A second name is never given to what has another file already, unlike a renaming.
+      if link(file, path) != 0 {
+        if errno == EEXIST { throw taken }
+        let copy = LocalDelivery(root: folder, file: file, name: label, progress: { _ in })
+        do throws(DeliveryError) {
+          _ = try copy.run()
+        } catch {
+          unlink(path + ".json")
+          throw error
+        }
+      }
+      unlink(file)
+      rename(UploadJournal.path(of: file), UploadJournal.path(of: path))
+      return entry
+    }
+  }
+
+  /// What waits, oldest first. Throws `.file`.
+  public func entries() async throws(DeliveryError) -> [Entry] {
+    try await DiskWork.run { () throws(DeliveryError) in
+      guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+        throw DeliveryError(.file, "\(folder): cannot be read")
+      }
+      var entries: [Entry] = []
+      for name in names where name.hasSuffix(".json") {
+        guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)"), data.count <= 1 << 16,
+          var entry = try? JSONDecoder().decode(Entry.self, from: data)
+        else { continue }
+        // Where the note is, there is the file: the folder may have been moved.
+        entry.file = "\(folder)/\(name.dropLast(5))"
+        if access(entry.file, R_OK) == 0 { entries.append(entry) }
+      }
+      return entries.sorted { ($0.since, $0.file) < ($1.since, $1.file) }
+    }
+  }
+
+  /// Tries to deliver a file; it leaves the folder once that is done. An error is noted with the file, which stays.
+  public func deliver(
+    _ entry: Entry, by delivery: Delivery, progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
+  ) async throws(DeliveryError) -> DeliveredFile {
+    let delivered: DeliveredFile
+    do throws(DeliveryError) {
+      delivered = try await delivery.deliver(file: entry.file, name: entry.name, progress: progress)
+    } catch {
+      var entry = entry
+      entry.attempts += 1
+      entry.reason = error.description
+      let noted = entry
+      _ = try? await DiskWork.run { () throws(DeliveryError) in try write(noted) }
+      throw error
+    }
+    try await DiskWork.run { () throws(DeliveryError) in
+      // The note goes last: without the file it is passed over.
+      unlink(entry.file)
+      unlink(entry.file + ".json")
+    }
+    return delivered
+  }
+
+  private func write(_ entry: Entry) throws(DeliveryError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(entry) else { return }
+    try AtomicFile.write(Array(data), to: entry.file + ".json")
+  }
+}

@@ -1,0 +1,27 @@
+/// Dates as texts (proleptic Gregorian calendar, UTC), computed without the C library's shared state.
+enum CivilTime {
+  /// `2026-11-21` and `20261121T143000Z`.
+  static func texts(microseconds: Int64) -> (date: String, time: String) {
+    let total = microseconds >= 0 ? microseconds / 1_000_000 : -((-microseconds &+ 999_999) / 1_000_000)
+    let days = total >= 0 ? total / 86_400 : -((-total &+ 86_399) / 86_400)
+    let second = total - days * 86_400
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": days since 1970-01-01 to year, month, day.
+    let z = days + 719_468
+    let era = (z >= 0 ? z : z - 146_096) / 146_097
+    let dayOfEra = z - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shifted + 2) / 5 + 1
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    let date = [pad(year, 4), pad(month, 2), pad(day, 2)]
+    let clock = pad(second / 3600, 2) + pad(second / 60 % 60, 2) + pad(second % 60, 2)
+    return (date.joined(separator: "-"), date.joined() + "T" + clock + "Z")
+  }
+
+  private static func pad(_ value: Int64, _ width: Int) -> String {
+    let digits = String(value.magnitude)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}

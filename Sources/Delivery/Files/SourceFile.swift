@@ -1,0 +1,99 @@
+import Crypto
+import Glibc
+import NIOCore
+import Synchronization
+
+/// A file that is sent: opened once, read in parts and hashed, on threads that may block.
+final class SourceFile: Sendable {
+  let path: String
+  private let descriptor: Int32
+
+  /// Opens a regular file; symbolic links are followed.
+  static func open(_ path: String) async throws(DeliveryError) -> SourceFile {
+    try await DiskWork.run { () throws(DeliveryError) in try SourceFile(path) }
+  }
+
+  /// Opens a regular file. Blocks.
+  init(_ path: String) throws(DeliveryError) {
+    self.path = path
+    descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw SourceFile.failed(path, "cannot be opened") }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw DeliveryError(.file, "\(path): is not a regular file")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Bytes of the file now. Does not block.
+  var size: Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  /// Device and number of the file: the same for all its names.
+  var identity: (device: UInt64, number: UInt64) {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? (UInt64(status.st_dev), UInt64(status.st_ino)) : (0, 0)
+  }
+
+  /// Reads a part and its checksums; `whole` takes it, too. Throws `.file`, also when the file has become shorter.
+  func part(_ range: Range<Int64>, whole: WholeHash? = nil) async throws(DeliveryError) -> (ByteBuffer, ContentHash) {
+    try await DiskWork.run { () throws(DeliveryError) in
+      let count = Int(range.upperBound - range.lowerBound)
+      var buffer = ByteBuffer()
+      buffer.reserveCapacity(count)
+      var failure: DeliveryError?
+      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+        do throws(DeliveryError) {
+          try self.read(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: range.lowerBound)
+          return count
+        } catch {
+          failure = error
+          return 0
+        }
+      }
+      if let failure { throw failure }
+      let content = buffer.withUnsafeReadableBytes { bytes in
+        whole?.update(bytes)
+        return ContentHash(
+          size: Int64(count), sha256: Array(SHA256.hash(data: bytes)), md5: Array(Insecure.MD5.hash(data: bytes)))
+      }
+      return (buffer, content)
+    }
+  }
+
+  /// Fills a buffer. Blocks. Throws `.file`.
+  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DeliveryError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+      if count > 0 {
+        done += count
+      } else if count == 0 {
+        throw DeliveryError(.file, "\(path): became shorter while it was sent; is somebody still writing it?")
+      } else if errno != EINTR {
+        throw SourceFile.failed(path, "cannot be read")
+      }
+    }
+  }
+
+  /// The error of the system call that has just failed.
+  static func failed(_ path: String, _ what: String) -> DeliveryError {
+    DeliveryError(.file, "\(path): \(what): \(String(cString: strerror(errno)))")
+  }
+}
+
+/// SHA-256 of a file that comes in order, part by part.
+final class WholeHash: Sendable {
+  private let hasher = Mutex(SHA256())
+
+  /// Takes the next bytes.
+  func update(_ bytes: UnsafeRawBufferPointer) { hasher.withLock { $0.update(bufferPointer: bytes) } }
+
+  /// The hash of what has come so far.
+  var value: [UInt8] { hasher.withLock { Array($0.finalize()) } }
+}

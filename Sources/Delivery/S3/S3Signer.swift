@@ -1,0 +1,83 @@
+import Crypto
+
+/// Signs requests for S3 (AWS Signature Version 4, header form). Pure: the same request gives the same signature.
+struct S3Signer {
+  /// What is signed.
+  struct Request {
+    var method: String
+    /// Percent-encoded path, from the slash.
+    var path: String
+    /// Names and values as they are, not encoded.
+    var query: [(name: String, value: String)] = []
+    /// Names in lower case. `host`, `x-amz-date` and `x-amz-content-sha256` must be among them.
+    var headers: [(name: String, value: String)]
+    /// SHA-256 of the body in hexadecimal.
+    var payloadHash: String
+  }
+
+  var credentials: S3Credentials
+  var region: String
+  var service = "s3"
+
+  /// SHA-256 of nothing, in hexadecimal.
+  static let emptyHash = hex(SHA256.hash(data: [UInt8]()))
+
+  /// The value of the header `Authorization`. `time` is that of `x-amz-date`.
+  func authorization(_ request: Request, time: String) -> String {
+    let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
+    let (canonical, signed) = Self.canonical(request)
+    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(Self.hex(SHA256.hash(data: Array(canonical.utf8))))"
+    var key = SymmetricKey(data: Array("AWS4\(credentials.secretAccessKey)".utf8))
+    for part in [String(time.prefix(8)), region, service, "aws4_request"] {
+      key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
+    }
+    let signature = Self.hex(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), SignedHeaders=\(signed), "
+      + "Signature=\(signature)"
+  }
+
+  /// The canonical request, and the list of its headers.
+  static func canonical(_ request: Request) -> (text: String, signedHeaders: String) {
+    let headers = request.headers.sorted { $0.name < $1.name }
+    let signed = headers.map(\.name).joined(separator: ";")
+    let lines = headers.map { "\($0.name):\(collapsed($0.value))\n" }.joined()
+    let text =
+      "\(request.method)\n\(request.path)\n\(queryText(request.query))\n\(lines)\n\(signed)\n"
+      + request.payloadHash
+    return (text, signed)
+  }
+
+  /// A query in canonical form, which is also how it is sent.
+  static func queryText(_ query: [(name: String, value: String)]) -> String {
+    query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
+      .joined(separator: "&")
+  }
+
+  /// Percent-encodes everything but letters, digits and `-._~` (and slashes, when they are to be kept).
+  static func encoded(_ text: String, keepsSlashes: Bool = false) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var result: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        result.append(byte)
+      case UInt8(ascii: "/") where keepsSlashes: result.append(byte)
+      default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  /// Bytes in hexadecimal.
+  static func hex(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Without spaces at the ends, and with one for several.
+  private static func collapsed(_ value: String) -> String {
+    value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+  }
+}

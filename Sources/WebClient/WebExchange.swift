@@ -1,0 +1,85 @@
+public import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Why a request has no answer.
+public struct WebExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// True when it was not made at all, because it may not be: the address is not allowed. False: it can succeed later.
+  public var isRefusal: Bool
+  /// One line for people.
+  public var description: String
+}
+
+/// Requests to one server that somebody named. As for `WebClient`: each time the host is looked up and checked, and then
+/// exactly what was checked is asked; no redirects, no cookies, no proxies. Each request has a connection of its own, so
+/// that none outlives what was found out about its address.
+public struct WebExchange: Sendable {
+  private let address: OutgoingAddress
+  private let silence: TimeAmount
+  private let policy: PrivateAddresses
+
+  /// `https`, or `http` where that is allowed.
+  public var scheme: String { address.scheme }
+  /// The host as it stands in a URL, with the port when one was given.
+  public var authority: String {
+    let name = address.host.utf8.contains(UInt8(ascii: ":")) ? "[\(address.host)]" : address.host
+    return name + (address.port.map { ":\($0)" } ?? "")
+  }
+  /// Path and query of the server's address.
+  public var target: String { address.target }
+
+  /// Checks an address, without asking for it.
+  ///
+  /// - Parameter silence: how long the server may neither take nor send anything, in milliseconds.
+  public init(
+    _ url: String, privateAddresses policy: PrivateAddresses, silence: Int64
+  ) throws(WebExchangeError) {
+    do throws(WebClientError) {
+      address = try OutgoingAddress(url, policy: policy)
+    } catch {
+      throw WebExchangeError(isRefusal: true, description: error.description)
+    }
+    if policy == .refuse, let literal = IPAddress(address.host), !literal.isPublic {
+      throw WebExchangeError(isRefusal: true, description: "leads to the private address \(literal)")
+    }
+    self.silence = .milliseconds(min(max(silence, 1), 3_600_000))
+    self.policy = policy
+  }
+
+  /// Sends one request, whose URL must be the server's, and gives the answer to `read`.
+  ///
+  /// - Parameter body: is sent as it is, with its length.
+  public func perform<Value: Sendable>(
+    _ request: HTTPClientRequest, _ read: (HTTPClientResponse) async throws -> Value
+  ) async throws(WebExchangeError) -> Value {
+    let found: [IPAddress]
+    do throws(WebClientError) {
+      found = try await address.resolve()
+    } catch {
+      throw WebExchangeError(isRefusal: false, description: error.description)
+    }
+    guard let allowed = found.first(where: { policy == .allow || $0.isPublic }) else {
+      throw WebExchangeError(
+        isRefusal: true, description: "leads to the private address \(found.first?.description ?? "")")
+    }
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow, timeout: .init(connect: silence, read: silence, write: silence))
+    configuration.dnsOverride = [address.host: allowed.description]
+    configuration.httpVersion = .http1Only
+    let client = HTTPClient(
+      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    let result: Result<Value, WebExchangeError>
+    do {
+      // What does not end by itself: the largest parts, on the slowest lines.
+      let response = try await client.execute(request, deadline: .now() + .hours(6))
+      result = .success(try await read(response))
+    } catch let error as HTTPClientError {
+      result = .failure(WebExchangeError(isRefusal: false, description: error.shortDescription))
+    } catch {
+      result = .failure(WebExchangeError(isRefusal: false, description: "\(error)"))
+    }
+    try? await client.shutdown()
+    return try result.get()
+  }
+}

@@ -1,0 +1,276 @@
+import CWebMParser
+import MediaCore
+
+/// Copies parts into a writer, one after the other, and fills what lies between them. Confined to one thread.
+final class Joiner {
+  /// Where a track stands. Nanoseconds of the joined file.
+  private struct Lane {
+    /// End of its latest frame.
+    var end: Int64 = 0
+    /// True once a frame of the part under way is there.
+    var hasBegun = false
+  }
+
+  private let concatenation: Concatenation
+  private let writer: WebMWriter
+  private let makeSlate: (Concatenation.Gap) throws -> [EncodedFrame]
+  private let progress: (Int64) throws -> Void
+  private let silence: OpusSilence
+
+  private var video = Lane()
+  private var audio = Lane()
+  /// The part under way.
+  private var head: PartHead
+  /// What is added to the part's times.
+  private var offset: Int64 = 0
+  private var frames = 0
+  private var gap: Concatenation.Gap?
+  private var slate: [EncodedFrame] = []
+  private var slateIndex = 0
+
+  private var bytesBefore: Int64 = 0
+  private var bytesTold: Int64 = 0
+  private var parts: [Concatenation.JoinedPart] = []
+  private var gaps: [Concatenation.Gap] = []
+  private var failure: (any Error)?
+
+  init(
+    _ concatenation: Concatenation, writer: WebMWriter,
+    slate: @escaping (Concatenation.Gap) throws -> [EncodedFrame], progress: @escaping (Int64) throws -> Void
+  ) {
+    self.concatenation = concatenation
+    self.writer = writer
+    makeSlate = slate
+    self.progress = progress
+    silence = OpusSilence(channels: concatenation.configuration.audio?.channels ?? 2)
+    head = concatenation.heads[0]
+  }
+
+  /// Copies one part.
+  func copy(_ part: PartHead) throws {
+    head = part
+    frames = 0
+    gap = nil
+    slate = []
+    slateIndex = 0
+    video.hasBegun = false
+    audio.hasBegun = false
+    let overlap = try place(part)
+    let events = CopyEvents(self)
+    let result = try WebMReader.parse(path: part.path, events: events, wholeFrames: true)
+    if let failure { throw failure }
+    for chapter in events.chapters {
+      let start = shifted(chapter.start)
+      writer.addChapter(start: start, end: max(start, shifted(chapter.end)), title: chapter.title)
+    }
+    for tag in events.tags { writer.setTag(tag.name, tag.value) }
+    bytesBefore &+= part.size
+    try progress(bytesBefore)
+    parts.append(
+      Concatenation.JoinedPart(
+        path: part.path, start: SessionTime(nanoseconds: offset), end: SessionTime(nanoseconds: end), frames: frames,
+        isWhole: result.status == 0, overlap: overlap))
+  }
+
+  /// Ends the file.
+  func finish() throws -> Concatenation.Summary {
+    if parts.count > 1 { writer.setTag("PARTS", "\(parts.count)") }
+    let gaps = gaps
+    if !gaps.isEmpty { writer.setTag("GAPS", gaps.map { "\($0.start)-\($0.end)" }.joined(separator: " ")) }
+    return Concatenation.Summary(
+      file: try writer.finish(), parts: parts, gaps: gaps, skipped: concatenation.skipped)
+  }
+
+  private static let longestGapInDays = Concatenation.longestGap.nanoseconds / 86_400_000_000_000
+
+  private var end: Int64 { max(video.end, audio.end) }
+
+  /// Finds out where a part begins in the joined file; gives how much too early its date is for that.
+  private func place(_ part: PartHead) throws(WebMError) -> SessionTime {
+    guard !parts.isEmpty else { return .zero }
+    var wanted = end
+    switch concatenation.spacing {
+    case .fixed(let gap): wanted = end &+ max(0, gap.nanoseconds)
+    case .dates:
+      if let first = concatenation.heads[0].date, let date = part.date { wanted = date &- first }
+    }
+    guard wanted &- end <= Concatenation.longestGap.nanoseconds else {
+      throw WebMError(
+        code: .invalid,
+        operation: "begins more than \(Self.longestGapInDays) days after the part before ends; "
+          + "correct its date, or say how long the gaps are", path: part.path)
+    }
+    // Whole milliseconds, the file's own unit: so the distances inside the part stay what they are.
+    offset = (max(wanted, end) &+ 500_000) / 1_000_000 * 1_000_000
+    return SessionTime(nanoseconds: max(0, end &- wanted))
+  }
+
+  private func shifted(_ time: SessionTime) -> SessionTime {
+    SessionTime(nanoseconds: max(0, time.nanoseconds) &+ offset)
+  }
+
+  // MARK: - Frames
+
+  /// Takes a frame of the part under way; false: no more of them.
+  fileprivate func take(_ frame: cwebm_frame, scale: UInt64) -> Bool {
+    do {
+      let bytes = UnsafeRawBufferPointer(start: frame.bytes, count: frame.available)
+      let time = ParserEvents.time(ticks: frame.ticks, scale: scale)
+      if frame.track == head.video?.number {
+        try takePicture(bytes, at: shifted(time))
+      } else if frame.track == head.audio?.number {
+        // Frames behind the first of a lace have no time of their own.
+        try takeSound(bytes, at: frame.in_lace != 0 ? nil : shifted(time))
+      }
+      let position = bytesBefore &+ Int64(clamping: frame.position)
+      if position &- bytesTold >= 1 << 22 {
+        bytesTold = position
+        try progress(position)
+      }
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  private func takePicture(_ bytes: UnsafeRawBufferPointer, at time: SessionTime) throws {
+    // RFC 6386 section 9.1: the lowest bit of a keyframe is 0.
+    guard let first = bytes.first else { return }
+    let isKeyframe = first & 1 == 0
+    guard isKeyframe || video.hasBegun else { return }
+    if !video.hasBegun {
+      try begin(at: time.nanoseconds)
+      try fill(videoTo: time.nanoseconds, audioTo: nil)
+      video.hasBegun = true
+    }
+    try writer.addVideo(at: time, bytes, isKeyframe: isKeyframe)
+    video.end = max(video.end, time.nanoseconds &+ frameDuration)
+    frames += 1
+  }
+
+  private func takeSound(_ bytes: UnsafeRawBufferPointer, at given: SessionTime?) throws {
+    var time = given?.nanoseconds ?? audio.end
+    if given != nil { time &+= delayDifference }
+    if !audio.hasBegun {
+      try begin(at: time)
+      try fill(videoTo: nil, audioTo: time)
+      audio.hasBegun = true
+    }
+    try writer.addAudio(at: SessionTime(nanoseconds: time), bytes)
+    audio.end = max(audio.end, time &+ (OpusPacket.duration(bytes) ?? 20_000_000))
+    frames += 1
+  }
+
+  private var frameDuration: Int64 { concatenation.configuration.video?.frameDuration ?? 0 }
+
+  /// Players take the first part's encoder delay off all sound; a part with another one is moved by the difference.
+  private var delayDifference: Int64 {
+    let own = head.audio?.settings.preSkip ?? 0
+    let common = concatenation.configuration.audio?.preSkip ?? 0
+    return Int64(common - own) * 1_000_000_000 / 48_000
+  }
+
+  // MARK: - Gaps
+
+  /// What lies before the part's first frame is filled on both tracks.
+  private func begin(at time: Int64) throws {
+    guard !parts.isEmpty, !video.hasBegun, !audio.hasBegun else { return }
+    let start = concatenation.configuration.video == nil ? audio.end : video.end
+    let gap = Concatenation.Gap(
+      start: SessionTime(nanoseconds: start), end: SessionTime(nanoseconds: max(start, time)), dates: dates(start, time)
+    )
+    self.gap = gap
+    if time &- start >= shortestGap {
+      gaps.append(gap)
+      writer.addChapter(start: gap.start, end: gap.end, title: "Recording interrupted")
+      writer.addChapter(start: gap.end, title: "Recording continued")
+    }
+    try fill(videoTo: time, audioTo: time)
+  }
+
+  /// Shorter ones are only the way from one frame to the next.
+  private var shortestGap: Int64 { max(2 * frameDuration, 40_000_000) }
+
+  /// Wall-clock time of two instants of the joined file.
+  private func dates(_ start: Int64, _ end: Int64) -> Range<Int64>? {
+    guard concatenation.spacing == .dates, let first = concatenation.heads[0].date else { return nil }
+    let from = first &+ start
+    return from..<max(from, first &+ end)
+  }
+
+  /// Continues the tracks with slate and silence, in order of time. Nil: not that track.
+  private func fill(videoTo: Int64?, audioTo: Int64?) throws {
+    guard !parts.isEmpty else { return }
+    // Where a track stands is also where it is filled to when there is nothing to fill.
+    let videoEnd = concatenation.configuration.video == nil ? video.end : videoTo ?? video.end
+    let audioEnd = concatenation.configuration.audio == nil ? audio.end : audioTo ?? audio.end
+    guard max(videoEnd &- video.end, audioEnd &- audio.end) <= Concatenation.longestGap.nanoseconds else {
+      throw WebMError(
+        code: .invalid, operation: "has a frame more than \(Self.longestGapInDays) days after its beginning",
+        path: head.path)
+    }
+    let showsSlate = videoEnd &- video.end >= shortestGap
+    if showsSlate { try prepareSlate() }
+    while true {
+      // The last slate makes room for the next picture.
+      let needsPicture = showsSlate && videoEnd &- video.end > frameDuration / 2
+      let packet = silence.packet(within: audioEnd &- audio.end)
+      if let packet, !needsPicture || audio.end <= video.end {
+        try put(packet)
+      } else if needsPicture {
+        try putSlate()
+      } else {
+        return
+      }
+    }
+  }
+
+  private func prepareSlate() throws {
+    guard slate.isEmpty, let gap else { return }
+    slate = try makeSlate(gap)
+    guard let first = slate.first, first.isKeyframe else {
+      throw WebMError(code: .invalid, operation: "a slate must begin with a keyframe", path: writer.path)
+    }
+  }
+
+  private func putSlate() throws {
+    let frame = slate[slateIndex]
+    slateIndex = (slateIndex + 1) % slate.count
+    try writer.addVideo(
+      at: SessionTime(nanoseconds: video.end), frame.payload.bytes, isKeyframe: frame.isKeyframe)
+    video.end &+= max(1_000_000, frameDuration)
+  }
+
+  private func put(_ packet: OpusSilence.Packet) throws {
+    let time = SessionTime(nanoseconds: audio.end)
+    try packet.bytes.withUnsafeBytes { try writer.addAudio(at: time, $0) }
+    audio.end &+= packet.nanoseconds
+  }
+}
+
+/// Gathers a part's chapters and tags and hands on its frames.
+private final class CopyEvents: ParserEvents {
+  private(set) var chapters: [ProbeReport.Chapter] = []
+  private(set) var tags: [ProbeReport.Tag] = []
+  private var scale: UInt64 = 1_000_000
+  private let joiner: Joiner
+
+  init(_ joiner: Joiner) { self.joiner = joiner }
+
+  override func info(_ info: cwebm_info) { scale = info.timestamp_scale }
+  override func frame(_ frame: cwebm_frame) -> Bool { joiner.take(frame, scale: scale) }
+
+  override func chapter(start: UInt64, end: UInt64, title: String) {
+    guard chapters.count < 10_000 else { return }
+    chapters.append(
+      ProbeReport.Chapter(
+        start: SessionTime(nanoseconds: Int64(clamping: start)), end: SessionTime(nanoseconds: Int64(clamping: end)),
+        title: title))
+  }
+
+  override func tag(name: String, value: String) {
+    guard tags.count < 10_000 else { return }
+    tags.append(ProbeReport.Tag(name: name, value: value))
+  }
+}
