@@ -310,7 +310,8 @@ public nonisolated struct Livekit_WebhookEvent: @unchecked Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// room_started, room_finished, participant_joined, participant_left, track_published, track_unpublished.
+  /// room_started, room_finished, participant_joined, participant_left, track_published, track_unpublished,
+  /// egress_started, egress_updated, egress_ended.
   public var event: String {
     get {_storage._event}
     set {_uniqueStorage()._event = newValue}
@@ -353,6 +354,15 @@ public nonisolated struct Livekit_WebhookEvent: @unchecked Sendable {
   public var hasTrack: Bool {_storage._track != nil}
   /// Clears the value of `track`. Subsequent reads from it will return its default value.
   public mutating func clearTrack() {_uniqueStorage()._track = nil}
+
+  public var egressInfo: Livekit_EgressInfo {
+    get {_storage._egressInfo ?? Livekit_EgressInfo()}
+    set {_uniqueStorage()._egressInfo = newValue}
+  }
+  /// Returns true if `egressInfo` has been explicitly set.
+  public var hasEgressInfo: Bool {_storage._egressInfo != nil}
+  /// Clears the value of `egressInfo`. Subsequent reads from it will return its default value.
+  public mutating func clearEgressInfo() {_uniqueStorage()._egressInfo = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -960,7 +970,7 @@ nonisolated extension Livekit_UpdateSubscriptionsResponse: SwiftProtobuf.Message
 
 nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".WebhookEvent"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}event\0\u{1}room\0\u{1}participant\0\u{2}\u{3}id\0\u{3}created_at\0\u{1}track\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}event\0\u{1}room\0\u{1}participant\0\u{2}\u{3}id\0\u{3}created_at\0\u{1}track\0\u{3}egress_info\0")
 
   fileprivate class _StorageClass {
     var _event: String = String()
@@ -969,6 +979,7 @@ nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf
     var _id: String = String()
     var _createdAt: Int64 = 0
     var _track: Livekit_TrackInfo? = nil
+    var _egressInfo: Livekit_EgressInfo? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -985,6 +996,7 @@ nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf
       _id = source._id
       _createdAt = source._createdAt
       _track = source._track
+      _egressInfo = source._egressInfo
     }
   }
 
@@ -1009,6 +1021,7 @@ nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf
         case 6: try { try decoder.decodeSingularStringField(value: &_storage._id) }()
         case 7: try { try decoder.decodeSingularInt64Field(value: &_storage._createdAt) }()
         case 8: try { try decoder.decodeSingularMessageField(value: &_storage._track) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._egressInfo) }()
         default: break
         }
       }
@@ -1039,6 +1052,9 @@ nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf
       try { if let v = _storage._track {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
       } }()
+      try { if let v = _storage._egressInfo {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1054,6 +1070,7 @@ nonisolated extension Livekit_WebhookEvent: SwiftProtobuf.Message, SwiftProtobuf
         if _storage._id != rhs_storage._id {return false}
         if _storage._createdAt != rhs_storage._createdAt {return false}
         if _storage._track != rhs_storage._track {return false}
+        if _storage._egressInfo != rhs_storage._egressInfo {return false}
         return true
       }
       if !storagesAreEqual {return false}

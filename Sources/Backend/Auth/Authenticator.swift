@@ -1,0 +1,76 @@
+import Crypto
+import Foundation
+import Jobs
+import Synchronization
+
+/// Says who a bearer credential (RFC 6750) belongs to. Any thread.
+final class Authenticator: Sendable {
+  private struct Known {
+    var caller: Caller
+    var until: Timestamp
+  }
+
+  private let store: JobStore
+  private let apiSecret: String?
+  private let workerSecret: String?
+  /// Keys that were found a moment ago, by hash: a busy caller must not cost a look-up each time. So long may it take
+  /// until a key that was removed is refused.
+  private let known = Mutex<[String: Known]>([:])
+  private static let knownFor = TimeSpan.seconds(2)
+
+  init(store: JobStore, configuration: BackendConfiguration) {
+    self.store = store
+    apiSecret = configuration.apiSecret
+    workerSecret = configuration.workerSecret
+  }
+
+  /// The caller of a request. Throws `Refusal.unauthorized` for any defect.
+  func caller(_ authorization: String?) async throws -> Caller {
+    guard let credential = Self.bearer(authorization) else { throw Refusal.unauthorized }
+    let now = Timestamp.now
+    if credential.hasPrefix(APIKey.prefix) { return try await caller(key: credential, now: now) }
+    guard let apiSecret, let caller = CallerToken.caller(credential, secret: apiSecret, now: now) else {
+      throw Refusal.unauthorized
+    }
+    return caller
+  }
+
+  /// Lets a worker in, or throws.
+  func worker(_ authorization: String?) throws {
+    guard let credential = Self.bearer(authorization), let workerSecret else { throw Refusal.unauthorized }
+    // Codes of equal length are compared, in constant time: neither content nor length leaks.
+    let key = SymmetricKey(size: .bits256)
+    let code = HMAC<SHA256>.authenticationCode(for: Data(workerSecret.utf8), using: key)
+    guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Data(credential.utf8), using: key) else {
+      throw Refusal.unauthorized
+    }
+  }
+
+  private func caller(key text: String, now: Timestamp) async throws -> Caller {
+    guard text.utf8.count <= 256 else { throw Refusal.unauthorized }
+    let hash = APIKeySecret.hash(text)
+    if let found = known.withLock({ $0[hash] }), found.until > now { return found.caller }
+    let key: APIKey
+    do {
+      key = try await store.apiKey(hash: hash)
+    } catch JobStoreError.notFound {
+      throw Refusal.unauthorized
+    }
+    guard key.expiresAt.map({ now < $0 }) ?? true else { throw Refusal.unauthorized }
+    let caller = Caller(
+      name: key.name, grants: Set(key.grants.compactMap(Grant.init(rawValue:))), rooms: key.rooms)
+    let until = min(now + Self.knownFor, key.expiresAt ?? now + Self.knownFor)
+    known.withLock { known in
+      if known.count >= 1024 { known = known.filter { $0.value.until > now } }
+      if known.count < 1024 { known[hash] = Known(caller: caller, until: until) }
+    }
+    return caller
+  }
+
+  private static func bearer(_ authorization: String?) -> String? {
+    guard let authorization, authorization.utf8.count <= 16_384 else { return nil }
+    let parts = authorization.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    return String(parts[1])
+  }
+}

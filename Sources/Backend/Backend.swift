@@ -1,0 +1,106 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Jobs
+import Logging
+import MediaCore
+import NIOCore
+import ServiceLifecycle
+import WebClient
+
+/// The token backend: an HTTP API over a job queue, and what keeps the queue going. It alone holds the secret of the
+/// room service's API.
+///
+/// One `run()` a backend. In a `ServiceGroup` it ends gracefully: it takes no new connections, answers what it has
+/// taken, and returns. Cancelling the task that runs it ends it at once.
+public final class Backend: Service {
+  /// The queue.
+  public let store: JobStore
+  let core: BackendCore
+  /// Every route, for tests and the description.
+  let routes: [Route]
+  private let application: Application<AnyResponder>
+  private let bound: OnceValue<Int>
+
+  /// Opens the queue and makes everything ready. Throws `BackendError` for settings that can't be used, and `SQLError`
+  /// when the database can't.
+  public init(
+    configuration: BackendConfiguration, database: any SQLDatabase, logger: Logger = Logger(label: "backend")
+  ) async throws {
+    guard configuration.problems.isEmpty else {
+      throw BackendError(configuration.problems.joined(separator: "; "))
+    }
+    store = try await JobStore(
+      database: database, machine: configuration.machine, webhooks: configuration.webhooks,
+      seed: UInt64.random(in: .min ... .max))
+    let core = BackendCore(configuration: configuration, store: store, logger: logger)
+    self.core = core
+    database.listen("recbot_jobs") { core.changed() }
+
+    let client = WebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
+    let routes = Routes(core: core)
+    let groups: [any RouteGroup] = [
+      HealthRoutes(), TokenRoutes(), JobRoutes(client: client), EventRoutes(), ScheduleRoutes(client: client),
+      RecordingRoutes(), WorkerRoutes(),
+      LiveKitWebhookRoutes(), EgressRoutes(client: client),
+    ]
+    for group in groups { group.add(to: routes) }
+    self.routes = routes.list
+
+    let background: [any BackgroundWork] = [
+      QueueKeeper(core: core), QueueWatch(core: core),
+      WebhookDispatcher(core: core, client: client),
+    ]
+
+    let bound = OnceValue<Int>()
+    self.bound = bound
+    let limits = configuration.limits
+    application = Application(
+      responder: AnyResponder(routes.responder()),
+      server: .http1(
+        configuration: HTTP1Channel.Configuration(
+          additionalChannelHandlers: [ConnectionGuard(limits: limits, connections: core.connections)],
+          httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: 65_536, maxHeaderListSize: limits.headers, maxHeaderFieldCount: 100))),
+      configuration: ApplicationConfiguration(
+        address: .hostname(configuration.bind, port: configuration.port), backlog: 1024,
+        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
+      services: background.map { BackgroundService(work: $0, logger: logger) },
+      onServerRunning: { channel in bound.set(.success(channel.localAddress?.port ?? configuration.port)) },
+      logger: logger)
+  }
+
+  /// Serves until it is shut down. Throws `BackendError` when the address can't be used.
+  public func run() async throws {
+    defer { bound.set(.failure(BackendError("the backend has ended"))) }
+    do {
+      let core = core
+      try await withGracefulShutdownHandler {
+        try await application.run()
+      } onGracefulShutdown: {
+        // Requests that are held are answered now: the server ends when all are.
+        core.jobsBell.close()
+        core.eventsBell.close()
+      }
+    } catch let error as IOError {
+      let (bind, port) = (core.configuration.bind, core.configuration.port)
+      throw BackendError("cannot listen on \(bind):\(port): \(String(cString: strerror(error.errnoCode)))")
+    } catch is SocketAddressError {
+      throw BackendError("cannot listen on \(core.configuration.bind): there is no such address here")
+    }
+  }
+
+  /// The port that it listens on. Waits until it does; throws when it has ended without.
+  public var port: Int {
+    get async throws { try await bound.value }
+  }
+}
+
+/// A responder whose type nobody needs to know.
+struct AnyResponder: HTTPResponder {
+  private let inner: any HTTPResponder<CallContext>
+  init(_ inner: some HTTPResponder<CallContext>) { self.inner = inner }
+  func respond(to request: Request, context: CallContext) async throws -> Response {
+    try await inner.respond(to: request, context: context)
+  }
+}

@@ -1,0 +1,97 @@
+import Jobs
+
+/// The room service whose API secret the backend holds.
+public struct RoomService: Hashable, Sendable {
+  /// Its address, ws:// or wss://.
+  public var url: String
+  /// The API key.
+  public var apiKey: String
+  /// The API key's secret. Never shown.
+  public var apiSecret: String
+  /// Makes one.
+  public init(url: String, apiKey: String, apiSecret: String) {
+    self.url = url
+    self.apiKey = apiKey
+    self.apiSecret = apiSecret
+  }
+}
+
+/// Everything that a backend is told when it is made.
+public struct BackendConfiguration: Sendable {
+  /// The address to listen on.
+  public var bind = "127.0.0.1"
+  /// The port; 0 takes any free one (`Backend.port` says which).
+  public var port = 8080
+  /// The room service.
+  public var roomService: RoomService
+  /// What participants are told with a token, when the room service has another address for them.
+  public var publicRoomURL: String?
+  /// What callers' JWTs are signed with (HS256), at least 32 bytes; nil: only API keys are taken.
+  public var apiSecret: String?
+  /// What workers show, at least 32 bytes; nil: no worker is let in.
+  public var workerSecret: String?
+  /// The key of webhooks in the form of Standard Webhooks, `whsec_` and base64; nil: only LiveKit's form is sent.
+  public var webhookSecret: String?
+  /// Who is told of every job, besides the receivers that the jobs name.
+  public var webhooks: [WebhookTarget] = []
+  /// The form of webhooks to receivers that name none.
+  public var webhookForm = WebhookTarget.Form.standard
+  /// After so long a webhook that nobody took is given up; there are ten attempts within 76 hours at most.
+  public var webhookGiveUpAfter = TimeSpan.seconds(4 * 86_400)
+  /// True: webhooks may go to private and link-local addresses.
+  public var allowsPrivateAddresses = false
+  /// How long a bot's room token is good for; it is renewed when less than half is left.
+  public var ticketLifetime = TimeSpan.seconds(600)
+  /// How long final jobs are kept.
+  public var jobRetention = TimeSpan.seconds(30 * 86_400)
+  /// How long an idempotency key is known.
+  public var keyRetention = TimeSpan.seconds(86_400)
+  /// What one connection may cost.
+  public var limits = ConnectionLimits()
+  /// So long after the start no lease is ended: workers that went on recording while no backend was there renew theirs
+  /// first. Nil: as long as a lease lasts, and five seconds.
+  public var startPatience: TimeSpan?
+  /// The rules of the queue.
+  public var machine = JobMachine()
+
+  /// The usual settings for a room service.
+  public init(roomService: RoomService) { self.roomService = roomService }
+
+  /// What is wrong with it, one line each.
+  public var problems: [String] {
+    var problems: [String] = []
+    if let apiSecret, apiSecret.utf8.count < 32 { problems.append("RECBOT_API_SECRET: at least 32 bytes") }
+    if let workerSecret, workerSecret.utf8.count < 32 { problems.append("RECBOT_WORKER_SECRET: at least 32 bytes") }
+    if let apiSecret, let workerSecret, apiSecret == workerSecret {
+      problems.append("RECBOT_WORKER_SECRET: must differ from RECBOT_API_SECRET")
+    }
+    if let webhookSecret, StandardWebhooks(secret: webhookSecret) == nil {
+      problems.append("RECBOT_WEBHOOK_SECRET: whsec_ and base64 of 24 to 64 bytes")
+    }
+    for (name, url) in [("LIVEKIT_URL", roomService.url), ("RECBOT_PUBLIC_ROOM_URL", publicRoomURL ?? "ws://")]
+    where !["ws://", "wss://"].contains(where: url.hasPrefix) {
+      problems.append("\(name): ws:// or wss://")
+    }
+    return problems
+  }
+}
+
+/// What one connection may cost the backend. Times are from the first byte of a request.
+public struct ConnectionLimits: Hashable, Sendable {
+  /// Bytes of a request's body, unless the route allows more or less.
+  public var body = 65_536
+  /// Bytes of all headers of a request.
+  public var headers = 131_072
+  /// How long the headers may take.
+  public var headerTime = TimeSpan.seconds(10)
+  /// How long headers and body may take.
+  public var requestTime = TimeSpan.seconds(30)
+  /// How long a connection may be idle between requests.
+  public var idleTime = TimeSpan.seconds(75)
+  /// How many connections are open at once; more wait.
+  public var connections = 4096
+  /// The longest time a request is held until something happens (long poll).
+  public var wait = TimeSpan.seconds(55)
+  /// The usual limits.
+  public init() {}
+}

@@ -1,0 +1,37 @@
+import Jobs
+import Logging
+import MediaCore
+
+/// What all routes and loops of one backend share. Any thread.
+final class BackendCore: Sendable {
+  let configuration: BackendConfiguration
+  let store: JobStore
+  let authenticator: Authenticator
+  let tickets: TicketOffice
+  let metrics = MetricsRegistry()
+  let connections = Connections()
+  /// Rings when a job may have become free.
+  let jobsBell = Bell()
+  /// Rings when something happened to a job.
+  let eventsBell = Bell()
+  /// Rings when there may be something to tell receivers.
+  let webhooksBell = Bell()
+  let logger: Logger
+
+  init(configuration: BackendConfiguration, store: JobStore, logger: Logger) {
+    self.configuration = configuration
+    self.store = store
+    self.logger = logger
+    authenticator = Authenticator(store: store, configuration: configuration)
+    tickets = TicketOffice(
+      service: configuration.roomService, publicURL: configuration.publicRoomURL,
+      lifetime: configuration.ticketLifetime)
+  }
+
+  /// Says that a job was made or changed: held requests look again.
+  func changed() {
+    jobsBell.ring()
+    eventsBell.ring()
+    webhooksBell.ring()
+  }
+}

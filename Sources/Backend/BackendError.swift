@@ -1,0 +1,7 @@
+/// Why the backend can't start or has to stop.
+public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// One line: what is wrong, where, what to do.
+  public var description: String
+  /// Makes an error.
+  public init(_ description: String) { self.description = description }
+}

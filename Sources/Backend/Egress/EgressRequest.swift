@@ -1,0 +1,83 @@
+import Jobs
+import Signaling
+import SwiftProtobuf
+
+/// One of the ways in which LiveKit's Egress API asks for a recording, as a job. Pure.
+protocol EgressRequest: Message {
+  /// As `JobEgress.kind` says it.
+  static var kind: String { get }
+  var roomName: String { get }
+  var webhooks: [Livekit_WebhookConfig] { get set }
+  /// What is recorded, and how it looks.
+  func look() throws(TwirpProblem) -> EgressLook
+  /// The one file that is written.
+  func file() throws(TwirpProblem) -> EgressFile
+}
+
+/// What is recorded, and how it looks.
+struct EgressLook: Hashable, Sendable {
+  var layout: String
+  var selection: JobSelection?
+  var picture: JobPicture?
+  /// What the names of files may tell besides room, time and job.
+  var places: [String: String] = [:]
+}
+
+/// What the rest of the backend must know to take requests.
+struct EgressRules: Sendable {
+  /// The only key by which webhooks can be signed.
+  var apiKey: String
+  /// What is wrong with the address of a webhook; nil: nothing.
+  var problemWithURL: @Sendable (String) -> String?
+}
+
+extension EgressRequest {
+  /// The job that does what is asked for. Throws what can't be done, in one line.
+  func job(_ rules: EgressRules) throws(TwirpProblem) -> JobRequest {
+    guard !roomName.isEmpty else { throw .invalid("request has missing or invalid field: room_name") }
+    let look = try look()
+    let output = try file().output(places: look.places)
+    let receivers = try receivers(rules)
+    guard let text = try? jsonString(options: EgressJSON.encoding) else {
+      throw TwirpProblem(.internal, "the request could not be kept")
+    }
+    return JobRequest(
+      room: roomName, layout: look.layout, selection: look.selection, picture: look.picture, outputs: [output],
+      egress: JobEgress(kind: Self.kind, request: text, webhooks: receivers))
+  }
+
+  private func receivers(_ rules: EgressRules) throws(TwirpProblem) -> [WebhookTarget] {
+    guard webhooks.count <= 8 else { throw .invalid("webhooks: at most 8") }
+    var receivers: [WebhookTarget] = []
+    for webhook in webhooks {
+      if let problem = rules.problemWithURL(webhook.url) { throw .invalid("webhooks: the address \(problem)") }
+      guard webhook.signingKey.isEmpty || webhook.signingKey == rules.apiKey else {
+        throw .invalid("webhooks: signing_key is not the API key of this service")
+      }
+      guard webhook.filterParams.includeEvents.isEmpty, webhook.filterParams.excludeEvents.isEmpty else {
+        throw .unimplemented("webhooks: filter_params is not implemented; all egress events are sent")
+      }
+      receivers.append(WebhookTarget(url: webhook.url, key: rules.apiKey, form: .livekit))
+    }
+    return receivers
+  }
+}
+
+/// How messages are read and written as JSON.
+enum EgressJSON {
+  /// As LiveKit's own servers write: the proto's names, not those of proto3 JSON.
+  static var encoding: JSONEncodingOptions {
+    var options = JSONEncodingOptions()
+    options.preserveProtoFieldNames = true
+    options.useDeterministicOrdering = true
+    return options
+  }
+
+  /// Fields that nobody knows are passed over.
+  static var decoding: JSONDecodingOptions {
+    var options = JSONDecodingOptions()
+    options.ignoreUnknownFields = true
+    options.messageDepthLimit = 16
+    return options
+  }
+}

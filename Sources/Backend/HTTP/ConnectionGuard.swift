@@ -1,0 +1,176 @@
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+/// Holds one connection to its limits: a request whose head or body comes too slowly is answered with 408 and the
+/// connection closed; so is one that is idle for long, or that goes on sending a body nobody wants.
+///
+/// Hummingbird puts it behind its own codec; it brings two handlers to where they see bytes and HTTP parts.
+/// Confined to the connection's event loop.
+final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = NIOAny
+  private let limits: ConnectionLimits
+  private let connections: Connections
+
+  init(limits: ConnectionLimits, connections: Connections) {
+    self.limits = limits
+    self.connections = connections
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let parts = PartWatch(limits: limits)
+    let pipeline = context.pipeline.syncOperations
+    do {
+      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      try pipeline.addHandler(parts, position: .after(decoder))
+      try pipeline.addHandler(ByteWatch(parts: parts, connections: connections), position: .first)
+    } catch {
+      context.close(promise: nil)
+    }
+  }
+}
+
+/// Sees the bytes: when a request begins, and when the other side has gone.
+private final class ByteWatch: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  private let parts: PartWatch
+  private let connections: Connections
+
+  init(parts: PartWatch, connections: Connections) {
+    self.parts = parts
+    self.connections = connections
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) { connections.opened(context.channel) }
+  func handlerRemoved(context: ChannelHandlerContext) { connections.closed(context.channel) }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    parts.bytesArrived()
+    context.fireChannelRead(data)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    connections.closed(context.channel)
+    context.fireChannelInactive()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent { connections.closed(context.channel) }
+    context.fireUserInboundEventTriggered(event)
+  }
+}
+
+/// Sees requests and answers, and has the clock.
+private final class PartWatch: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private enum State {
+    /// Between requests.
+    case idle
+    /// Bytes came, the head is not complete.
+    case head
+    /// The body comes.
+    case body
+    /// The handler has all of the request.
+    case answering
+    /// The answer is given, the rest of the request is not read.
+    case lingering
+    /// It is over.
+    case closing
+  }
+
+  private let limits: ConnectionLimits
+  private var state = State.idle
+  private var hasAnswered = false
+  private var timer: Scheduled<Void>?
+  private var context: ChannelHandlerContext?
+  private var began = NIODeadline.now()
+
+  init(limits: ConnectionLimits) { self.limits = limits }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    start(limits.idleTime)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+    self.context = nil
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    timer?.cancel()
+    context.fireChannelInactive()
+  }
+
+  func bytesArrived() {
+    guard state == .idle else { return }
+    state = .head
+    began = .now()
+    start(limits.headerTime)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head:
+      // A request that came together with the one before.
+      if state != .head { began = .now() }
+      state = .body
+      hasAnswered = false
+      let rest = limits.requestTime.microseconds - (NIODeadline.now() - began).nanoseconds / 1000
+      start(TimeSpan(microseconds: max(0, rest)))
+    case .body: break
+    case .end:
+      timer?.cancel()
+      if state == .lingering { becomeIdle() } else if state != .closing { state = .answering }
+    }
+    context.fireChannelRead(data)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    switch unwrapOutboundIn(data) {
+    case .head: hasAnswered = true
+    case .body: break
+    case .end:
+      if state == .answering {
+        becomeIdle()
+      } else if state == .body || state == .head {
+        // Time for the answer to be read before the connection goes: a close with unread bytes would destroy it.
+        state = .lingering
+        start(.seconds(1))
+      }
+    }
+    context.write(data, promise: promise)
+  }
+
+  private func becomeIdle() {
+    state = .idle
+    start(limits.idleTime)
+  }
+
+  private func start(_ time: TimeSpan) {
+    timer?.cancel()
+    timer = context?.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(time.microseconds)) { [weak self] in
+      self?.timeIsUp()
+    }
+  }
+
+  private func timeIsUp() {
+    guard let context, state != .closing else { return }
+    let isSlow = (state == .head || state == .body) && !hasAnswered
+    state = .closing
+    guard isSlow else { return context.close(promise: nil) }
+    let text = #"{"error":{"code":"too_slow","message":"the request came too slowly"}}"#
+    var headers = HTTPHeaders([("Content-Type", "application/json"), ("Connection", "close")])
+    headers.add(name: "Content-Length", value: "\(text.utf8.count)")
+    let head = HTTPResponseHead(version: .http1_1, status: .requestTimeout, headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+    let written = context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+  }
+}

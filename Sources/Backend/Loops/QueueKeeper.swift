@@ -1,0 +1,41 @@
+import Jobs
+
+/// What the queue needs to go on by itself: takes jobs back from workers that are gone, fires schedules, forgets what
+/// is old. Every backend does it; with PostgreSQL they share the work.
+struct QueueKeeper: BackgroundWork {
+  let core: BackendCore
+  let name = "queue"
+
+  func run() async throws {
+    // Workers that went on recording while no backend was there come back first: their leases are good again when
+    // they are renewed before anybody takes them.
+    let usual = core.store.machine.leaseTime.microseconds + 5_000_000
+    let patience = ContinuousClock.now + .microseconds(core.configuration.startPatience?.microseconds ?? usual)
+    var rounds = 0
+    while !Task.isCancelled {
+      try await round(expires: ContinuousClock.now >= patience)
+      // The old is swept out once in ten minutes.
+      if rounds % 600 == 0 {
+        try await core.store.prune(
+          keysOlderThan: core.configuration.keyRetention, jobsOlderThan: core.configuration.jobRetention)
+        try await core.store.forgetWorkers(unseenFor: .seconds(86_400))
+      }
+      rounds += 1
+      try await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  private func round(expires: Bool) async throws {
+    let limit = 100
+    var hasChanged = false
+    if expires {
+      var count = limit
+      while count == limit {
+        count = try await core.store.expire(limit: limit).count
+        if count > 0 { hasChanged = true }
+      }
+    }
+    if try await !core.store.fireSchedules().isEmpty { hasChanged = true }
+    if hasChanged { core.changed() }
+  }
+}

@@ -1,0 +1,51 @@
+import Hummingbird
+import Jobs
+
+/// What happened to jobs; can be waited for.
+struct EventRoutes: RouteGroup {
+  func add(to routes: Routes) {
+    routes.caller(.get, "/v1/jobs/{id}/events", .jobsRead) { call, caller in
+      let job = try await JobRoutes.job(of: call, caller)
+      return .json(try await Self.page(call, of: job.id, caller))
+    }
+    routes.caller(.get, "/v1/events", .eventsRead) { call, caller in
+      .json(try await Self.page(call, of: nil, caller))
+    }
+  }
+
+  private static func page(_ call: Call, of job: String?, _ caller: Caller) async throws -> EventPage {
+    let limit = try call.pageSize()
+    let filter = JobStore.Filter(owner: caller.visibleOwner, rooms: caller.rooms)
+    var last = try call.number("after", in: 0...(.max), default: 0)
+    return try await call.hold(on: call.core.eventsBell, for: try call.wait()) {
+      var page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
+      // Events that the caller must not see are passed over.
+      while page.events.isEmpty, page.next > last {
+        last = page.next
+        page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
+      }
+      last = page.next
+      return EventPage(events: page.events, next: page.next)
+    } until: {
+      !$0.events.isEmpty
+    }
+  }
+}
+
+extension Call {
+  /// Looks, and looks again each time the bell rings, until there is what is waited for, the time is over, or nobody
+  /// waits for the answer any more. Gives what was seen last.
+  func hold<Value: Sendable>(
+    on bell: Bell, for time: Duration, look: () async throws -> Value, until isReady: (Value) -> Bool
+  ) async throws -> Value {
+    let end = ContinuousClock.now + time
+    while true {
+      let rings = bell.rings
+      let value = try await look()
+      let left = end - .now
+      if isReady(value) || left <= .zero || bell.isClosed { return value }
+      await bell.wait(since: rings, atMost: left)
+      if !isConnected { return value }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Hummingbird
+import Jobs
+import WebClient
+
+/// `POST /v1/schedules`: a schedule without what the backend sets.
+struct ScheduleRequest: Decodable, Sendable {
+  var trigger: ScheduleTrigger
+  var request: JobRequest
+  var leadTime: Int64?
+  var length: Int64?
+  var catchUp: CatchUp?
+  var catchUpWithin: Int64?
+  var isEnabled: Bool?
+
+  enum CodingKeys: String, CodingKey {
+    case trigger, request, length
+    case leadTime = "lead_time"
+    case catchUp = "catch_up"
+    case catchUpWithin = "catch_up_within"
+    case isEnabled = "enabled"
+  }
+
+  /// The schedule of a caller.
+  func schedule(owner: String) -> Schedule {
+    var request = request
+    // The room's own name takes its place when it begins.
+    if case .room(let glob) = trigger, request.room.isEmpty { request.room = glob }
+    request.egress = nil
+    return Schedule(
+      owner: owner, trigger: trigger, request: request, leadTime: leadTime ?? 30, length: length,
+      catchUp: catchUp ?? .latest, catchUpWithin: catchUpWithin ?? 600, isEnabled: isEnabled ?? true)
+  }
+}
+
+/// Schedules and rules.
+struct ScheduleRoutes: RouteGroup {
+  /// Knows which addresses webhooks may go to.
+  let client: WebClient
+
+  func add(to routes: Routes) {
+    routes.caller(.post, "/v1/schedules", .schedulesWrite) { call, caller in
+      let schedule = try await call.decode(ScheduleRequest.self).schedule(owner: caller.name)
+      try JobRoutes.check(schedule.request, of: caller, in: call.core, client)
+      // A pattern is within the caller's own when it matches it as a text: every `*` of it fell under one of theirs.
+      if case .room(let glob) = schedule.trigger, !caller.mayUse(room: glob) { throw Refusal.room }
+      let addition = try await call.core.store.addition(of: schedule, key: try call.idempotencyKey())
+      return .json(addition.schedule, status: addition.isRepetition ? .ok : .created)
+    }
+    routes.caller(.get, "/v1/schedules", .schedulesRead) { call, caller in
+      let limit = try call.pageSize()
+      let found = try await call.core.store.schedules(
+        owner: caller.visibleOwner, after: call.query("after"), limit: limit + 1)
+      let page = found.prefix(limit)
+      return .json(
+        SchedulePage(
+          schedules: page.filter { caller.mayUse(room: $0.request.room) },
+          next: found.count > limit ? page.last?.id : nil))
+    }
+    routes.caller(.get, "/v1/schedules/{id}", .schedulesRead) { call, caller in
+      .json(try await Self.schedule(of: call, caller))
+    }
+    routes.caller(.delete, "/v1/schedules/{id}", .schedulesWrite) { call, caller in
+      let schedule = try await Self.schedule(of: call, caller)
+      try await call.core.store.removeSchedule(schedule.id)
+      return Response(status: .noContent)
+    }
+    routes.caller(.get, "/v1/schedules/{id}/next", .schedulesRead) { call, caller in
+      let count = try call.number("count", in: 1...100, default: 5)
+      let schedule = try await Self.schedule(of: call, caller)
+      var times: [Timestamp] = []
+      var next = schedule.isEnabled ? schedule.nextFire : nil
+      while let time = next, times.count < count {
+        times.append(time)
+        next = schedule.fire(after: time)
+      }
+      return .json(FireTimes(times: times))
+    }
+  }
+
+  private static func schedule(of call: Call, _ caller: Caller) async throws -> Schedule {
+    do {
+      let schedule = try await call.core.store.schedule(try call.parameter("id"))
+      guard caller.maySee(owner: schedule.owner, room: schedule.request.room) else { throw JobStoreError.notFound }
+      return schedule
+    } catch JobStoreError.notFound {
+      throw Refusal.notFound("schedule")
+    }
+  }
+}

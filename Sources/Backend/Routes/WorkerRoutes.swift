@@ -1,0 +1,95 @@
+import Hummingbird
+import Jobs
+
+/// The workers' side: taking jobs, signs of life, giving back. And the list of workers, for callers.
+struct WorkerRoutes: RouteGroup {
+  /// A claim is held for less than a lease lasts: what a worker that died asked for is over before its jobs are given
+  /// to others, and can't take them again.
+  private static let longestClaim: Int64 = 10
+
+  func add(to routes: Routes) {
+    routes.worker(.post, "/v1/workers/claim") { call in .json(try await Self.claim(call)) }
+    routes.worker(.post, "/v1/workers/jobs/{id}/beat", bodyLimit: 1 << 20) { call in
+      .json(try await Self.beat(call))
+    }
+    routes.worker(.post, "/v1/workers/jobs/{id}/release", bodyLimit: 1 << 20) { call in
+      let request = try await call.decode(BeatRequest.self)
+      let job = try await call.core.store.release(
+        job: try call.parameter("id"), fence: request.fence, report: request.report)
+      return Self.over(job, call, BeatAnswer(job: job))
+    }
+    routes.worker(.post, "/v1/workers/jobs/{id}/complete", bodyLimit: 1 << 20) { call in
+      let request = try await call.decode(CompleteRequest.self)
+      let job = try await call.core.store.complete(
+        job: try call.parameter("id"), fence: request.fence, files: request.files)
+      return Self.over(job, call, job)
+    }
+    routes.worker(.post, "/v1/workers/jobs/{id}/fail", bodyLimit: 1 << 20) { call in
+      let request = try await call.decode(FailRequest.self)
+      let job = try await call.core.store.fail(
+        job: try call.parameter("id"), fence: request.fence, error: request.error, mayRetry: request.mayRetry)
+      return Self.over(job, call, job)
+    }
+    routes.caller(.get, "/v1/workers", .workersRead) { call, _ in
+      .json(["workers": try await call.core.store.workers(seenWithin: QueueMetrics.workerAge)])
+    }
+  }
+
+  private static func claim(_ call: Call) async throws -> ClaimAnswer {
+    let request = try await call.decode(ClaimRequest.self)
+    guard (1...128).contains(request.worker.utf8.count),
+      !request.worker.unicodeScalars.contains(where: { $0.value < 32 })
+    else { throw Refusal.invalid("worker: 1 to 128 bytes, no control characters") }
+    guard (0...100).contains(request.count) else { throw Refusal.invalid("count: 0 to 100") }
+    guard (0...3600).contains(request.wait) else { throw Refusal.invalid("wait: 0 to 3600 seconds") }
+    let store = call.core.store
+    try await store.seen(worker: request.worker, status: request.status)
+    guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
+    let jobs = try await call.hold(
+      on: call.core.jobsBell, for: .seconds(min(request.wait, longestClaim))
+    ) {
+      call.isConnected ? try await store.claim(worker: request.worker, count: request.count) : []
+    } until: {
+      !$0.isEmpty
+    }
+    guard call.isConnected else {
+      // It went while it was served: the jobs are free at once, and not when the leases end.
+      for job in jobs { _ = try? await store.release(job: job.id, fence: job.fence, report: JobReport()) }
+      call.core.changed()
+      return ClaimAnswer(assignments: [])
+    }
+    let now = Timestamp.now
+    if !jobs.isEmpty { call.core.eventsBell.ring() }
+    return ClaimAnswer(
+      assignments: try jobs.map { job in
+        call.core.metrics.waited(Double((now - job.notBefore).microseconds) / 1_000_000)
+        return Assignment(job: job, ticket: try call.core.tickets.ticket(for: job, now: now))
+      })
+  }
+
+  /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
+  /// so that nobody waits for the next heartbeat.
+  private static func beat(_ call: Call) async throws -> BeatAnswer {
+    let request = try await call.decode(BeatRequest.self)
+    let id = try call.parameter("id")
+    let store = call.core.store
+    let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
+    var job = try await store.beat(job: id, fence: request.fence, report: request.report)
+    if wait > 0, job.commands.isEmpty {
+      job = try await call.hold(on: call.core.jobsBell, for: .seconds(wait)) {
+        try await store.job(id)
+      } until: {
+        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil
+      }
+      guard job.fence == request.fence, job.lease != nil else { throw JobStoreError.refused(.fenced) }
+    }
+    return BeatAnswer(job: job, ticket: try call.core.tickets.renewal(for: job, now: .now))
+  }
+
+  /// The worker has nothing to do with the job any more.
+  private static func over(_ job: Job, _ call: Call, _ answer: some Encodable) -> Response {
+    call.core.tickets.forget(job.id)
+    call.core.changed()
+    return .json(answer)
+  }
+}

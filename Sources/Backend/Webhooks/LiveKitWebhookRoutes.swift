@@ -1,0 +1,59 @@
+import Crypto
+import Foundation
+import Hummingbird
+import Jobs
+import NIOCore
+import Signaling
+import SwiftProtobuf
+
+/// What the room service tells: `POST /webhooks/livekit`. A room that begins fires the rules that match its name.
+struct LiveKitWebhookRoutes: RouteGroup {
+  /// Events of large rooms can be long.
+  static let longestBody = 1 << 20
+
+  func add(to routes: Routes) {
+    routes.add(.post, "/webhooks/livekit", access: .own, bodyLimit: Self.longestBody) { call in
+      let body = Array(try await call.body().readableBytesView)
+      let event = try Self.verified(
+        body, authorization: call.header("Authorization"), service: call.core.configuration.roomService,
+        now: Timestamp.now.seconds)
+      if event.event == "room_started", !event.room.name.isEmpty, !event.room.sid.isEmpty {
+        let jobs = try await call.core.store.roomStarted(event.room.name, sid: event.room.sid)
+        if !jobs.isEmpty { call.core.changed() }
+      }
+      return .json(["status": "ok"])
+    }
+  }
+
+  /// The event of a message that the room service has signed: a JWT under the API key's secret whose claim `sha256`
+  /// vouches for the body. Any defect is the same refusal.
+  static func verified(
+    _ body: [UInt8], authorization: String?, service: RoomService, now: Int64
+  ) throws(Refusal) -> Livekit_WebhookEvent {
+    guard let authorization, !authorization.isEmpty else { throw .unauthorized }
+    // LiveKit's servers send the bare token; others put the scheme before it.
+    let token = authorization.hasPrefix("Bearer ") ? String(authorization.dropFirst(7)) : authorization
+    let claims: AccessToken
+    do throws(AccessTokenError) {
+      claims = try AccessToken(verifying: token, now: now) { $0 == service.apiKey ? service.apiSecret : nil }
+    } catch {
+      throw .unauthorized
+    }
+    guard let text = claims.sha256, let claimed = Data(base64Encoded: text),
+      isEqual(Array(claimed), Array(SHA256.hash(data: body)))
+    else { throw .unauthorized }
+    var options = JSONDecodingOptions()
+    options.ignoreUnknownFields = true
+    options.messageDepthLimit = 16
+    guard let event = try? Livekit_WebhookEvent(jsonUTF8Bytes: body, options: options) else {
+      throw .invalid("body: is not an event of LiveKit")
+    }
+    return event
+  }
+
+  /// In time that does not depend on where they differ.
+  private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    guard left.count == right.count else { return false }
+    return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+}

@@ -1,0 +1,117 @@
+import Jobs
+import Logging
+import WebClient
+
+/// Tells receivers what the outbox has for them. Every backend runs one; what one has taken the others leave alone until
+/// its hold ends. A message is sent at least once: when a backend dies after the receiver took it and before that was
+/// written down, it is sent again, under the same id.
+struct WebhookDispatcher: BackgroundWork {
+  /// How often the outbox is looked at when nobody rings.
+  static let interval = Duration.milliseconds(500)
+  /// How long a message that found its host busy waits.
+  static let postponement = TimeSpan.milliseconds(250)
+  /// How long a message is kept from other backends; longer than the client's patience.
+  static let hold = TimeSpan.seconds(60)
+
+  let name = "webhooks"
+  let store: JobStore
+  let keys: WebhookMessage.Keys
+  let retries: WebhookRetries
+  let client: WebClient
+  /// Rings when something happened to a job, and when a message has arrived.
+  let bell: Bell
+  let logger: Logger
+
+  func run() async throws {
+    let traffic = WebhookTraffic()
+    try await withThrowingDiscardingTaskGroup { group in
+      while !Task.isCancelled {
+        let rings = bell.rings
+        let free = traffic.free
+        let deliveries =
+          free == 0
+          ? []
+          : try await store.takeDeliveries(limit: min(free, 32), hold: Self.hold, excluding: traffic.busy)
+        for delivery in deliveries {
+          guard let host = traffic.depart(delivery.target) else {
+            try await store.finish(delivery, .postponed(Self.postponement))
+            continue
+          }
+          group.addTask {
+            await carry(delivery)
+            traffic.arrive(delivery.target, at: host)
+            bell.ring()
+          }
+        }
+        if deliveries.isEmpty { await bell.wait(since: rings, atMost: Self.interval) }
+      }
+    }
+  }
+
+  /// Sends one message and writes down what came of it.
+  private func carry(_ delivery: WebhookDelivery) async {
+    let (outcome, detail) = await send(delivery)
+    if outcome != .done {
+      logger.log(
+        level: outcome == .givenUp || outcome == .receiverGone ? .warning : .info, "a webhook was not delivered",
+        metadata: [
+          "event": "\(delivery.event.id)", "attempt": "\(delivery.attempts)", "reason": "\(detail)",
+          "outcome": "\(outcome)",
+        ])
+    }
+    do {
+      try await store.finish(delivery, outcome, detail: detail)
+    } catch {
+      // It is due again when its hold ends.
+      logger.error("webhooks: \(error)")
+    }
+  }
+
+  private func send(_ delivery: WebhookDelivery) async -> (outcome: JobStore.WebhookOutcome, detail: String) {
+    let now = Timestamp.now
+    let message: WebhookMessage
+    do {
+      guard
+        let made = try WebhookMessage.make(delivery.event, for: delivery.target, keys: keys, now: now.seconds)
+      else { return (.done, "") }
+      message = made
+    } catch let error as WebhookMessage.Impossible {
+      return (.givenUp, error.description)
+    } catch {
+      return (.givenUp, "the message could not be written")
+    }
+    var asked: Int64?
+    let detail: String
+    do throws(WebClientError) {
+      let answer = try await client.post(delivery.target.url, headers: message.headers, body: message.body)
+      if (200..<300).contains(answer.status) { return (.done, "") }
+      if answer.status == 410 { return (.receiverGone, "HTTP 410: the receiver wants nothing more") }
+      asked = answer.retryAfter
+      detail = "HTTP \(answer.status)"
+    } catch {
+      // The backend ends: the next one goes on at once.
+      if Task.isCancelled { return (.postponed(.seconds(0)), "the backend ends") }
+      detail = error.description
+    }
+    guard
+      let wait = retries.wait(
+        afterAttempt: delivery.attempts, age: now - delivery.event.at, asked: asked, chance: .random(in: 0...1))
+    else { return (.givenUp, detail) }
+    return (.retry(after: wait), detail)
+  }
+}
+
+extension WebhookDispatcher {
+  /// The dispatcher of a backend.
+  init(core: BackendCore, client: WebClient) {
+    let configuration = core.configuration
+    self.init(
+      store: core.store,
+      keys: WebhookMessage.Keys(
+        standard: configuration.webhookSecret.flatMap(StandardWebhooks.init(secret:)),
+        apiKey: configuration.roomService.apiKey, apiSecret: configuration.roomService.apiSecret,
+        form: configuration.webhookForm),
+      retries: WebhookRetries(longest: configuration.webhookGiveUpAfter), client: client, bell: core.webhooksBell,
+      logger: core.logger)
+  }
+}

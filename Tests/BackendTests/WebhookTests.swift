@@ -1,0 +1,250 @@
+import Foundation
+import Jobs
+import Logging
+import Signaling
+import SwiftProtobuf
+import Synchronization
+import Testing
+import WebClient
+
+@testable import Backend
+
+/// Webhooks to receivers that are real servers.
+@Suite struct WebhookTests {
+  static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+  static let (apiKey, apiSecret) = ("devkey", "a secret that nobody else knows..")
+
+  /// The outbox's clock: it runs, for messages that find their host busy wait a moment, and can be put forward.
+  final class Clock: Sendable {
+    private let ahead = Mutex(TimeSpan.seconds(0))
+    var now: Timestamp { Timestamp.now + ahead.withLock { $0 } }
+    func advance(_ span: TimeSpan) {
+      ahead.withLock { $0 = TimeSpan(microseconds: $0.microseconds + span.microseconds) }
+    }
+  }
+
+  /// A queue with a dispatcher on it, for the time of `body`.
+  private func withDispatchers(
+    _ count: Int = 1, webhooks: [WebhookTarget] = [], privateAddresses: PrivateAddresses = .allow,
+    _ body: (JobStore, Clock, Bell) async throws -> Void
+  ) async throws {
+    let path = NSTemporaryDirectory() + "recbot-webhooks-\(UUID().uuidString).sqlite"
+    let clock = Clock()
+    let database = try SQLiteDatabase(path: path, clock: .given { clock.now })
+    defer {
+      database.close()
+      for suffix in ["", "-journal"] { unlink(path + suffix) }
+    }
+    let store = try await JobStore(database: database, webhooks: webhooks, seed: .random(in: 0 ... .max))
+    let bell = Bell()
+    let dispatchers = (0..<count).map { _ in
+      WebhookDispatcher(
+        store: store,
+        keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
+        retries: WebhookRetries(), client: WebClient(privateAddresses: privateAddresses), bell: bell,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for dispatcher in dispatchers { group.addTask { try await dispatcher.run() } }
+      try await body(store, clock, bell)
+      group.cancelAll()
+      while (try? await group.next()) != nil {}
+    }
+  }
+
+  /// Carries a job through its whole life; gives its name.
+  private func life(_ store: JobStore, _ request: JobRequest) async throws -> String {
+    let id = try await store.submit(request, owner: "app").id
+    let job = try #require(try await store.claim(worker: "w", count: 10).first { $0.id == id })
+    _ = try await store.beat(job: id, fence: job.fence, report: JobReport(state: .running))
+    let file = JobFile(location: "a/b.webm", size: 9, duration: 5_000_000, sha256: "00")
+    _ = try await store.complete(job: id, fence: job.fence, files: [file])
+    return id
+  }
+
+  @Test func theSignatureIsThatOfTheSpecification() throws {
+    let signer = try #require(StandardWebhooks(secret: Self.secret))
+    let headers = signer.headers(
+      id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8))
+    #expect(headers.map(\.value).last == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    #expect(headers.map(\.name) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+    for bad in ["", "whsec_", "whsec_short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"] {
+      #expect(StandardWebhooks(secret: bad) == nil, "\(bad)")
+    }
+  }
+
+  @Test func attemptsGoOnForThreeDaysAndThenEnd() {
+    let retries = WebhookRetries()
+    var (age, attempt) = (TimeSpan.seconds(0), 1)
+    while let wait = retries.wait(afterAttempt: attempt, age: age, asked: nil, chance: 0.5) {
+      age = TimeSpan(microseconds: age.microseconds + wait.microseconds)
+      attempt += 1
+    }
+    #expect(attempt == 10 && age == .seconds(272_105), "75 h 35 min 5 s")
+    #expect(retries.wait(afterAttempt: 1, age: .seconds(0), asked: 60, chance: 0) == .seconds(60))
+    #expect(retries.wait(afterAttempt: 2, age: .seconds(0), asked: 1, chance: 1) == .seconds(330))
+    #expect(retries.wait(afterAttempt: 2, age: .seconds(0), asked: .max, chance: 0) == .seconds(86_400))
+    #expect(
+      WebhookRetries(longest: .seconds(600)).wait(afterAttempt: 3, age: .seconds(0), asked: nil, chance: 1) == nil)
+    for odd in [0, -1, 11, .max] {
+      #expect(retries.wait(afterAttempt: odd, age: .seconds(0), asked: nil, chance: 0) == nil)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aJobIsToldInOrderAndSigned() async throws {
+    let receiver = try await Receiver()
+    let target = WebhookTarget(url: receiver.url())
+    try await withDispatchers { store, _, bell in
+      let id = try await life(store, JobRequest(room: "talk", metadata: ["case": "7"], webhook: target))
+      bell.ring()
+      var kinds: [String] = []
+      var ids: Set<String> = []
+      for _ in 0..<4 {
+        let post = try #require(await receiver.next())
+        let body = try #require(try JSONSerialization.jsonObject(with: Data(post.body)) as? [String: Any])
+        let job = try #require(body["data"] as? [String: Any])
+        kinds.append(try #require(body["type"] as? String))
+        #expect(job["id"] as? String == id && job["lease"] == nil)
+        let (message, time) = (post.header("webhook-id"), post.header("webhook-timestamp"))
+        ids.insert(message)
+        let signer = try #require(StandardWebhooks(secret: Self.secret))
+        let expected = signer.headers(id: message, time: Int64(time) ?? 0, body: post.body)
+        #expect(post.header("webhook-signature") == expected.last?.value)
+        #expect(abs((Int64(time) ?? 0) - Timestamp.now.seconds) < 30)
+        #expect(post.header("content-type") == "application/json" && post.head.method == .POST)
+      }
+      #expect(kinds == ["job.created", "job.started", "job.updated", "job.completed"])
+      #expect(ids.count == 4)
+    }
+    await receiver.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func liveKitsFormTellsTheEgress() async throws {
+    let receiver = try await Receiver()
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url(), form: .livekit)]) { store, _, bell in
+      let id = try await life(store, JobRequest(room: "talk"))
+      bell.ring()
+      var events: [Livekit_WebhookEvent] = []
+      for _ in 0..<3 {
+        let post = try #require(await receiver.next())
+        #expect(post.header("content-type") == "application/webhook+json")
+        // Verified as what comes in from a room service is.
+        events.append(
+          try LiveKitWebhookRoutes.verified(
+            post.body, authorization: post.header("authorization"),
+            service: RoomService(url: "ws://x", apiKey: Self.apiKey, apiSecret: Self.apiSecret),
+            now: Timestamp.now.seconds))
+      }
+      #expect(events.map(\.event) == ["egress_started", "egress_updated", "egress_ended"])
+      #expect(events.map(\.egressInfo.status) == [.egressStarting, .egressActive, .egressComplete])
+      #expect(events.allSatisfy { $0.egressInfo.egressID == EgressInfo.id(ofJob: id) })
+    }
+    await receiver.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func whatIsNotTakenComesAgainUnderTheSameID() async throws {
+    let count = Atomic<Int>(0)
+    let receiver = try await Receiver { _ in
+      // 302 leads to a path that must never be asked for.
+      let statuses: [Receiver.Reply] = [
+        .init(status: .internalServerError), .init(status: .found, headers: [("location", "/elsewhere")]),
+        .init(status: .ok, body: [UInt8](repeating: 0, count: 1 << 20)),
+      ]
+      return statuses[min(count.wrappingAdd(1, ordering: .relaxed).oldValue, 2)]
+    }
+    let target = WebhookTarget(url: receiver.url())
+    try await withDispatchers { store, clock, bell in
+      let id = try await store.submit(JobRequest(room: "talk", webhook: target), owner: "app").id
+      _ = try await store.command(.cancel, job: id)
+      var ids: [String] = []
+      for (detail, wait): (String?, Int64) in [(nil, 0), ("HTTP 500", 6), ("HTTP 302", 331)] {
+        // The answer must be written down before the clock moves on.
+        if let detail { try await written(detail, store) }
+        clock.advance(.seconds(wait))
+        bell.ring()
+        ids.append(try #require(await receiver.next()).header("webhook-id"))
+      }
+      #expect(Set(ids).count == 1)
+      // Only now comes what follows.
+      let next = try #require(await receiver.next())
+      #expect(
+        next.header("webhook-id") != ids[0] && String(decoding: next.body, as: UTF8.self).contains("job.cancelled"))
+    }
+    #expect(receiver.all.allSatisfy { $0.head.uri == "/hook" } && receiver.all.count == 4)
+    await receiver.stop()
+  }
+
+  /// Waits until it is written down what came of an attempt.
+  private func written(_ detail: String, _ store: JobStore) async throws {
+    while try await store.database.transaction({ connection in
+      try connection("SELECT 1 FROM deliveries WHERE detail = ?1", .text(detail)).isEmpty
+    }) {
+      await Task.yield()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aReceiverThatIsGoneIsLeftAlone() async throws {
+    let gone = try await Receiver { _ in .init(status: .gone) }
+    let witness = try await Receiver()
+    try await withDispatchers(webhooks: [WebhookTarget(url: witness.url())]) { store, _, bell in
+      _ = try await life(store, JobRequest(room: "talk", webhook: WebhookTarget(url: gone.url())))
+      bell.ring()
+      for _ in 0..<4 { _ = await witness.next() }
+      _ = await gone.next()
+      let pending = { @Sendable () async throws -> Int64 in
+        try await store.database.transaction { connection in
+          try connection("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'").first?.integer(0) ?? 0
+        }
+      }
+      while try await pending() > 0 { await Task.yield() }
+    }
+    #expect(gone.all.count == 1)
+    await gone.stop()
+    await witness.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aReceiverThatNeverAnswersHoldsUpNobodyElse() async throws {
+    let dead = try await Receiver { _ in .init(answers: false) }
+    let quick = try await Receiver()
+    try await withDispatchers(webhooks: [WebhookTarget(url: dead.url()), WebhookTarget(url: quick.url())]) {
+      store, _, bell in
+      for index in 0..<40 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+      bell.ring()
+      for _ in 0..<40 { #expect(await quick.next() != nil) }
+      #expect(dead.all.count <= WebhookTraffic.mostPerHost)
+    }
+    await dead.stop()
+    await quick.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func severalDispatchersSendEachMessageOnce() async throws {
+    let receiver = try await Receiver()
+    try await withDispatchers(4, webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
+      for index in 0..<50 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+      bell.ring()
+      for _ in 0..<50 { #expect(await receiver.next() != nil) }
+    }
+    #expect(Set(receiver.all.map { $0.header("webhook-id") }).count == 50 && receiver.all.count == 50)
+    await receiver.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func privateAddressesAreNotAsked() async throws {
+    let receiver = try await Receiver()
+    let names = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1"]
+    let targets = names.flatMap { name in
+      ["https", "http"].map { WebhookTarget(url: "\($0)://\(name):\(receiver.port)/hook") }
+    }
+    try await withDispatchers(webhooks: targets, privateAddresses: .refuse) { store, _, bell in
+      _ = try await store.submit(JobRequest(room: "talk"), owner: "app")
+      bell.ring()
+      let untried = { @Sendable () async throws -> Int64 in
+        try await store.database.transaction { connection in
+          try connection("SELECT COUNT(*) FROM deliveries WHERE detail IS NULL").first?.integer(0) ?? 0
+        }
+      }
+      while try await untried() > 0 { await Task.yield() }
+    }
+    #expect(receiver.all.isEmpty)
+    await receiver.stop()
+  }
+}

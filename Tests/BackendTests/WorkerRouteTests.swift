@@ -1,0 +1,233 @@
+import AsyncHTTPClient
+import Foundation
+import Jobs
+import Signaling
+import Testing
+
+@testable import Backend
+
+/// The workers' side of the API.
+@Suite struct WorkerRouteTests {
+  @Test func aJobGoesFromClaimToFile() async throws {
+    try await TestBackend.run { api in
+      let ann = TestToken.caller()
+      let job = try await api.submit("a", ann)
+      let assignment = try #require(try await api.claim().first)
+      #expect(assignment.job.id == job.id && assignment.job.state == .waiting && assignment.job.fence == 1)
+
+      // The ticket is a bot's: hidden, a recorder, only for this room, and not for long.
+      #expect(assignment.ticket.url == TestBackend.service.url)
+      let token = try AccessToken(verifying: assignment.ticket.token, now: TestToken.now) { _ in
+        TestBackend.service.apiSecret
+      }
+      #expect(token.identity == "recbot-\(job.id)" && token.video?.room == "a" && token.video?.roomJoin == true)
+      #expect(token.video?.hidden == true && token.video?.recorder == true && token.video?.allowsPublish == false)
+      #expect(token.video?.allowsData == false && token.video?.allowsSubscribe == true && token.video?.roomAdmin == nil)
+      #expect(token.expires - TestToken.now <= 600)
+
+      let part = JobPart(attempt: 1, worker: "w1", location: "part-1.webm", startedAt: .now, duration: 1_000_000)
+      let beat = try await api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
+        BeatRequest(fence: 1, report: JobReport(state: .running, part: part)))
+      let alive = try beat.value(BeatAnswer.self)
+      // The ticket is fresh: no other is needed.
+      #expect(alive.job.state == .running && alive.ticket == nil)
+      let file = JobFile(location: "a.webm", size: 10, duration: 1_000_000, sha256: "00")
+      for _ in 0..<2 {
+        let done = try await api.send(
+          "POST", "/v1/workers/jobs/\(job.id)/complete", TestBackend.workerSecret,
+          CompleteRequest(fence: 1, files: [file]))
+        #expect(done.status == 200)
+        #expect(try done.value(Job.self).state == .completed)
+      }
+      let page = try await api.ask("GET", "/v1/recordings", ann).value(RecordingPage.self)
+      #expect(page.recordings.map(\.file) == [file] && page.recordings.first?.job == job.id && page.next == nil)
+      #expect(
+        try await api.ask("GET", "/v1/recordings", TestToken.caller("bob")).value(RecordingPage.self).recordings.isEmpty
+      )
+      let workers = try await api.ask("GET", "/v1/workers", ann)
+      #expect(workers.text.contains(#""id":"w1""#), "\(workers.text)")
+    }
+  }
+
+  @Test func recordingsOfOneJobCanSpanPages() async throws {
+    try await TestBackend.run { api in
+      let ann = TestToken.caller()
+      for number in 0..<3 {
+        let job = try await api.submit("a", ann)
+        let claimed = try #require(try await api.claim().first)
+        let files = (0..<3).map { JobFile(location: "\(number)-\($0)", size: 1, duration: 1) }
+        _ = try await api.send(
+          "POST", "/v1/workers/jobs/\(job.id)/complete", TestBackend.workerSecret,
+          CompleteRequest(fence: claimed.job.fence, files: files))
+      }
+      var seen: [String] = []
+      var after: String?
+      repeat {
+        let cursor = after.map { "&after=\($0)" } ?? ""
+        let page = try await api.ask("GET", "/v1/recordings?limit=2\(cursor)", ann).value(RecordingPage.self)
+        #expect(page.recordings.count <= 2)
+        seen += page.recordings.map(\.file.location)
+        after = page.next
+      } while after != nil && seen.count < 20
+      #expect(seen == ["2-0", "2-1", "2-2", "1-0", "1-1", "1-2", "0-0", "0-1", "0-2"])
+    }
+  }
+
+  @Test func aWorkerThatWasReplacedCanChangeNothing() async throws {
+    try await TestBackend.run { api in
+      let ann = TestToken.caller()
+      let job = try await api.submit("a", ann)
+      let old = try #require(try await api.claim("old").first).job
+      let path = "/v1/workers/jobs/\(job.id)"
+      let given = try await api.send(
+        "POST", "\(path)/release", TestBackend.workerSecret, BeatRequest(fence: old.fence, report: JobReport()))
+      #expect(try given.value(BeatAnswer.self).job.state == .queued)
+      let new = try #require(try await api.claim("new").first).job
+      #expect(new.fence == old.fence + 1)
+
+      let report = BeatRequest(fence: old.fence, report: JobReport(state: .running))
+      let answers = [
+        try await api.send("POST", "\(path)/beat", TestBackend.workerSecret, report),
+        try await api.send("POST", "\(path)/release", TestBackend.workerSecret, report),
+        try await api.send(
+          "POST", "\(path)/complete", TestBackend.workerSecret, CompleteRequest(fence: old.fence, files: [])),
+        try await api.send(
+          "POST", "\(path)/fail", TestBackend.workerSecret,
+          FailRequest(fence: old.fence, error: JobError(name: "x", message: "x"), mayRetry: false)),
+      ]
+      for answer in answers { #expect(answer.status == 409 && answer.problem?.code == "fenced", "\(answer.text)") }
+      let seen = try await api.ask("GET", "/v1/jobs/\(job.id)", ann).value(Job.self)
+      #expect(seen.lease?.worker == "new" && seen.state == .waiting && seen.parts.isEmpty && seen.error == nil)
+    }
+  }
+
+  @Test func aWorkerThatIsGoneLosesItsJob() async throws {
+    try await TestBackend.run {
+      $0.machine.leaseTime = .milliseconds(200)
+      $0.startPatience = .milliseconds(0)
+    } _: { api in
+      let job = try await api.submit("a", TestToken.caller())
+      let first = try #require(try await api.claim("gone").first)
+      #expect(first.job.id == job.id)
+      let second = try #require(try await api.claim("next", wait: 10).first)
+      #expect(second.job.id == job.id && second.job.fence == 2 && second.job.lease?.worker == "next")
+    }
+  }
+
+  @Test func aHeldClaimIsServedAtOnce() async throws {
+    try await TestBackend.run { api in
+      async let claimed = api.claim(wait: 10)
+      while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
+      let started = ContinuousClock.now
+      let job = try await api.submit("a", TestToken.caller())
+      #expect(try await claimed.map(\.job.id) == [job.id])
+      #expect(.now - started < .seconds(8))
+    }
+  }
+
+  @Test func aClaimOfAWorkerThatLeftTakesNothing() async throws {
+    try await TestBackend.run { api in
+      // A request that is cancelled closes its connection, as a killed process does.
+      let held = Task { try await api.claim("dead", wait: 10) }
+      while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
+      held.cancel()
+      _ = await held.result
+      while api.backend.core.jobsBell.isAwaited {
+        if api.backend.core.connections.count == 0 { break }
+        await Task.yield()
+      }
+      let job = try await api.submit("a", TestToken.caller())
+      let claimed = try #require(try await api.claim("alive", wait: 10).first)
+      #expect(claimed.job.id == job.id && claimed.job.lease?.worker == "alive")
+    }
+  }
+
+  @Test func aHeldHeartbeatBringsACommandAtOnce() async throws {
+    try await TestBackend.run { api in
+      let ann = TestToken.caller()
+      let job = try await api.submit("a", ann)
+      let fence = try #require(try await api.claim().first).job.fence
+      let report = BeatRequest(fence: fence, report: JobReport(state: .running))
+      async let held = api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/beat?wait=10", TestBackend.workerSecret, report)
+      while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
+      let command = #"{"verb":"layout","argument":"speaker"}"#
+      #expect(try await api.ask("POST", "/v1/jobs/\(job.id)/commands", ann, json: command).status == 200)
+      let answer = try await held.value(BeatAnswer.self)
+      #expect(answer.job.commands.map(\.argument) == ["speaker"])
+      let confirmed = try await api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
+        BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
+      #expect(try confirmed.value(BeatAnswer.self).job.commands.isEmpty)
+    }
+  }
+
+  @Test func aTicketIsRenewedBeforeItEnds() async throws {
+    try await TestBackend.run {
+      $0.ticketLifetime = .seconds(2)
+    } _: { api in
+      let job = try await api.submit("a", TestToken.caller())
+      let assignment = try #require(try await api.claim().first)
+      let end = ContinuousClock.now + .seconds(20)
+      var ticket: RoomTicket?
+      while ticket == nil, .now < end {
+        let answer = try await api.send(
+          "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
+          BeatRequest(fence: 1, report: JobReport(state: .running)))
+        ticket = try answer.value(BeatAnswer.self).ticket
+      }
+      #expect(try #require(ticket).until > assignment.ticket.until)
+    }
+  }
+
+  @Test func requestsOfWorkersAreLookedAtToo() async throws {
+    try await TestBackend.run { api in
+      let secret = TestBackend.workerSecret
+      let status = #""status":{"running":0,"capacity":1,"cores":0,"memory":0,"draining":false}"#
+      for (json, field) in [
+        ("{\"worker\":\"\",\"count\":1,\"wait\":0,\(status)}", "worker"),
+        ("{\"worker\":\"w\",\"count\":-1,\"wait\":0,\(status)}", "count"),
+        ("{\"worker\":\"w\",\"count\":101,\"wait\":0,\(status)}", "count"),
+        ("{\"worker\":\"w\",\"count\":1,\"wait\":-1,\(status)}", "wait"),
+        ("{\"worker\":\"w\",\"count\":1,\"wait\":0}", "status"),
+      ] {
+        let answer = try await api.ask("POST", "/v1/workers/claim", secret, json: json)
+        #expect(answer.status == 400 && answer.problem?.message.hasPrefix(field) == true, "\(json): \(answer.text)")
+      }
+      let none = BeatRequest(fence: 1, report: JobReport())
+      #expect(try await api.send("POST", "/v1/workers/jobs/job_none/beat", secret, none).status == 404)
+      // One that drains says how it stands, and is given nothing.
+      _ = try await api.submit("a", TestToken.caller())
+      let draining = ClaimRequest(
+        worker: "w", count: 1, status: WorkerStatus(running: 0, capacity: 1, isDraining: true))
+      let answer = try await api.send("POST", "/v1/workers/claim", secret, draining)
+      #expect(try answer.value(ClaimAnswer.self).assignments.isEmpty)
+    }
+  }
+
+  @Test func metricsTellHowTheQueueStands() async throws {
+    try await TestBackend.run { api in
+      _ = try await api.submit("a", TestToken.caller())
+      let second = try await api.submit("b", TestToken.caller())
+      _ = try await api.claim()
+      let path = "/v1/jobs/\(second.id)/commands"
+      let cancel = [("Idempotency-Key", "once")]
+      for _ in 0..<2 {
+        _ = try await api.ask("POST", path, TestToken.caller(), json: #"{"verb":"cancel"}"#, headers: cancel)
+      }
+      _ = try await api.ask("GET", "/nowhere", nil)
+      let answer = try await api.ask("GET", "/metrics", nil)
+      #expect(answer.headers["content-type"]?.hasPrefix("text/plain; version=0.0.4") == true)
+      let lines = Set(answer.text.split(separator: "\n").map(String.init))
+      for line in [
+        #"recbot_jobs{state="queued"} 0"#, #"recbot_jobs{state="waiting"} 1"#, "recbot_jobs_queue_depth 0",
+        #"recbot_jobs_finished_total{result="cancelled"} 1"#, #"recbot_jobs_finished_total{result="completed"} 0"#,
+        "recbot_workers 1", "recbot_worker_capacity 1", "recbot_webhooks_pending 0",
+        #"recbot_http_requests_total{route="POST /v1/jobs",status="201"} 2"#,
+        #"recbot_http_requests_total{route="none",status="404"} 1"#, "recbot_job_wait_seconds_count 1",
+        #"recbot_http_request_seconds_count{route="POST /v1/jobs"} 2"#,
+      ] { #expect(lines.contains(line), "\(line)") }
+    }
+  }
+}
