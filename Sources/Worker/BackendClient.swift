@@ -1,0 +1,243 @@
+import AsyncHTTPClient
+import Foundation
+import Jobs
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// The backend's HTTP API, from outside: what workers and the command line ask it. May be used on any thread.
+///
+/// Every request has a time limit; nothing is tried twice here. Requests that change something and may be repeated take
+/// an idempotency key or are harmless to repeat (claims excepted: their leases end by themselves).
+public final class BackendClient: Sendable {
+  /// Larger answers are refused.
+  static let maximumBytes = 64 << 20
+
+  /// The backend's address, without a path's last slash.
+  public let url: String
+  private let credential: String
+  private let http: HTTPClient
+  private let timeLimit: TimeAmount
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - url: `http://…` or `https://…`, as the backend is reached from here.
+  ///   - credential: the bearer token: the worker secret, an API key, or a JWT.
+  ///   - tlsCA: certificates (PEM) to trust instead of the system's.
+  ///   - timeLimit: for one request, besides what the backend is allowed to wait.
+  public init(
+    url: String, credential: String, tlsCA: String? = nil, timeLimit: TimeAmount = .seconds(10)
+  ) throws(WorkerError) {
+    guard let parts = URLComponents(string: url), let scheme = parts.scheme, ["http", "https"].contains(scheme),
+      let host = parts.host, !host.isEmpty, parts.query == nil, parts.fragment == nil, parts.user == nil
+    else { throw WorkerError("'\(url.prefix(200))' is no backend's address: write http(s)://host[:port]") }
+    guard !credential.isEmpty, credential.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw WorkerError("the credential for the backend is empty, or has characters that no credential has")
+    }
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+    configuration.httpVersion = .http1Only
+    // A backend that comes back is found at once, and no request waits for a connection that is known to be dead.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    if let tlsCA {
+      var tls = TLSConfiguration.makeClientConfiguration()
+      tls.trustRoots = .file(tlsCA)
+      configuration.tlsConfiguration = tls
+    }
+    self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+    self.credential = credential
+    self.timeLimit = timeLimit
+    http = HTTPClient(
+      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+  }
+
+  /// Closes its connections. Must be called before the client goes.
+  public func shutdown() async { try? await http.shutdown() }
+
+  // MARK: Workers
+
+  /// Asks for jobs.
+  public func claim(_ request: ClaimRequest) async throws(BackendError) -> ClaimAnswer {
+    try await send(.POST, "/v1/workers/claim", body: request, wait: request.wait)
+  }
+
+  /// Renews the lease of a job, and tells how it stands. The answer may be held up to `wait` seconds, until a command
+  /// waits.
+  public func beat(job: String, _ request: BeatRequest, wait: Int64 = 0) async throws(BackendError) -> BeatAnswer {
+    let path = "/v1/workers/jobs/\(Self.escape(job))/beat"
+    return try await send(.POST, wait > 0 ? "\(path)?wait=\(wait)" : path, body: request, wait: wait)
+  }
+
+  /// Gives a job back, for another worker to go on with.
+  public func release(job: String, _ request: BeatRequest) async throws(BackendError) -> BeatAnswer {
+    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/release", body: request)
+  }
+
+  /// Says that a job is done; may be repeated.
+  public func complete(job: String, _ request: CompleteRequest) async throws(BackendError) -> Job {
+    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/complete", body: request)
+  }
+
+  /// Says that a job could not be done.
+  public func fail(job: String, _ request: FailRequest) async throws(BackendError) -> Job {
+    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/fail", body: request)
+  }
+
+  // MARK: Callers
+
+  /// Queues a job. The same key with the same request gives the same job.
+  public func submit(_ request: JobRequest, key: String? = nil) async throws(BackendError) -> Job {
+    try await send(.POST, "/v1/jobs", body: request, key: key)
+  }
+
+  /// A page of jobs, the newest first.
+  public func jobs(
+    room: String? = nil, isActive: Bool = false, after: String? = nil, limit: Int = 50
+  ) async throws(BackendError) -> JobPage {
+    try await get(
+      "/v1/jobs", ["room": room, "active": isActive ? "true" : nil, "after": after, "limit": "\(limit)"])
+  }
+
+  /// A job.
+  public func job(_ id: String) async throws(BackendError) -> Job { try await get("/v1/jobs/\(Self.escape(id))") }
+
+  /// Tells a recording something.
+  public func command(
+    _ verb: JobCommand.Verb, argument: String? = nil, job: String, key: String? = nil
+  ) async throws(BackendError) -> Job {
+    try await send(
+      .POST, "/v1/jobs/\(Self.escape(job))/commands", body: CommandRequest(verb: verb, argument: argument), key: key)
+  }
+
+  /// What happened, of one job or of all: events after a number. Waits up to `wait` seconds for the first.
+  public func events(
+    of job: String? = nil, after: Int64 = 0, limit: Int = 100, wait: Int64 = 0
+  ) async throws(BackendError) -> EventPage {
+    let path = job.map { "/v1/jobs/\(Self.escape($0))/events" } ?? "/v1/events"
+    return try await get(path, ["after": "\(after)", "limit": "\(limit)", "wait": "\(wait)"], wait: wait)
+  }
+
+  /// Adds a schedule.
+  public func add(_ schedule: Schedule, key: String? = nil) async throws(BackendError) -> Schedule {
+    try await send(.POST, "/v1/schedules", body: schedule, key: key)
+  }
+
+  /// A page of schedules, the newest first.
+  public func schedules(after: String? = nil, limit: Int = 50) async throws(BackendError) -> SchedulePage {
+    try await get("/v1/schedules", ["after": after, "limit": "\(limit)"])
+  }
+
+  /// A schedule.
+  public func schedule(_ id: String) async throws(BackendError) -> Schedule {
+    try await get("/v1/schedules/\(Self.escape(id))")
+  }
+
+  /// Removes a schedule.
+  public func removeSchedule(_ id: String) async throws(BackendError) {
+    _ = try await ask(.DELETE, "/v1/schedules/\(Self.escape(id))")
+  }
+
+  /// When a schedule fires next.
+  public func fireTimes(of id: String, count: Int = 10) async throws(BackendError) -> [Timestamp] {
+    let answer: FireTimes = try await get("/v1/schedules/\(Self.escape(id))/next", ["count": "\(count)"])
+    return answer.times
+  }
+
+  /// A page of finished files, the newest first.
+  public func recordings(
+    room: String? = nil, after: String? = nil, limit: Int = 50
+  ) async throws(BackendError) -> RecordingPage {
+    try await get("/v1/recordings", ["room": room, "after": after, "limit": "\(limit)"])
+  }
+
+  // MARK: Requests
+
+  /// Asks for something and reads the JSON that is answered. `wait`: how long the backend may hold the request, in
+  /// seconds.
+  public func get<Answer: Decodable>(
+    _ path: String, _ query: [String: String?] = [:], wait: Int64 = 0
+  ) async throws(BackendError) -> Answer {
+    let items = query.sorted { $0.key < $1.key }.compactMap { name, value in
+      value.map { "\(name)=\(Self.escape($0))" }
+    }
+    return try decode(await ask(.GET, items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))", wait: wait))
+  }
+
+  /// Sends JSON and reads the JSON that is answered. `key`: the idempotency key.
+  public func send<Answer: Decodable>(
+    _ method: HTTPMethod, _ path: String, body: some Encodable, key: String? = nil, wait: Int64 = 0
+  ) async throws(BackendError) -> Answer {
+    let bytes: Data
+    do {
+      bytes = try JSONEncoder().encode(body)
+    } catch {
+      throw .strange("the request cannot be written as JSON")
+    }
+    return try decode(await ask(method, path, body: bytes, key: key, wait: wait))
+  }
+
+  /// Asks for something, of which only the status counts.
+  public func check(_ path: String) async throws(BackendError) { _ = try await ask(.GET, path) }
+
+  private func decode<Answer: Decodable>(_ bytes: ByteBuffer) throws(BackendError) -> Answer {
+    do {
+      return try JSONDecoder().decode(Answer.self, from: Data(bytes.readableBytesView))
+    } catch {
+      throw .strange("its answer cannot be read")
+    }
+  }
+
+  private func ask(
+    _ method: HTTPMethod, _ path: String, body: Data? = nil, key: String? = nil, wait: Int64 = 0
+  ) async throws(BackendError) -> ByteBuffer {
+    var request = HTTPClientRequest(url: url + path)
+    request.method = method
+    request.headers = [
+      "authorization": "Bearer \(credential)", "accept": "application/json", "user-agent": "recbot",
+    ]
+    if let key { request.headers.replaceOrAdd(name: "idempotency-key", value: key) }
+    if let body {
+      request.headers.replaceOrAdd(name: "content-type", value: "application/json")
+      request.body = .bytes(ByteBuffer(bytes: body))
+    }
+    let status: HTTPResponseStatus
+    let bytes: ByteBuffer
+    do {
+      let deadline = NIODeadline.now() + timeLimit + .seconds(max(0, min(wait, 300)))
+      let response = try await http.execute(request, deadline: deadline)
+      status = response.status
+      bytes = try await response.body.collect(upTo: Self.maximumBytes)
+    } catch let error as HTTPClientError {
+      throw .away(error.shortDescription)
+    } catch is NIOTooManyBytesError {
+      throw .strange("its answer is too large")
+    } catch is CancellationError {
+      throw .away("the request was given up")
+    } catch {
+      // A failed connection tells each address that was tried, in many words.
+      throw .away(String("\(error)".prefix(200)).replacing("\n", with: " "))
+    }
+    if (200..<300).contains(status.code) { return bytes }
+    let problem = try? JSONDecoder().decode(APIProblem.self, from: Data(bytes.readableBytesView))
+    throw .refused(
+      status: Int(status.code),
+      problem?.error ?? APIProblem.Body(code: "http\(status.code)", message: status.reasonPhrase))
+  }
+
+  /// Percent-encodes everything but letters, digits and `-._~` (RFC 3986, section 2.3).
+  static func escape(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: result.append(Character(Unicode.Scalar(byte)))
+      default:
+        let digits = String(byte, radix: 16, uppercase: true)
+        result += "%" + (digits.count < 2 ? "0" : "") + digits
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,113 @@
+// `Jobs` has a `Delivery` of its own (of webhooks): this file doesn't import it.
+import Delivery
+import Foundation
+import Logging
+
+/// Where a worker's finished files go.
+public struct DeliveryPlan: Sendable {
+  /// How much of a file is in the store when its recording ends.
+  public enum Upload: String, Sendable, CaseIterable {
+    /// Files stay on this machine, unless a job says otherwise.
+    case off
+    /// They are uploaded when they are finished.
+    case after
+    /// They are uploaded while they are recorded.
+    case live
+  }
+
+  /// The folder of finished files on this machine.
+  public var local: String
+  /// The store; nil: none.
+  public var store: S3Target?
+  /// What goes to the store.
+  public var upload: Upload
+  /// The files' names.
+  public var template: KeyTemplate
+  /// How the store is dealt with.
+  public var options: DeliveryOptions
+  /// Where a finished file is also kept when it can't be uploaded; nil: it waits in the data folder.
+  public var backup: String?
+
+  /// Local files only, with the usual names.
+  public init(local: String) {
+    self.local = local
+    upload = .off
+    template = .standard
+    options = DeliveryOptions()
+  }
+}
+
+/// A file where it belongs, compared with the original there.
+struct Delivered: Sendable {
+  var location: String
+  var size: Int64
+  var sha256: String
+}
+
+/// Brings files to where they belong, under names that nothing else has.
+struct Courier: Sendable {
+  let settings: DeliveryPlan
+  let logger: Logger
+  /// How many names are tried when others have them.
+  private static let names = 50
+
+  /// Where a job's output goes. Throws `WorkerError` when there is no such place.
+  func target(isStore: Bool?) throws(WorkerError) -> DeliveryTarget {
+    guard isStore ?? (settings.upload != .off) else { return .local(root: settings.local) }
+    guard let store = settings.store else {
+      throw WorkerError("this worker has no store: set delivery.s3-bucket (RECBOT_S3_BUCKET)")
+    }
+    return .s3(store)
+  }
+
+  /// The name of a job's file. `time`: when the recording began, microseconds since 1970.
+  func name(template: String?, room: String, job: String, time: Int64, attempt: Int) throws(WorkerError) -> String {
+    do {
+      let template = try template.map { text throws(DeliveryError) in try KeyTemplate(text) } ?? settings.template
+      let name = template.name(KeyTemplate.Values(room: room, job: job, time: time, attempt: attempt))
+      // What is asked for as another kind of file (by clients of other recorders) is WebM all the same.
+      return name.lowercased().hasSuffix(".webm") ? name : name + ".webm"
+    } catch {
+      throw WorkerError(error.description)
+    }
+  }
+
+  /// Brings a finished file there; the original stays.
+  func deliver(_ file: String, to target: DeliveryTarget, name: String) async throws(DeliveryError) -> Delivered {
+    let delivery = Delivery(target, options: settings.options, logger: logger)
+    for number in 1...Self.names {
+      do {
+        let done = try await delivery.deliver(file: file, name: Self.name(name, number: number))
+        return Delivered(location: done.location, size: done.size, sha256: done.sha256)
+      } catch  where error.code == .exists && number < Self.names {
+        continue
+      }
+    }
+    throw DeliveryError(.exists, "\(name) and \(Self.names - 1) names like it are taken")
+  }
+
+  /// Begins to upload a file that is being written; nil when files are not uploaded meanwhile.
+  func live(_ file: String, to target: DeliveryTarget, name: String) -> LiveUpload? {
+    guard settings.upload == .live else { return nil }
+    return try? Delivery(target, options: settings.options, logger: logger).live(file: file, name: name)
+  }
+
+  /// Completes such an upload; nil when the file must be delivered as a whole instead.
+  func finish(_ upload: LiveUpload) async -> Delivered? {
+    do {
+      let done = try await upload.finish()
+      return Delivered(location: done.location, size: done.size, sha256: done.sha256)
+    } catch {
+      logger.notice("the upload made while recording is not usable", metadata: ["reason": "\(error)"])
+      await upload.cancel()
+      return nil
+    }
+  }
+
+  /// `a.webm`, `a-2.webm`, `a-3.webm` …
+  static func name(_ name: String, number: Int) -> String {
+    guard number > 1 else { return name }
+    let stem = name.lowercased().hasSuffix(".webm") ? String(name.dropLast(5)) : name
+    return "\(stem)-\(number).webm"
+  }
+}

@@ -1,0 +1,193 @@
+import Delivery
+import Foundation
+import Glibc
+import Jobs
+import Logging
+import WebM
+
+/// From parts to files where they belong.
+extension JobRun {
+  /// Joins the parts, delivers, and tells the backend.
+  func finish(_ error: JobError?) async -> Outcome {
+    isRecorded = true
+    shortfall = error
+    state = .finishing
+    await note(JournalEntry(kind: .recorded, job: id, fence: fence, error: error))
+    // Nothing gets its final name under a lease that somebody else may have by now.
+    while !(await beat()) {
+      if isFenced { return .fenced }
+      try? await Task.sleep(for: .seconds(1))
+    }
+    let all = allParts()
+    let found = all.filter { access($0.location, R_OK) == 0 }
+    if found.count < all.count {
+      let missing = all.filter { access($0.location, R_OK) != 0 }
+      let places = missing.map { "\($0.worker):\($0.location)" }.joined(separator: ", ")
+      logger.warning("parts can't be reached from here", metadata: ["parts": "\(places)"])
+      let lack = JobError(name: "partsMissing", message: "can't be reached from \(context.settings.name): \(places)")
+      // Another worker may have them; when none had in some attempts, what there is must do.
+      guard !found.isEmpty || job.attempt < 3 else { return .failed(lack, mayRetry: job.attempt < 10) }
+      if found.isEmpty { return .failed(lack, mayRetry: true) }
+      shortfall = shortfall ?? lack
+    }
+    guard !found.isEmpty else { return await complete([]) }
+    var outcome: Outcome
+    do {
+      let sources = try await join(found)
+      if isFenced { return .fenced }
+      state = .uploading
+      _ = await beat()
+      let files = try await deliver(sources, parts: found)
+      if isFenced { return .fenced }
+      outcome = await complete(files)
+      if isDone { await discard(found, sources) }
+    } catch let error as DeliveryError {
+      outcome = .failed(
+        JobError(name: "deliveryFailed", message: error.description),
+        mayRetry: error.isPassing || error.code == .file)
+    } catch {
+      outcome = .failed(JobError(name: "notFinished", message: "\(error)"), mayRetry: true)
+    }
+    return outcome
+  }
+
+  /// What was recorded of the job, here and before, in order of time.
+  private func allParts() -> [JobPart] {
+    let here = Set(parts.map(\.location))
+    return (job.parts.filter { !here.contains($0.location) } + parts).sorted { $0.startedAt < $1.startedAt }
+  }
+
+  /// The finished file of some parts. One that ended well is finished as it is. Parts that can't be joined stay apart:
+  /// nothing of a recording is lost.
+  private func join(_ found: [JobPart]) async throws(WorkerError) -> [String] {
+    if found.count == 1, wholeParts.contains(found[0].location) { return [found[0].location] }
+    if found.count == 1, job.isRecorded, await isWhole(found[0].location) { return [found[0].location] }
+    await dropLive()
+    let path = "\(try context.folder.parts(of: id))/\(fence)-joined.webm"
+    _ = unlink(path)
+    let launch = context.settings.launch
+    let result = await HelperProcess.run(
+      launch.executable, ["concat", path] + found.map(\.location), environment: launch.environment)
+    guard result.isSuccess, access(path, R_OK) == 0 else {
+      logger.error("the parts can't be joined; they are delivered one by one", metadata: ["reason": "\(result.text)"])
+      shortfall = JobError(name: "partsNotJoined", message: result.text)
+      return found.map(\.location)
+    }
+    return [path]
+  }
+
+  private func isWhole(_ path: String) async -> Bool {
+    await Blocking.run { (try? WebMProbe.probe(path)).map { $0.problems.isEmpty && $0.declaredDuration != nil } }
+      ?? false
+  }
+
+  private func deliver(_ sources: [String], parts: [JobPart]) async throws -> [JobFile] {
+    let time = parts.first?.startedAt.microseconds ?? Timestamp.now.microseconds
+    let outputs = job.request.outputs.isEmpty ? [JobOutput()] : job.request.outputs
+    var files: [JobFile] = []
+    for source in sources {
+      let duration = await Blocking.run { PartFile.look(source)?.duration ?? 0 }
+      for (index, output) in outputs.enumerated() {
+        let target = try context.courier.target(isStore: output.destination.map { $0 == .s3 })
+        let name = try context.courier.name(
+          template: output.path, room: job.request.room, job: id, time: time, attempt: job.attempt)
+        var done: Delivered?
+        if index == 0, let live, live.path == source {
+          live.task.cancel()
+          await live.task.value
+          done = await context.courier.finish(live.upload)
+          self.live = nil
+        }
+        var file = done
+        if file == nil { file = try await bring(source, to: target, name: name) }
+        guard let file else { continue }
+        files.append(
+          JobFile(location: file.location, size: file.size, duration: duration, sha256: file.sha256))
+        if isFenced { return files }
+      }
+    }
+    return files
+  }
+
+  /// Brings a file where it belongs; when a store does not take it, to the backup folder, if there is one.
+  private func bring(_ source: String, to target: DeliveryTarget, name: String) async throws(DeliveryError) -> Delivered
+  {
+    do {
+      return try await context.courier.deliver(source, to: target, name: name)
+    } catch {
+      guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
+      logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
+      shortfall = JobError(name: "deliveryFailed", message: "kept in the backup folder: \(error)")
+      return try await context.courier.deliver(source, to: .local(root: backup), name: name)
+    }
+  }
+
+  /// Tells the backend, now or when it is back.
+  private func complete(_ files: [JobFile]) async -> Outcome {
+    await note(JournalEntry(kind: .completing, job: id, fence: fence, files: files))
+    let (id, request) = (id, CompleteRequest(fence: fence, files: files))
+    _ = await beat()
+    if isFenced { return .fenced }
+    let answer = await context.insist(
+      { client throws(BackendError) in _ = try await client.complete(job: id, request) }, logger: logger)
+    switch answer {
+    case .fenced: return .fenced
+    // What the backend doesn't take stays in the journal, and the parts where they are.
+    case .refused: return .recorded(shortfall)
+    case .agreed: break
+    }
+    await close()
+    isDone = true
+    for file in files { logger.info("delivered", metadata: ["file": "\(file.location)"]) }
+    return .recorded(shortfall)
+  }
+
+  /// What was delivered and verified needs no second place.
+  private func discard(_ parts: [JobPart], _ sources: [String]) async {
+    let paths = Set(parts.map(\.location) + sources)
+    await Blocking.run {
+      for path in paths {
+        unlink(path)
+        unlink(path + ".upload")
+        if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
+      }
+    }
+  }
+
+  // MARK: Uploading meanwhile
+
+  /// Begins to upload what is being recorded, when that is wanted and it is the job's first part.
+  func startLive(_ path: String, startedAt: Timestamp) {
+    let courier = context.courier
+    guard live == nil, parts.count == 1, job.parts.isEmpty, courier.settings.upload == .live else { return }
+    let output = job.request.outputs.first ?? JobOutput()
+    guard let target = try? courier.target(isStore: output.destination.map { $0 == .s3 }),
+      let name = try? courier.name(
+        template: output.path, room: job.request.room, job: id, time: startedAt.microseconds, attempt: job.attempt),
+      let upload = courier.live(path, to: target, name: name)
+    else { return }
+    let logger = logger
+    let task = Task {
+      var isTold = false
+      while !Task.isCancelled {
+        do throws(DeliveryError) {
+          try await upload.advance()
+        } catch {
+          if !isTold { logger.notice("uploading lags behind", metadata: ["reason": "\(error)"]) }
+          isTold = true
+        }
+        try? await Task.sleep(for: .seconds(5))
+      }
+    }
+    live = (upload, task, path)
+  }
+
+  /// Takes an upload back that is of no use: of one part of several, or of a job that is somebody else's.
+  func dropLive() async {
+    guard let live else { return }
+    self.live = nil
+    live.task.cancel()
+    await live.task.value
+    await live.upload.cancel()
+  }
+}

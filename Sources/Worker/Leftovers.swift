@@ -1,0 +1,76 @@
+import Foundation
+import Jobs
+import Logging
+
+/// What a worker that is gone left behind in a place of the data folder: jobs that its journal has no end of.
+struct Leftovers: Sendable {
+  let folder: WorkerFolder
+  let journal: Journal
+  let open: [OpenJob]
+
+  /// Tells the backend everything that it doesn't know, in the order in which it happened: completions and failures as
+  /// they were, parts with their true length; what was being recorded is given back, to go on anywhere. A job that has
+  /// another owner by now is left to that one, and its parts here are kept.
+  func settle(_ client: BackendClient, worker: String, logger: Logger) async {
+    for job in open {
+      var logger = logger
+      logger[metadataKey: "job"] = "\(job.job)"
+      guard await settle(job, client, worker: worker, logger: logger) else { return }
+      try? await journal.append(JournalEntry(kind: .closed, job: job.job, fence: job.fence))
+    }
+  }
+
+  /// False when the backend could not be told; the journal keeps it then.
+  private func settle(_ job: OpenJob, _ client: BackendClient, worker: String, logger: Logger) async -> Bool {
+    let id = job.job
+    var answer = Insistence.agreed
+    if let completion = job.completion {
+      answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+        _ = try await client.complete(job: id, completion)
+      }
+      if answer == .agreed { logger.notice("completed after a restart") }
+    } else if let failure = job.failure {
+      answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+        _ = try await client.fail(job: id, failure)
+      }
+    } else {
+      let parts = await lookAtParts(of: job, worker: worker)
+      for part in parts where answer == .agreed {
+        let beat = BeatRequest(
+          fence: job.fence, report: JobReport(part: part, isRecorded: job.isRecorded, error: job.error))
+        answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+          _ = try await client.beat(job: id, beat)
+        }
+      }
+      let release = BeatRequest(
+        fence: job.fence, report: JobReport(isRecorded: job.isRecorded, error: job.error))
+      if answer == .agreed {
+        answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+          _ = try await client.release(job: id, release)
+        }
+      }
+      if answer == .agreed { logger.notice("given back after a restart", metadata: ["parts": "\(parts.count)"]) }
+    }
+    if answer == .fenced, !job.parts.isEmpty {
+      let places = job.parts.map(\.location).filter { FileManager.default.fileExists(atPath: $0) }
+      if !places.isEmpty {
+        logger.notice(
+          "somebody else has the job, or it is over; the parts here are kept",
+          metadata: ["parts": "\(places.joined(separator: " "))"])
+      }
+    }
+    return answer != .refused || !Task.isCancelled
+  }
+
+  /// The job's parts that have something in them, with the length that the files have.
+  private func lookAtParts(of job: OpenJob, worker: String) async -> [JobPart] {
+    await Blocking.run {
+      job.parts.compactMap { part in
+        guard let found = PartFile.look(part.location) else { return nil }
+        var part = part
+        part.duration = found.duration
+        return part
+      }
+    }
+  }
+}

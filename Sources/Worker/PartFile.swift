@@ -1,0 +1,18 @@
+import Jobs
+import WebM
+
+/// What a part's file says of itself.
+struct PartFile: Hashable, Sendable {
+  /// How long it plays, in microseconds.
+  var duration: Int64
+  /// When it began.
+  var startedAt: Timestamp?
+
+  /// Looks at a file; nil when there is nothing in it that could be played. Blocks for the disk.
+  static func look(_ path: String) -> PartFile? {
+    guard let report = try? WebMProbe.probe(path), report.end.nanoseconds > 0 else { return nil }
+    return PartFile(
+      duration: report.end.nanoseconds / 1000,
+      startedAt: report.date.map { Timestamp(microseconds: $0 / 1000) })
+  }
+}

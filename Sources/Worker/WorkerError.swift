@@ -1,0 +1,7 @@
+/// Why a worker can't start or has to stop.
+public struct WorkerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// One line: what is wrong, where, what to do.
+  public var description: String
+  /// Makes an error.
+  public init(_ description: String) { self.description = description }
+}

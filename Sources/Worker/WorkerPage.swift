@@ -1,0 +1,105 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// What a worker shows of itself over HTTP: `/healthz` (the process lives), `/readyz` (it takes jobs, and the backend
+/// answers), and `/metrics` (Prometheus' text).
+public final class WorkerPage: Sendable {
+  private let channel: any Channel
+
+  /// Listens at `host:port`. Throws `WorkerError` when that is not possible.
+  public init(at address: String, _ worker: Worker) async throws(WorkerError) {
+    guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
+      (0...65_535).contains(port), colon > address.startIndex
+    else { throw WorkerError("'\(address.prefix(80))' is no address to listen at: write host:port") }
+    let host = address[..<colon].filter { $0 != "[" && $0 != "]" }
+    do {
+      channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+            try channel.pipeline.syncOperations.addHandler(PageHandler(worker: worker))
+          }
+        }
+        .bind(host: host, port: port).get()
+    } catch {
+      throw WorkerError("cannot listen on \(address): \(error)")
+    }
+  }
+
+  /// The port it listens on.
+  public var port: Int? { channel.localAddress?.port }
+
+  /// Stops listening.
+  public func close() async { try? await channel.close().get() }
+}
+
+/// Answers one request after the other. Confined to its channel's loop.
+private final class PageHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let worker: Worker
+  private var head: HTTPRequestHead?
+
+  init(worker: Worker) { self.worker = worker }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): self.head = head
+    case .body: break
+    case .end:
+      guard let head else { return }
+      self.head = nil
+      Self.start(head, on: context.channel, worker)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  private static func start(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) {
+    Task { await answer(request, on: channel, worker) }
+  }
+
+  private static func answer(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) async {
+    let path = request.uri.prefix { $0 != "?" }
+    var status = HTTPResponseStatus.ok
+    var text = "ok\n"
+    switch (request.method, path) {
+    case (.GET, "/healthz"), (.HEAD, "/healthz"): break
+    case (.GET, "/readyz"), (.HEAD, "/readyz"):
+      let standing = await worker.status
+      if standing.worker.isDraining { (status, text) = (.serviceUnavailable, "draining\n") }
+      let age = standing.lastContact.map { ContinuousClock.now - $0 }
+      if age.map({ $0 > .seconds(30) }) ?? true { (status, text) = (.serviceUnavailable, "the backend is away\n") }
+    case (.GET, "/metrics"): text = metrics(await worker.status)
+    case (.GET, _), (.HEAD, _): (status, text) = (.notFound, "not found\n")
+    default: (status, text) = (.methodNotAllowed, "only GET\n")
+    }
+    var head = HTTPResponseHead(version: request.version, status: status)
+    head.headers = ["content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": "\(text.utf8.count)"]
+    if !request.isKeepAlive { head.headers.add(name: "connection", value: "close") }
+    channel.write(HTTPServerResponsePart.head(head), promise: nil)
+    if request.method != .HEAD {
+      channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text))), promise: nil)
+    }
+    try? await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+    if !request.isKeepAlive { try? await channel.close().get() }
+  }
+
+  private static func metrics(_ status: Worker.Status) -> String {
+    func gauge(_ name: String, _ help: String, _ value: String, kind: String = "gauge") -> String {
+      "# HELP recbot_worker_\(name) \(help)\n# TYPE recbot_worker_\(name) \(kind)\nrecbot_worker_\(name) \(value)\n"
+    }
+    return gauge("recordings", "Recordings that run.", "\(status.worker.running)")
+      + gauge("recordings_capacity", "Recordings that can run at once.", "\(status.worker.capacity)")
+      + gauge("cores", "Processor time of the recordings, in cores.", "\(status.worker.cores)")
+      + gauge("cores_limit", "Processor time that they may use.", "\(status.limits.cores)")
+      + gauge("memory_bytes", "Memory of the recordings.", "\(status.worker.memory)")
+      + gauge("memory_limit_bytes", "Memory that they may use.", "\(status.limits.memory)")
+      + gauge("draining", "1 when nothing more is taken.", status.worker.isDraining ? "1" : "0")
+      + gauge("jobs_taken_total", "Jobs that were taken.", "\(status.taken)", kind: "counter")
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Glibc
+import Jobs
+
+/// Everything that a worker is told when it is made.
+public struct WorkerSettings: Sendable {
+  /// Its name: the same while its process lives, never used again.
+  public var name: String
+  /// The data folder: `worker/N` in it is this worker's.
+  public var dataDirectory: String
+  /// So many recordings at once; nil: as many as the machine carries, by what they cost.
+  public var capacity: Int?
+  /// How long running recordings may go on after `drain`.
+  public var drainTime = TimeSpan.seconds(3600)
+  /// How recordings are started.
+  public var launch: RecordingLaunch
+  /// Where finished files go.
+  public var delivery: DeliveryPlan
+  /// How long the backend may hold a sign of life until there is a command, in seconds: after that there is the next
+  /// one, so a third of a lease.
+  public var beatTime: Int64 = 4
+  /// How long the backend may hold a question for jobs, in seconds.
+  public var pollTime: Int64 = 5
+
+  /// Settings for a data folder, made absolute.
+  public init(dataDirectory: String, name: String? = nil, launch: RecordingLaunch = RecordingLaunch()) {
+    let absolute =
+      dataDirectory.hasPrefix("/")
+      ? dataDirectory : "\(FileManager.default.currentDirectoryPath)/\(dataDirectory)"
+    self.dataDirectory = absolute
+    self.name = name ?? Self.uniqueName()
+    self.launch = launch
+    delivery = DeliveryPlan(local: "\(absolute)/recordings")
+  }
+
+  /// The host's name, and a text that no other process has.
+  public static func uniqueName() -> String {
+    var buffer = [CChar](repeating: 0, count: 65)
+    let host =
+      gethostname(&buffer, 64) == 0
+      ? String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : "worker"
+    let letters = Array("0123456789abcdefghjkmnpqrstvwxyz")
+    var random = SystemRandomNumberGenerator()
+    return "\(host)-\(String((0..<8).map { _ in letters[Int(random.next() & 31)] }))"
+  }
+}
