@@ -7,99 +7,6 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
   public let description: String
 }
 
-/// Every setting, by its place in `recbot.yaml`. `Config/recbot.yaml` documents them with their defaults.
-public enum Setting: String, CaseIterable, Sendable {
-  // One case a setting; the raw value is section and key in the file.
-  case url = "livekit.url"
-  case apiKey = "livekit.api-key"
-  case apiSecret = "livekit.api-secret"
-  case token = "livekit.token"
-  case tlsCA = "livekit.tls-ca"
-  case allowReconnect = "connection.allow-reconnect"
-  case numberOfAttempts = "connection.number-of-attempts"
-  case timeoutInterval = "connection.timeout-interval"
-  case reconnectTimeout = "connection.reconnect-timeout"
-  case waitForRoom = "connection.wait-for-room"
-  case waitForAdmission = "connection.wait-for-admission"
-  case forceTurn = "connection.force-turn"
-  case turnServer = "connection.turn-server"
-  case turnUsername = "connection.turn-username"
-  case turnCredential = "connection.turn-credential"
-  case receive = "connection.receive"
-  case maxTalkers = "connection.max-talkers"
-  case activeViews = "connection.activeviews"
-  case chatOnly = "connection.chat-only"
-  case bandwidthFeedback = "connection.bandwidth-feedback"
-  case notifyResolution = "connection.notify-video-resolution-change"
-  case connectOptions = "connection.connect-options"
-  case identity = "recording.identity"
-  case name = "recording.name"
-  case transcript = "recording.transcript"
-  case muteIcons = "recording.mute-icons"
-  case marks = "recording.marks"
-  case layout = "recording.layout"
-  case layoutsDir = "recording.layouts-dir"
-  case theme = "recording.theme"
-  case size = "recording.size"
-  case framesPerSecond = "recording.fps"
-  case videoBitrate = "recording.video-bitrate"
-  case audioBitrate = "recording.audio-bitrate"
-  case maxDuration = "recording.max-duration"
-  case stopWhenEmpty = "recording.stop-when-empty"
-  case avatars = "recording.avatars"
-  case avatarFolder = "recording.avatar-folder"
-  case progress = "recording.progress"
-  case job = "recording.job"
-  case timeline = "recording.timeline"
-  case pausePolicy = "recording.pause-policy"
-  case control = "recording.control"
-  case runDirectory = "recording.run-dir"
-  case talkerLevels = "talker.levels"
-  case talkerMinimumHold = "talker.minimum-hold"
-  case talkerTakeoverDelay = "talker.takeover-delay"
-  case talkerTakeoverMargin = "talker.takeover-margin"
-  case talkerOverlapDelay = "talker.overlap-delay"
-  case talkerThreshold = "talker.threshold"
-  case talkerNoiseMargin = "talker.noise-margin"
-  case talkerActivityShare = "talker.activity-share"
-  case talkerPause = "talker.pause"
-  case talkerPresenterBonus = "talker.presenter-bonus"
-  case talkerPresenterReturn = "talker.presenter-return"
-  case talkerAtMost = "talker.at-most"
-  case privateAddresses = "network.private-addresses"
-  case peerRole = "peer.as"
-  case bind = "room-server.bind"
-  case port = "room-server.port"
-  case testAPI = "room-server.test-api"
-  case autoCreate = "room-server.auto-create"
-  case webhooks = "room-server.webhooks"
-  case iceServers = "room-server.ice-servers"
-  case iceUsername = "room-server.ice-username"
-  case iceCredential = "room-server.ice-credential"
-  case logLevel = "log.level"
-
-  /// The environment variables that set it, the strongest first: `RECBOT_` and the key, and for the room service
-  /// also LiveKit's own names.
-  public var environmentNames: [String] {
-    let key = rawValue.split(separator: ".").last.map(String.init) ?? rawValue
-    let section = rawValue.split(separator: ".").first.map(String.init) ?? ""
-    let name = key.uppercased().replacing("-", with: "_")
-    switch self {
-    case .url, .apiKey, .apiSecret: return ["RECBOT_\(name)", "LIVEKIT_\(name)"]
-    case .peerRole: return ["RECBOT_PEER_AS"]
-    case .bind, .port, .testAPI, .autoCreate, .webhooks, .iceServers, .iceUsername, .iceCredential:
-      return ["RECBOT_ROOM_SERVER_\(name)"]
-    case .logLevel: return ["RECBOT_LOG_LEVEL"]
-    default: return section == "talker" ? ["RECBOT_TALKER_\(name)"] : ["RECBOT_\(name)"]
-    }
-  }
-
-  /// True for what must never be shown.
-  public var isSecret: Bool {
-    [.apiSecret, .token, .turnCredential, .iceCredential].contains(self)
-  }
-}
-
 /// The settings in force below the flags: environment first, then the configuration file.
 public struct Configuration: Sendable {
   private var values: [Setting: (text: String, origin: String)] = [:]
@@ -114,26 +21,50 @@ public struct Configuration: Sendable {
   public static func load(
     path: String?, environment: [String: String]
   ) throws(ConfigurationError) -> Configuration {
+    let found = inspect(path: path, environment: environment)
+    if let first = found.problems.first { throw first }
+    return found.configuration
+  }
+
+  /// What stands in a file and the environment.
+  public struct Inspection: Sendable {
+    /// What is in force.
+    public var configuration = Configuration()
+    /// What the file alone would set.
+    public var inFile = Configuration()
+    /// The file that was read; nil: there is none.
+    public var file: String?
+    /// What cannot be understood, in the order of the lines.
+    public var problems: [ConfigurationError] = []
+  }
+
+  /// Reads the file and the environment like `load`, but goes on after each problem.
+  public static func inspect(path: String?, environment: [String: String]) -> Inspection {
     var result = Configuration()
+    var file: String?
+    var problems: [ConfigurationError] = []
     if let named = path ?? environment["RECBOT_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 }) {
-      guard let text = readFile(named) else {
-        throw ConfigurationError(description: "configuration file \(named) cannot be read: \(systemMessage())")
+      file = named
+      if let text = readFile(named) {
+        problems = result.merge(yaml: text, file: named)
+      } else {
+        problems = [ConfigurationError(description: "configuration file \(named) cannot be read: \(systemMessage())")]
       }
-      try result.merge(yaml: text, file: named)
     } else {
       for candidate in ["Config/recbot.yaml", "/etc/recbot/recbot.yaml"] {
-        if let text = readFile(candidate) {
-          try result.merge(yaml: text, file: candidate)
-          break
-        }
+        guard let text = readFile(candidate) else { continue }
+        file = candidate
+        problems = result.merge(yaml: text, file: candidate)
+        break
       }
     }
+    let inFile = result
     for setting in Setting.allCases {
       for name in setting.environmentNames.reversed() {
         if let value = environment[name], !value.isEmpty { result.values[setting] = (value, name) }
       }
     }
-    return result
+    return Inspection(configuration: result, inFile: inFile, file: file, problems: problems)
   }
 
   /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
@@ -150,42 +81,53 @@ public struct Configuration: Sendable {
     return options.ignored
   }
 
-  private mutating func merge(yaml text: String, file: String) throws(ConfigurationError) {
+  /// Takes over what the text sets; gives what is wrong with it.
+  private mutating func merge(yaml text: String, file: String) -> [ConfigurationError] {
     let root: Node?
     do {
       root = try Yams.compose(yaml: text)
     } catch {
-      throw ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))
+      return [ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))]
     }
-    guard let root, root != Node("") else { return }
+    guard let root, root != Node("") else { return [] }
     guard let sections = root.mapping else {
-      throw ConfigurationError(description: "\(file): a mapping of sections is expected, for example 'recording:'")
+      return [
+        ConfigurationError(description: "\(file): a mapping of sections is expected, for example 'recording:'")
+      ]
     }
+    var problems: [ConfigurationError] = []
     for (sectionNode, body) in sections {
       let section = sectionNode.string ?? "?"
-      let known = Set(Setting.allCases.compactMap { $0.rawValue.split(separator: ".").first.map(String.init) })
+      let known = Set(Setting.allCases.map(\.section))
       guard known.contains(section) else {
-        throw unknown(section, "section", at: sectionNode, file: file, among: known.sorted())
+        problems.append(unknown(section, "section", at: sectionNode, file: file, among: known.sorted()))
+        continue
       }
       if body.null != nil { continue }
       guard let entries = body.mapping else {
-        throw ConfigurationError(description: "\(place(sectionNode, file)): '\(section)' must hold settings, indented")
+        problems.append(
+          ConfigurationError(
+            description: "\(place(sectionNode, file)): '\(section)' must hold settings, indented"))
+        continue
       }
       for (keyNode, valueNode) in entries {
         // `allow_reconnect` is how other systems write `allow-reconnect`.
         let key = (keyNode.string ?? "?").replacing("_", with: "-")
         guard let setting = Setting(rawValue: "\(section).\(key)") else {
-          let names = Setting.allCases.map(\.rawValue).filter { $0.hasPrefix("\(section).") }
-            .map { String($0.dropFirst(section.count + 1)) }
-          throw unknown(key, "setting", at: keyNode, file: file, among: names)
+          let names = Setting.allCases.filter { $0.section == section }.map(\.key)
+          problems.append(unknown(key, "setting", at: keyNode, file: file, among: names))
+          continue
         }
         if valueNode.null != nil { continue }
         guard let value = valueNode.scalar?.string else {
-          throw ConfigurationError(description: "\(place(valueNode, file)): '\(key)' must be a single value")
+          problems.append(
+            ConfigurationError(description: "\(place(valueNode, file)): '\(key)' must be a single value"))
+          continue
         }
         values[setting] = (value, place(valueNode, file))
       }
     }
+    return problems
   }
 
   private func unknown(

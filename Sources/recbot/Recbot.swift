@@ -19,7 +19,9 @@ struct Recbot: AsyncParsableCommand {
     version: "0.1.0",
     subcommands: [
       JoinCommand.self, DemoCommand.self, RoomServerCommand.self, TokenCommand.self, ProbeCommand.self,
-      PeopleCommand.self, LayoutsCommand.self, ControlCommand.self,
+      PeopleCommand.self, LayoutsCommand.self, ControlCommand.self, WorkerCommand.self, ConfigCommand.self,
+      JobsCommand.self, ScheduleCommand.self, HealthCommand.self, ConcatCommand.self, UploadCommand.self,
+      ServeCommand.self, KeysCommand.self, RecordCommand.self,
     ])
 
   /// Runs a command; every failure is one line on standard error and a documented exit code.

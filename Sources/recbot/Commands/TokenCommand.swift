@@ -10,6 +10,7 @@ struct TokenCommand: ParsableCommand {
     discussion: """
         recbot token --room my-room --identity ann --publish --ttl 1h
         recbot token --admin --room my-room
+        recbot token --room booth --identity ann --link http://127.0.0.1:7880
 
       A token for an administrator does not join: it is for the server's APIs.
       """)
@@ -28,6 +29,12 @@ struct TokenCommand: ParsableCommand {
 
   @Flag(help: "A token for the server's APIs instead: the grants roomAdmin, roomCreate and roomList.")
   var admin = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Print the address of the page for a two-party room on this room server instead of the bare token.",
+      valueName: "url"))
+  var link: String?
 
   @Option(help: ArgumentHelp("How long it is valid (default: 1h).", valueName: "time"))
   var ttl = "1h"
@@ -55,10 +62,24 @@ struct TokenCommand: ParsableCommand {
     }
     let token = AccessToken(
       apiKey: key, identity: identity ?? "admin", video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
+    let text: String
     do {
-      Console.print(try token.signed(secret: secret))
+      text = try token.signed(secret: secret)
     } catch {
       throw Failure(.unexpected, "the token could not be made: \(error)")
+    }
+    Console.print(try link.map { try page($0, text) } ?? text)
+  }
+
+  /// The page's address. The token stands in the fragment, which browsers send to nobody.
+  private func page(_ server: String, _ token: String) throws -> String {
+    guard !admin, let room else { throw Failure(.usage, "--link is for people: give --room, and not --admin") }
+    do {
+      let url = try SignalURL(server)
+      let scheme = url.isSecure ? "https" : "http"
+      return "\(scheme)://\(url.hostHeader)\(url.prefix)/peer/\(PercentCoding.encode(room))#token=\(token)"
+    } catch {
+      throw Failure(.usage, "--link \(server): \(error)")
     }
   }
 }

@@ -1,3 +1,4 @@
+import Delivery
 import Recording
 import RoomServer
 import Rooms
@@ -18,6 +19,20 @@ enum ExitCode: Hashable {
   case addressInUse
   /// `recbot control`: no such job, or it refused the command.
   case notControlled
+  /// The backend cannot be reached.
+  case backendAway
+  /// The backend refused: the credential, or what was asked for.
+  case backendRefused
+  /// `recbot jobs watch`: the job failed without an exit code of its own, or was cancelled.
+  case jobFailed
+  /// `recbot serve`, `recbot keys`: the database can't be opened, or is of no use.
+  case databaseUnusable
+  /// `recbot jobs watch`: the exit code of a job's recording.
+  case recording(Int32)
+  /// A file could not be delivered; the same can succeed later.
+  case notDelivered
+  /// A file cannot be delivered like this.
+  case deliveryRefused
   /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
   case usage
   /// Ended by a second signal.
@@ -34,11 +49,21 @@ enum ExitCode: Hashable {
     case .inputUnusable: 42
     case .addressInUse: 43
     case .notControlled: 44
+    case .backendAway: 45
+    case .backendRefused: 46
+    case .jobFailed: 47
+    case .databaseUnusable: 48
+    case .recording(let code): code
+    case .notDelivered: 49
+    case .deliveryRefused: 50
     case .usage: 64
     case .forced: 130
     case .room(let kind): RoomError(kind).exitCode ?? ExitCode.unexpected.rawValue
     }
   }
+
+  /// The exit code that a recording elsewhere had; nil for what is none of a failure.
+  static func job(_ code: Int32) -> ExitCode? { (1...255).contains(code) ? .recording(code) : nil }
 }
 
 /// A failure as the user meets it: one line and an exit code.
@@ -53,6 +78,18 @@ struct Failure: Error {
 
   init(_ error: RoomError) { self.init(.room(error.kind), error.description) }
   init(_ error: ConfigurationError) { self.init(.usage, error.description) }
+  init(_ error: DeliveryError) {
+    let code: ExitCode =
+      switch error.code {
+      case .cancelled: .forced
+      case .configuration: .usage
+      case .file: .inputUnusable
+      case .exists: .outputExists
+      default: error.isPassing ? .notDelivered : .deliveryRefused
+      }
+    self.init(code, error.description)
+  }
+
   init(_ error: RoomServerError) { self.init(.addressInUse, error.description) }
 
   init(_ error: RecordingError) {

@@ -15,6 +15,8 @@ struct Job {
   var progress: ProgressMode
   var commands: JobCommands
   var logger: Logger
+  /// Is given the recording as soon as it can be watched and told things.
+  var onStart: (@Sendable (RunningJob) -> Void)?
 
   /// What came of a job.
   struct Result {
@@ -45,14 +47,21 @@ struct Job {
       throw Failure(error)
     }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
+    // Once the end is asked for, or the room has ended, there is nothing more to ask for.
+    let refusal: @Sendable () -> RoomError? = {
+      if board.isOver { return RoomError(.leftAlready) }
+      return stoppedAt.withLock { $0 } == nil ? nil : RoomError(.leavingAlready)
+    }
     let stop: @Sendable () -> Void = {
+      if let error = refusal() { return board.tell(error) }
       stoppedAt.withLock { $0 = $0 ?? .now }
       // The end goes into the stream first, so that nothing of the leaving is recorded.
       if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
       client.leave()
     }
     let control = JobControl(
-      recording: recording, room: room, output: settings.output, commands: commands, stop: stop)
+      recording: recording, room: room, output: settings.output, commands: commands, stop: stop, refusal: refusal)
+    onStart?(RunningJob(recording: recording, board: board, control: control, stop: stop))
     let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
     relay.server = server
     defer { server?.close() }
@@ -61,12 +70,10 @@ struct Job {
         let first = stoppedAt.withLock { $0 }
         if let first {
           // Wrappers such as timeout(1) send one signal twice; a person needs longer.
-          if ContinuousClock.now - first < .milliseconds(500) {
-            board.tell(RoomError(.leavingAlready))
-            continue
+          guard ContinuousClock.now - first < .milliseconds(500) else {
+            Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
+            exit(ExitCode.forced.rawValue)
           }
-          Console.error("\nrecbot: stopped by a second signal; what was recorded so far is kept and plays")
-          exit(ExitCode.forced.rawValue)
         }
         stop()
       }
@@ -128,4 +135,16 @@ struct Job {
     case .connectionLost(let why): error ?? RoomError(.connectionLost, why)
     }
   }
+}
+
+/// A recording that runs, as others see it. May be used on any thread.
+struct RunningJob: Sendable {
+  /// The recording.
+  let recording: Recording
+  /// How the connection stands.
+  let board: StatusBoard
+  /// Takes commands.
+  let control: JobControl
+  /// Ends the recording; once is enough.
+  let stop: @Sendable () -> Void
 }

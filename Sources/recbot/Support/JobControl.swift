@@ -2,6 +2,7 @@ import Layouts
 import Logging
 import MediaCore
 import Recording
+import Rooms
 import Session
 import Settings
 import Synchronization
@@ -62,8 +63,10 @@ struct JobControl: Sendable {
   let room: String
   let output: String
   let commands: JobCommands
-  /// Ends the recording.
+  /// Ends the recording; asking twice is no fault.
   let stop: @Sendable () -> Void
+  /// Why nothing more can be asked for; nil while something can.
+  let refusal: @Sendable () -> RoomError?
 
   /// The answer to a request; runs on the control thread.
   func answer(_ request: ControlRequest, job: String) -> ControlAnswer {
@@ -74,6 +77,7 @@ struct JobControl: Sendable {
       return .done
     default: break
     }
+    if let error = refusal() { return .refused(error.summary) }
     switch recording.progress.phase {
     case .waiting: return .refused("the recording has not begun")
     case .finished: return .refused("the recording is over")

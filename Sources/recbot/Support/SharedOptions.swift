@@ -32,9 +32,11 @@ struct SharedOptions: ParsableArguments {
   }
 
   /// A logger to standard error.
-  func logger(_ label: String, _ configuration: Configuration) throws -> Logger {
+  func logger(
+    _ label: String, _ configuration: Configuration, default fallback: Logger.Level = .warning
+  ) throws -> Logger {
     let level = try configuration.value(
-      flag: logLevel, "--log-level", .logLevel, default: .warning
+      flag: logLevel, "--log-level", .logLevel, default: fallback
     ) { text throws(ValueError) in
       guard let level = Logger.Level(rawValue: text) else {
         throw ValueError("there is no log level '\(text)'; known: trace, debug, info, notice, warning, error")

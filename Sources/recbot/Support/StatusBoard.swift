@@ -22,11 +22,14 @@ final class StatusBoard: Sendable {
     }
   }
 
-  /// An error that is only told.
+  /// An error that is only told: afterwards the connection stands as before.
   func tell(_ error: RoomError) {
-    var status = latest
-    (status.error, status.action) = (error, .none)
-    put(status)
+    state.withLock { state in
+      guard state.news.count < Self.limit - 1 else { return }
+      var status = state.latest
+      (status.error, status.action) = (error, .none)
+      state.news += [status, state.latest]
+    }
   }
 
   /// The connection has said its last word.

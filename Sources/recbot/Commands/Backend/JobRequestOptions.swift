@@ -1,0 +1,96 @@
+import ArgumentParser
+import Jobs
+import Settings
+
+/// The flags that say how a job is recorded; shared by `jobs submit` and `schedule add`.
+struct JobRequestOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The room service, if not the backend's own: ws(s)://… .", valueName: "url"))
+  var url: String?
+
+  @Option(help: ArgumentHelp("Layout: a name that the workers know.", valueName: "layout"))
+  var layout: String?
+
+  @Option(help: ArgumentHelp("Size of the picture.", valueName: "WxH"))
+  var size: String?
+
+  @Option(help: ArgumentHelp("Pictures a second, 1 to 60.", valueName: "n"))
+  var fps: String?
+
+  @Option(help: ArgumentHelp("Record only this person, by identity.", valueName: "identity"))
+  var participant: String?
+
+  @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
+  var maxDuration: String?
+
+  @Option(help: ArgumentHelp("End when nobody has been in the room for so long, such as 30s.", valueName: "time"))
+  var stopWhenEmpty: String?
+
+  @Option(help: ArgumentHelp("Wait so long for a room that is not there yet.", valueName: "time"))
+  var waitForRoom: String?
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file's name; {room}, {job} and {time} are filled in.", valueName: "name"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("Where the file goes: local or s3 (default: as the workers are set).", valueName: "place"))
+  var to: String?
+
+  @Option(help: ArgumentHelp("A text of yours that comes back with every event; may be repeated.", valueName: "k=v"))
+  var metadata: [String] = []
+
+  @Option(help: ArgumentHelp("Who is told what becomes of the job, http(s)://… .", valueName: "url"))
+  var webhook: String?
+
+  @Option(help: ArgumentHelp("Form of the webhooks: standard or livekit.", valueName: "form"))
+  var webhookForm: String?
+
+  /// The request for a room.
+  func request(room: String) throws -> JobRequest {
+    var request = JobRequest(room: room, url: url, layout: layout)
+    request.maxDuration = try span(maxDuration, "--max-duration")
+    request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
+    request.waitForRoom = try span(waitForRoom, "--wait-for-room")
+    if let participant { request.selection = JobSelection(participant: participant) }
+    let size = try parse(size, "--size", Values.size)
+    let fps = try parse(fps, "--fps", Values.framesPerSecond)
+    if size != nil || fps != nil {
+      request.picture = JobPicture(width: size?.width, height: size?.height, framesPerSecond: fps)
+    }
+    let destination = try parse(to, "--to") { text throws(ValueError) in
+      guard let place = JobOutput.Destination(rawValue: text) else {
+        throw ValueError("there is no place '\(text)'; known: local, s3")
+      }
+      return place
+    }
+    if output != nil || destination != nil { request.outputs = [JobOutput(path: output, destination: destination)] }
+    for pair in metadata {
+      guard let equals = pair.firstIndex(of: "="), equals > pair.startIndex else {
+        throw Failure(.usage, "--metadata: write it as name=value, not '\(pair)'")
+      }
+      request.metadata[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
+    }
+    let form = try parse(webhookForm, "--webhook-form") { text throws(ValueError) in
+      guard let form = WebhookTarget.Form(rawValue: text) else {
+        throw ValueError("there is no form '\(text)'; known: standard, livekit")
+      }
+      return form
+    }
+    guard form == nil || webhook != nil else { throw Failure(.usage, "--webhook-form needs --webhook") }
+    request.webhook = webhook.map { WebhookTarget(url: $0, form: form) }
+    return request
+  }
+
+  private func span(_ text: String?, _ flag: String) throws -> Int64? { try parse(text, flag, TimeText.seconds) }
+
+  private func parse<Value>(
+    _ text: String?, _ flag: String, _ body: (String) throws(ValueError) -> Value
+  ) throws -> Value? {
+    guard let text else { return nil }
+    do throws(ValueError) {
+      return try body(text)
+    } catch {
+      throw Failure(.usage, "\(flag): \(error)")
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import ArgumentParser
+import Backend
+import Glibc
+import Jobs
+import Logging
+import ServiceLifecycle
+import Settings
+import UnixSignals
+import WebClient
+
+/// `recbot serve`: the token backend.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Runs the backend: an HTTP API that takes recordings as jobs and has them made.",
+    discussion: """
+      One machine, everything in a folder:
+
+        recbot keys add my-app
+        recbot serve --with-worker
+
+      Then `recbot worker` is not needed on this machine; SIGTERM lets running recordings end.
+
+      Several machines: recbot serve --database postgres://… on some, recbot worker on others, with the same \
+      RECBOT_WORKER_SECRET. The API is described at /openapi.yaml. SIGTERM (or Ctrl-C) ends it when everything that \
+      was asked is answered.
+      """)
+
+  @Option(help: ArgumentHelp("Address to listen on (default: 127.0.0.1).", valueName: "address"))
+  var bind: String?
+
+  @Option(help: ArgumentHelp("Port; 0 takes any free one (default: 8080).", valueName: "port"))
+  var port: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "sqlite:PATH or postgres://USER@HOST/NAME (default: recbot.sqlite in the data folder).", valueName: "database"))
+  var database: String?
+
+  @Option(help: ArgumentHelp("Folder of everything that is kept (RECBOT_DATA_DIR).", valueName: "folder"))
+  var dataDir: String?
+
+  @Flag(help: "Also be a worker: carry the jobs out on this machine.")
+  var withWorker = false
+
+  @OptionGroup var worker: WorkerOptions
+
+  @Option(help: ArgumentHelp("The room service, ws:// or wss:// (LIVEKIT_URL).", valueName: "url"))
+  var url: String?
+
+  @OptionGroup var credentials: ServerCredentials
+
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let settings = try shared.load()
+    let hasWorker = try withWorker || settings.value(.withWorker, default: false, parse: Values.boolean)
+    let logger = try shared.logger("serve", settings)
+    let place = try ServePlace(settings, dataDir: dataDir, database: database)
+    let configuration = try backendConfiguration(settings, hasWorker: hasWorker)
+    let database = try place.open()
+    let backend: Backend
+    do {
+      backend = try await Backend(configuration: configuration, database: database, logger: logger)
+    } catch let error as BackendError {
+      throw Failure(.usage, error.description)
+    } catch {
+      throw Failure(.databaseUnusable, "\(place.description): \(error)")
+    }
+    let own = hasWorker ? try ownWorker(backend, configuration, place, settings) : nil
+    var services = [ServiceGroupConfiguration.ServiceConfiguration(service: backend)]
+    // It ends before the backend does, so that it can tell what became of its recordings.
+    if let own { services.append(.init(service: own, successTerminationBehavior: .gracefullyShutdownGroup)) }
+    let group = ServiceGroup(configuration: .init(services: services, logger: logger))
+    let signals = Task {
+      var count = 0
+      for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
+        count += 1
+        if count == 1 {
+          await group.triggerGracefulShutdown()
+        } else {
+          let isHandingOver = count == 2 ? await own?.handOver() ?? false : false
+          if !isHandingOver { Glibc.exit(ExitCode.forced.rawValue) }
+        }
+      }
+    }
+    defer { signals.cancel() }
+    let greeting = Task { try await greet(backend, configuration, place, hasWorker: hasWorker) }
+    defer { greeting.cancel() }
+    do {
+      try await group.run()
+    } catch let error as BackendError {
+      throw Failure(.addressInUse, error.description)
+    }
+    database.close()
+  }
+
+  /// The worker in this process.
+  private func ownWorker(
+    _ backend: Backend, _ configuration: BackendConfiguration, _ place: ServePlace, _ settings: Configuration
+  ) throws -> LocalWorker {
+    let isAny = ["0.0.0.0", "::", "localhost"].contains(configuration.bind)
+    let host = isAny ? "127.0.0.1" : configuration.bind
+    return try LocalWorker(
+      worker, settings, data: place.folder, secret: configuration.workerSecret ?? "",
+      logger: try shared.logger("worker", settings, default: .info)
+    ) {
+      "http://\(host.contains(":") ? "[\(host)]" : host):\(try await backend.port)"
+    }
+  }
+
+  /// What the settings say of the backend.
+  private func backendConfiguration(_ settings: Configuration, hasWorker: Bool) throws -> BackendConfiguration {
+    let bind = settings.text(flag: bind, .backendBind) ?? "127.0.0.1"
+    let roomURL = settings.text(flag: url, .url) ?? "ws://127.0.0.1:7880"
+    // The well-known secret of the embedded room server is no secret: only while nobody else can reach us.
+    let isLocal = ["127.0.0.1", "localhost", "::1"].contains(bind)
+    let (key, secret) = try credentials.resolve(settings, allowsDefault: isLocal)
+    var configuration = BackendConfiguration(
+      roomService: RoomService(url: roomURL, apiKey: key, apiSecret: secret))
+    configuration.bind = bind
+    configuration.port = try settings.value(flag: port, "--port", .backendPort, default: 8080, parse: Values.port)
+    configuration.publicRoomURL = settings[.publicRoomURL]?.text
+    configuration.apiSecret = settings[.callerSecret]?.text
+    configuration.workerSecret = try workerSecret(settings, isOwn: hasWorker)
+    configuration.webhookSecret = settings[.webhookSecret]?.text
+    configuration.webhooks = try webhooks(settings)
+    configuration.webhookForm = try webhookForm(settings)
+    let patience = try settings.value(.webhookGiveUpAfter, default: .seconds(3 * 86_400), parse: Values.duration)
+    configuration.webhookGiveUpAfter = TimeSpan(microseconds: patience.nanoseconds / 1000)
+    configuration.allowsPrivateAddresses =
+      try settings.value(.privateAddresses, default: .refuse) { text throws(ValueError) in
+        try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
+      } == .allow
+    let kept = try settings.value(.keepJobs, default: .seconds(30 * 86_400), parse: Values.duration)
+    configuration.jobRetention = TimeSpan(microseconds: kept.nanoseconds / 1000)
+    return configuration
+  }
+
+  /// The workers' secret. The own worker needs none that others know.
+  private func workerSecret(_ settings: Configuration, isOwn: Bool) throws -> String? {
+    if settings[.workerSecret] != nil || settings[.workerSecretFile] != nil {
+      return try WorkerPlace.secret(settings, file: nil)
+    }
+    guard isOwn else { return nil }
+    var generator = SystemRandomNumberGenerator()
+    return (0..<4).map { _ in String(generator.next(), radix: 16) }.joined(separator: "-")
+      + "-of-the-worker-in-the-same-process"
+  }
+
+  private func webhookForm(_ settings: Configuration) throws -> WebhookTarget.Form {
+    try settings.value(.webhookForm, default: WebhookTarget.Form.standard) { text throws(ValueError) in
+      guard let form = WebhookTarget.Form(rawValue: text) else {
+        throw ValueError("there is no form of webhooks '\(text)'; known: standard, livekit")
+      }
+      return form
+    }
+  }
+
+  private func webhooks(_ settings: Configuration) throws -> [WebhookTarget] {
+    let form = try webhookForm(settings)
+    let urls = settings[.webhookURLs]?.text.split(separator: ",").map { $0.drop { $0 == " " } } ?? []
+    return urls.map { WebhookTarget(url: String($0), form: form) }
+  }
+
+  /// Says where it is, and what is missing before anybody can use it.
+  private func greet(
+    _ backend: Backend, _ configuration: BackendConfiguration, _ place: ServePlace, hasWorker: Bool
+  ) async throws {
+    let port = try await backend.port
+    let host = configuration.bind.contains(":") ? "[\(configuration.bind)]" : configuration.bind
+    Console.print("Backend on http://\(host):\(port); Ctrl-C ends it.")
+    Console.print("  database      \(place.description)")
+    Console.print("  room service  \(configuration.roomService.url) (API key \(configuration.roomService.apiKey))")
+    if configuration.apiSecret == nil, try await backend.store.apiKeys().isEmpty {
+      Console.print("  callers       none yet: `recbot keys add NAME` makes a key")
+    }
+    if hasWorker {
+      Console.print("  worker        in this process, with its data in \(place.folder)")
+    } else if configuration.workerSecret == nil {
+      Console.print("  workers       none can come: set RECBOT_WORKER_SECRET here and for `recbot worker`")
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Glibc
+import Logging
+import Settings
+import UnixSignals
+import Worker
+
+/// `recbot worker`: carries out the jobs of a backend.
+struct WorkerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "worker", abstract: "Carries out the jobs of a backend: each recording is a process of its own.",
+    discussion: """
+        RECBOT_WORKER_SECRET=… recbot worker --backend https://recbot.example.com
+        recbot worker --secret-file /run/secrets/worker --capacity 4 --data-dir /var/lib/recbot
+
+      SIGTERM (or Ctrl-C) drains: no new jobs, running ones end by themselves, and what runs longer than the drain \
+      timeout is handed over to another worker. A second one hands over at once, a third one gives up. Workers on one \
+      machine may share a data folder: then each can finish what another began.
+      """)
+
+  @Option(help: ArgumentHelp("The backend (RECBOT_BACKEND; default: http://127.0.0.1:8080).", valueName: "url"))
+  var backend: String?
+
+  @Option(help: ArgumentHelp("A file with the worker secret, or /dev/fd/N (RECBOT_WORKER_SECRET).", valueName: "file"))
+  var secretFile: String?
+
+  @Option(help: ArgumentHelp("Folder of what is recorded (RECBOT_DATA_DIR).", valueName: "folder"))
+  var dataDir: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The worker's name: unique, for people and logs (default: host and random text).", valueName: "name"))
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where /healthz and /metrics are, such as 127.0.0.1:8081 (default: nowhere).", valueName: "address"))
+  var bind: String?
+
+  @Option(help: ArgumentHelp("Certificates (PEM) to trust for https:// instead of the system's.", valueName: "file"))
+  var tlsCa: String?
+
+  @OptionGroup var options: WorkerOptions
+  @OptionGroup var shared: SharedOptions
+
+  func run() async throws {
+    let configuration = try shared.load()
+    let logger = try shared.logger("worker", configuration, default: .info)
+    let secret = try WorkerPlace.secret(configuration, file: secretFile)
+    let url = configuration.text(flag: backend, .backendURL) ?? "http://127.0.0.1:8080"
+    var settings = try options.settings(
+      configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard)
+    settings.name = name ?? settings.name
+    let client: BackendClient
+    let worker: Worker
+    do {
+      client = try BackendClient(url: url, credential: secret, tlsCA: tlsCa, timeLimit: .seconds(5))
+      worker = try Worker(settings, client: client, logger: logger)
+    } catch {
+      throw Failure(.usage, error.description)
+    }
+    let page = try await page(configuration, worker)
+    let signals = Task {
+      var count = 0
+      for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
+        count += 1
+        switch count {
+        case 1: await worker.drain()
+        case 2: await worker.handOver()
+        default: Glibc.exit(ExitCode.forced.rawValue)
+        }
+      }
+    }
+    await worker.run()
+    signals.cancel()
+    await page?.close()
+    await client.shutdown()
+  }
+  /// The page of health and metrics, if there is to be one.
+  private func page(_ configuration: Configuration, _ worker: Worker) async throws -> WorkerPage? {
+    guard let address = configuration.text(flag: bind, .workerBind) else { return nil }
+    do {
+      return try await WorkerPage(at: address, worker)
+    } catch {
+      throw Failure(.addressInUse, error.description)
+    }
+  }
+}

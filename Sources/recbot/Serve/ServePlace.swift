@@ -1,0 +1,47 @@
+import Glibc
+import Jobs
+import Settings
+
+/// Where the backend keeps its things: shared by `serve` and `keys`.
+struct ServePlace {
+  /// Folder of database, recordings and workers.
+  let folder: String
+  /// `sqlite:PATH` or `postgres://…`.
+  let database: String
+
+  /// From the flags, the environment and the configuration file.
+  init(_ configuration: Configuration, dataDir: String?, database: String?) throws {
+    folder = configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard
+    self.database = configuration.text(flag: database, .database) ?? "sqlite:\(folder)/recbot.sqlite"
+    guard ["sqlite:", "postgres://", "postgresql://"].contains(where: self.database.hasPrefix),
+      self.database != "sqlite:"
+    else { throw Failure(.usage, "--database: sqlite:PATH or postgres://USER@HOST/NAME is expected") }
+  }
+
+  /// As it may be shown.
+  var description: String { Setting.masked(database) }
+
+  /// Opens the database; makes the folder where it lies.
+  func open() throws -> any SQLDatabase {
+    if database.hasPrefix("sqlite:") {
+      let path = String(database.dropFirst("sqlite:".count))
+      try Self.makeFolder(path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ".")
+      do {
+        return try SQLiteDatabase(path: path)
+      } catch {
+        throw Failure(.databaseUnusable, "\(path): \(error)")
+      }
+    }
+    return PostgresDatabase(address: database)
+  }
+
+  /// Makes a folder and those above it, for this user only.
+  static func makeFolder(_ path: String) throws {
+    var made = path.hasPrefix("/") ? "" : "."
+    for part in path.split(separator: "/") {
+      made += "/\(part)"
+      guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
+      throw Failure(.outputNotWritable, "the folder \(path) cannot be made: \(String(cString: strerror(errno)))")
+    }
+  }
+}

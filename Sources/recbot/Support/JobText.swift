@@ -1,0 +1,46 @@
+import Jobs
+
+/// Jobs as lines for the terminal.
+enum JobText {
+  /// State, and what goes with it.
+  static func state(_ job: Jobs.Job) -> String {
+    var text = job.state.rawValue
+    if job.isCancelling, !job.state.isFinal { text += ", being cancelled" }
+    if job.state == .queued, job.notBefore > .now { text += " until \(TimeText.short(job.notBefore))" }
+    if let error = job.error, job.state != .completed {
+      text += ": \(error.name)\(error.code.map { " (\($0))" } ?? ""): \(RoomText.oneLine(error.message, limit: 300))"
+    }
+    return text
+  }
+
+  /// Everything that one wants to know of a job.
+  static func lines(_ job: Jobs.Job) -> [String] {
+    var rows: [(String, String)] = [
+      ("job", job.id), ("state", state(job)), ("room", job.request.room), ("owner", job.owner),
+      ("made", TimeText.short(job.createdAt)),
+    ]
+    if let start = job.request.startAt { rows.append(("starts", TimeText.short(start))) }
+    if let deadline = job.request.deadline { rows.append(("deadline", TimeText.short(deadline))) }
+    if let layout = job.request.layout { rows.append(("layout", layout)) }
+    if let origin = job.origin { rows.append(("made by", "\(origin.schedule) (\(origin.key))")) }
+    if let lease = job.lease { rows.append(("worker", "\(lease.worker), attempt \(job.attempt)")) }
+    for part in job.parts {
+      rows.append(
+        ("part \(part.attempt)", "\(TimeText.short(part.startedAt))  \(TimeText.length(part.duration))  \(part.worker)")
+      )
+    }
+    for file in job.files {
+      rows.append(("file", "\(file.location)  \(TimeText.length(file.duration))  \(file.size) bytes"))
+    }
+    for command in job.commands {
+      rows.append(("waiting", "\(command.verb.rawValue) \(command.argument ?? "")"))
+    }
+    for (name, value) in job.request.metadata.sorted(by: { $0.key < $1.key }) { rows.append(("\(name) =", value)) }
+    if let end = job.finishedAt { rows.append(("ended", TimeText.short(end))) }
+    let width = rows.map(\.0.count).max() ?? 0
+    return rows.map { name, value in
+      let name = RoomText.oneLine(name, limit: 40)
+      return name + String(repeating: " ", count: max(0, width - name.count) + 2) + RoomText.oneLine(value, limit: 400)
+    }
+  }
+}

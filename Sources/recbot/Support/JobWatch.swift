@@ -1,0 +1,63 @@
+import Jobs
+import Worker
+
+/// Follows a job to its end by what the backend tells of it. A backend that is away is waited for: the job goes on
+/// without it.
+struct JobWatch {
+  let client: BackendClient
+  let job: String
+  /// Print events as JSON.
+  let json: Bool
+
+  /// How long the backend may hold a request while nothing happens, in seconds.
+  private static let wait: Int64 = 25
+
+  /// Prints what happens; throws when the job ended badly.
+  func run() async throws {
+    // Who is not allowed to see it is told so at once.
+    var last = try await client.job(job)
+    var after: Int64 = 0
+    var pause = Duration.milliseconds(250)
+    var isAway = false
+    var told: String?
+    while true {
+      do throws(BackendError) {
+        let page = try await client.events(of: job, after: after, wait: Self.wait)
+        if isAway { Console.error("the backend is back") }
+        (isAway, pause) = (false, .milliseconds(250))
+        after = page.next
+        for event in page.events {
+          last = event.job
+          if json {
+            Console.print((try? JSONLine.of(event)) ?? "{}")
+          } else if told != JobText.state(event.job) {
+            told = JobText.state(event.job)
+            Console.print("\(TimeText.short(event.at))  \(told ?? "")")
+          }
+        }
+      } catch {
+        guard error.isPassing else { throw error }
+        if !isAway { Console.error("\(error); waiting for it") }
+        isAway = true
+        try await Task.sleep(for: pause)
+        pause = min(pause * 2, .seconds(5))
+      }
+      if last.state.isFinal { break }
+    }
+    if !json { for file in last.files { Console.print(file.location) } }
+    guard let failure = Self.failure(of: last) else { return }
+    throw failure
+  }
+
+  /// How a job that is over ends the command.
+  static func failure(of job: Jobs.Job) -> Failure? {
+    switch job.state {
+    case .completed: nil
+    case .cancelled: Failure(.jobFailed, "the job \(job.id) was cancelled")
+    default:
+      Failure(
+        job.error?.code.flatMap(Int32.init(exactly:)).flatMap { ExitCode.job($0) } ?? .jobFailed,
+        "the job \(job.id) failed: \(RoomText.oneLine(job.error?.message ?? "no reason is known", limit: 300))")
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Codecs
+import Compositor
+import Glibc
+import Layouts
+import MediaCore
+import WebM
+
+/// The pictures that stand for a time in which nothing was recorded.
+enum Slate {
+  /// Length of the group of pictures that is repeated: also how far apart the places to seek to are.
+  private static let length = SessionTime.seconds(5)
+  /// Of pictures that never change.
+  private static let bitrate = 600_000
+
+  /// One group of pictures that says when there was no recording, beginning with a keyframe; for `Concatenation`.
+  static func frames(for gap: Concatenation.Gap, video: WebMConfiguration.Video) throws -> [EncodedFrame] {
+    let compositor = Compositor(canvas: CanvasSize(width: video.width, height: video.height))
+    let notice = Notice("Recording interrupted", detail: words(gap), symbol: .reconnecting)
+    let picture = compositor.compose([], notice: notice).picture
+    let frameDuration = max(1, video.frameDuration)
+    let framesPerSecond = Int(min(max((1_000_000_000 + frameDuration / 2) / frameDuration, 1), 240))
+    let missing = (gap.end.nanoseconds &- gap.start.nanoseconds) / frameDuration + 1
+    let count = Int(min(max(missing, 1), length.nanoseconds / frameDuration + 1))
+    var settings = VP8EncoderSettings()
+    settings.maximumKeyframeInterval = count + 1
+    let encoder = try VP8Encoder(
+      width: video.width, height: video.height, framesPerSecond: framesPerSecond, bitrate: bitrate, settings: settings)
+    var frames: [EncodedFrame] = []
+    for index in 0..<count {
+      let time = Int64(index) * 90_000 / Int64(framesPerSecond)
+      try encoder.encode(picture, pts: time, forceKeyframe: index == 0) { bytes, isKeyframe in
+        frames.append(
+          EncodedFrame(
+            track: TrackID("slate"), codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: time,
+            isKeyframe: isKeyframe, width: video.width, height: video.height))
+      }
+    }
+    return frames
+  }
+
+  /// `No picture from 2026-11-21 14:03:10 to 14:03:31 UTC`, or how long, when the time is not known.
+  static func words(_ gap: Concatenation.Gap) -> String {
+    guard let dates = gap.dates else {
+      return "No picture for \(SessionTime(nanoseconds: gap.end.nanoseconds &- gap.start.nanoseconds)) s"
+    }
+    let (firstDay, first) = text(dates.lowerBound)
+    let (lastDay, last) = text(dates.upperBound)
+    return "No picture from \(firstDay) \(first) to \(lastDay == firstDay ? "" : lastDay + " ")\(last) UTC"
+  }
+
+  private static func text(_ nanoseconds: Int64) -> (day: String, time: String) {
+    var seconds = time_t(nanoseconds / 1_000_000_000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func formatted(_ format: String) -> String {
+      var text = [CChar](repeating: 0, count: 32)
+      let count = strftime(&text, text.count, format, &parts)
+      return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    return (formatted("%Y-%m-%d"), formatted("%H:%M:%S"))
+  }
+}

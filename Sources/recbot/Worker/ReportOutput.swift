@@ -1,0 +1,196 @@
+import FoundationEssentials
+import Glibc
+import Jobs
+import Recording
+import Rooms
+import Session
+import Synchronization
+
+/// Tells the worker on standard output how its recording stands, and carries its commands out. May be used on any
+/// thread.
+final class ReportOutput: Sendable {
+  private struct State {
+    var running: RunningJob?
+    var waiting: [JobCommand] = []
+    var report = RecordingReport(state: .waiting)
+    var told: (report: RecordingReport, at: ContinuousClock.Instant)?
+    var isOver = false
+  }
+
+  private let order: RecordingOrder
+  private let state = Mutex(State())
+
+  init(order: RecordingOrder) {
+    self.order = order
+    // Nobody reads when the worker is stopped: a report is lost then, and the recording goes on.
+    _ = fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK)
+    // What the recording was told before is told again, under a number that no command has.
+    var first: [JobCommand] = []
+    if let pause = order.steering.pause {
+      first.append(JobCommand(sequence: 0, verb: .pause, argument: pause.isEmpty ? nil : pause))
+    }
+    state.withLock { $0.waiting = first }
+  }
+
+  /// The recording can be watched from now on.
+  func start(_ running: RunningJob) {
+    state.withLock { $0.running = running }
+    Task { [self] in
+      while update() { try? await Task.sleep(for: .milliseconds(100)) }
+    }
+  }
+
+  /// Takes a command; it is carried out as soon as the recording has begun.
+  func take(_ command: JobCommand) {
+    let stop = state.withLock { state -> (@Sendable () -> Void)? in
+      guard command.verb == .stop || command.verb == .cancel else {
+        state.waiting.append(command)
+        return nil
+      }
+      state.report.confirmed = max(state.report.confirmed, command.sequence)
+      return state.running?.stop
+    }
+    stop?()
+    _ = update()
+  }
+
+  /// The last word of a recording that has a file.
+  func finish(_ summary: RecordingSummary, _ error: RoomError?) {
+    let end = RecordingReport.End(
+      reason: summary.end.reason,
+      error: error.map { JobError(name: $0.name, code: $0.exitCode.map(Int.init), message: $0.description) },
+      mayRetry: error.map { Self.canHelp($0.kind, hasJoined: true) } ?? false)
+    finish(end, summary.progress)
+  }
+
+  /// The last word of a recording that came to nothing, or broke off.
+  func finish(_ failure: Failure) {
+    var end = RecordingReport.End(reason: failure.exitCode.name, mayRetry: false)
+    switch failure.exitCode {
+    case .forced: end.reason = "stopped"
+    case .room(let kind): end.mayRetry = Self.canHelp(kind, hasJoined: false)
+    case .unexpected, .outputExists, .outputNotWritable: end.mayRetry = true
+    default: break
+    }
+    if failure.exitCode != .forced {
+      end.error = JobError(
+        name: failure.exitCode.name, code: Int(failure.exitCode.rawValue), message: failure.message)
+    }
+    finish(end, state.withLock { $0.running }?.recording.progress)
+  }
+
+  /// Whether the table says that the error is one to try again after. A worker also has what a command line lacks: a
+  /// new token.
+  private static func canHelp(_ kind: RoomError.Kind, hasJoined: Bool) -> Bool {
+    switch RoomError(kind).action(hasJoined: hasJoined) {
+    case .retry, .wait, .rejoin: true
+    case .complete, .fail, .none: kind == .tokenExpired
+    }
+  }
+
+  private func finish(_ end: RecordingReport.End, _ progress: RecordingProgress?) {
+    state.withLock { state in
+      guard !state.isOver else { return }
+      state.isOver = true
+      if let progress { fill(&state.report, progress) }
+      state.report.state = .finishing
+      state.report.refusal = nil
+      state.report.end = end
+      // The last word must arrive; a worker that doesn't read it for so long is stopped, and asks the file itself.
+      for _ in 0..<50 where !write(state.report) { usleep(20_000) }
+    }
+  }
+
+  /// Carries out what waits, and tells what has changed. False when the recording is over.
+  private func update() -> Bool {
+    state.withLock { state in
+      guard !state.isOver, let running = state.running else { return !state.isOver }
+      let progress = running.recording.progress
+      fill(&state.report, progress)
+      if let deadline = order.request.deadline, deadline <= Timestamp.now { running.stop() }
+      if progress.phase != .waiting {
+        for command in state.waiting { carryOut(command, running, &state) }
+        state.waiting = []
+      }
+      tell(&state)
+      return true
+    }
+  }
+
+  private func carryOut(_ command: JobCommand, _ running: RunningJob, _ state: inout State) {
+    var request = ControlRequest(.status)
+    switch command.verb {
+    case .layout: (request.command, request.layout) = (.layout, command.argument)
+    case .pause: (request.command, request.policy) = (.pause, command.argument)
+    case .resume: request.command = .resume
+    case .marker: (request.command, request.title) = (.marker, command.argument)
+    case .title: (request.command, request.title) = (.title, command.argument)
+    case .stop, .cancel: request.command = .stop
+    }
+    let answer = running.control.answer(request, job: order.job)
+    state.report.confirmed = max(state.report.confirmed, command.sequence)
+    if let message = answer.error {
+      state.report.refusal = .init(sequence: command.sequence, message: message)
+      if write(state.report) { state.report.refusal = nil }
+    }
+  }
+
+  private func tell(_ state: inout State) {
+    if let told = state.told, told.report.state == state.report.state,
+      told.report.confirmed == state.report.confirmed, told.report.startedAt == state.report.startedAt,
+      ContinuousClock.now - told.at < .seconds(1)
+    {
+      return
+    }
+    if write(state.report) { state.told = (state.report, .now) }
+  }
+
+  private func fill(_ report: inout RecordingReport, _ progress: RecordingProgress) {
+    report.duration = progress.time.nanoseconds / 1000
+    report.size = Int64(clamping: progress.bytes)
+    report.participants = progress.participants
+    if report.startedAt == nil, progress.phase != .waiting, progress.frames > 0 {
+      report.startedAt = Timestamp.now - TimeSpan(microseconds: report.duration)
+    }
+    switch progress.phase {
+    case .waiting: report.state = .waiting
+    case .recording:
+      report.state = progress.frames == 0 ? .waiting : progress.pause != nil ? .paused : .running
+    case .reconnecting: report.state = .reconnecting
+    case .finished: report.state = .finishing
+    }
+  }
+
+  /// Writes a line, whole or not at all (it is shorter than PIPE_BUF); false when there is no room.
+  private func write(_ report: RecordingReport) -> Bool {
+    guard var line = try? JSONEncoder().encode(report) else { return true }
+    line.append(10)
+    let (count, limit) = (line.count, 4096)
+    guard count <= limit else { return true }
+    let written = line.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, count) }
+    return written == count || (errno != EAGAIN && errno != EINTR)
+  }
+}
+
+extension SessionEnd {
+  /// A stable name.
+  var reason: String {
+    switch self {
+    case .stopped: "stopped"
+    case .roomEnded: "roomEnded"
+    case .evicted: "evicted"
+    case .removed: "removed"
+    case .maxDuration: "maxDuration"
+    case .empty: "empty"
+    case .connectionLost: "connectionLost"
+    }
+  }
+}
+
+extension ExitCode {
+  /// A stable name: that of the error table, or of the code.
+  var name: String {
+    if case .room(let kind) = self { return kind.rawValue }
+    return "\(self)"
+  }
+}
