@@ -12,13 +12,19 @@ let nio: [Target.Dependency] = [
   .product(name: "NIOWebSocket", package: "swift-nio"),
   .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
+let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
 let package = Package(
   name: "recbot",
@@ -30,9 +36,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
     .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
   ],
   targets: [
@@ -41,9 +50,20 @@ let package = Package(
       name: "recbot",
       dependencies: [
         "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "MediaCore", arguments, signals,
-        logging,
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "Backend", "Worker", "Delivery",
+        "Jobs", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
+    // L5
+    .target(
+      name: "Backend",
+      dependencies: [
+        "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", hummingbird, hummingbirdCore, jwt, crypto, protobuf,
+        lifecycle, http, logging,
+      ] + nio,
+      resources: [.embedInCode("openapi.yaml")]),
+    .target(
+      name: "Worker",
+      dependencies: ["Jobs", "Delivery", "WebM", "MediaCore", subprocess, http, crypto, logging] + nio),
     // L4
     .target(
       name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
@@ -58,6 +78,8 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
+    .target(name: "Delivery", dependencies: ["WebClient", "WebM", "MediaCore", http, crypto, logging] + nio),
+    .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
     .target(
       name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", http] + nio),
@@ -66,7 +88,10 @@ let package = Package(
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
-      exclude: ["Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto"]),
+      exclude: [
+        "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
+        "Protobuf/livekit_rtc.proto",
+      ]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
@@ -87,6 +112,7 @@ let package = Package(
     .systemLibrary(name: "CUsrsctp", providers: [.apt(["libusrsctp-dev"])]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "CYUV"),
     .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -97,10 +123,24 @@ let package = Package(
     .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
+    .testTarget(
+      name: "CommandTests", dependencies: ["recbot", "Backend", "Jobs", "Settings", "MediaCore", yams, arguments]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(
       name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
       exclude: ["Goldens", "Images"]),
+    .testTarget(
+      name: "BackendTests",
+      dependencies: [
+        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", jwt, http, crypto, protobuf, logging,
+        nioFoundation,
+      ] + nio),
+    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "queue-workers"]),
+    .executableTarget(name: "queue-workers", dependencies: ["Jobs", "MediaCore"], path: "Tests/Tools/queue-workers"),
+    .testTarget(
+      name: "WorkerTests",
+      dependencies: ["Worker", "Backend", "Jobs", "Delivery", "WebM", "MediaCore", http, logging] + nio),
     .testTarget(
       name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
     .testTarget(
@@ -139,6 +179,8 @@ let package = Package(
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
+    .executableTarget(
+      name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
       name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],

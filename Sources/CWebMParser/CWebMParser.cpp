@@ -97,6 +97,7 @@ class Events : public webm::Callback {
 
   std::uint64_t element() const { return element_; }
   bool reached_truncation() const { return reached_truncation_; }
+  bool stopped() const { return stopped_; }
 
   webm::Status OnElementBegin(const webm::ElementMetadata &metadata, webm::Action *action) override {
     *action = webm::Action::kRead;
@@ -227,9 +228,10 @@ class Events : public webm::Callback {
     frame_.size = metadata.size;
     frame_.bytes = payload_.data();
     frame_.available = payload_.size();
-    callbacks_.on_frame(callbacks_.context, &frame_);
+    stopped_ = callbacks_.on_frame(callbacks_.context, &frame_) != 0;
     frame_.in_lace = 1;
-    return Ok();
+    // Any status that is not Ok ends the parser's work.
+    return stopped_ ? webm::Status(webm::Status::kInvalidElementValue) : Ok();
   }
 
   webm::Status OnCuePoint(const webm::ElementMetadata &, const webm::CuePoint &point) override {
@@ -273,6 +275,7 @@ class Events : public webm::Callback {
   std::uint64_t element_ = 0;
   std::uint64_t cluster_time_ = 0;
   bool reached_truncation_ = false;
+  bool stopped_ = false;
   cwebm_frame frame_ = {};
   std::vector<std::uint8_t> payload_;
 };
@@ -292,6 +295,7 @@ cwebm_result Parse(Input &input, bool whole_frames, const cwebm_callbacks *callb
   } catch (...) {
     result.status = webm::Status::kNotEnoughMemory;
   }
+  result.stopped = events.stopped() ? 1 : 0;
   result.position = input.Position();
   result.element = events.element();
   result.size = input.size();

@@ -46,6 +46,20 @@ import Testing
       level: 4, targets: ["MediaCore", "Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
       libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
+    "Jobs": Row(level: 4, targets: ["MediaCore", "CPostgres"], libraries: system.union(["GRDB", "Foundation"])),
+    "Delivery": Row(
+      level: 5, targets: ["MediaCore", "WebClient", "WebM"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging"])),
+    "Backend": Row(
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "Signaling"],
+      libraries: system.union(nio).union([
+        "Hummingbird", "HummingbirdCore", "HTTPTypes", "JWTKit", "Crypto", "SwiftProtobuf", "ServiceLifecycle",
+        "AsyncHTTPClient", "Foundation", "Logging",
+      ])),
+    "Worker": Row(
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebM"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging", "Subprocess", "System"])
+    ),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
       level: 4, targets: ["Compositor"],

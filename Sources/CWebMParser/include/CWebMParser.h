@@ -58,7 +58,7 @@ typedef struct {
   size_t available;
 } cwebm_frame;
 
-// What is found. All callbacks must be set.
+// What is found. All callbacks must be set. `on_frame` returns 0 to go on; anything else ends the parsing there.
 typedef struct {
   void *context;
   void (*on_header)(void *context, const cwebm_header *header);
@@ -67,7 +67,7 @@ typedef struct {
   void (*on_track)(void *context, const cwebm_track *track);
   void (*on_seek)(void *context, uint32_t element_id, uint64_t position);
   void (*on_cluster)(void *context, uint64_t position, uint64_t size, uint64_t ticks);
-  void (*on_frame)(void *context, const cwebm_frame *frame);
+  int (*on_frame)(void *context, const cwebm_frame *frame);
   void (*on_cue)(void *context, uint64_t ticks, uint64_t track, uint64_t cluster_position);
   void (*on_chapter)(void *context, uint64_t start, uint64_t end, const char *title);
   void (*on_tag)(void *context, const char *name, const char *value);
@@ -80,6 +80,7 @@ typedef struct {
   uint64_t element;     // where the element in which it stopped begins, as far as known
   uint64_t size;        // bytes of the input
   int32_t read_error;   // errno of a failed read, or 0
+  int32_t stopped;      // 1: `on_frame` wanted no more; the status is then of no importance
 } cwebm_result;
 
 // Parses a file from its beginning. `whole_frames` != 0 gives payloads whole (up to 2^27 bytes), else their first 16
