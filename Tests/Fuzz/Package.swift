@@ -28,19 +28,20 @@ let package = Package(
     .target(
       name: "Transport",
       sources: ["DataChannelMessage.swift", "ICECandidate.swift", "ICEServerAddress.swift", "PacketKind.swift"]),
-    // All but the access token, which needs JWTKit: Tests/SignalingTests feeds it damaged ones.
+    // All but the tokens, which need JWTKit and Crypto: Tests/SignalingTests feeds it damaged ones.
     .target(
       name: "Signaling",
       dependencies: ["MediaCore", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       exclude: [
-        "AccessToken.swift", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
-        "Protobuf/livekit_rtc.proto",
+        "AccessToken.swift", "SignedToken.swift", "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto",
+        "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto",
       ]),
     // Errors and their texts, and messages of data channels.
     .target(
       name: "Rooms", dependencies: ["MediaCore", "Session", "Signaling"],
       sources: [
-        "RoomError.swift", "RoomError+Table.swift", "RoomState.swift", "LiveKit/DataReceiver.swift",
+        "RoomError.swift", "RoomError+Table.swift", "RoomSelection.swift", "RoomState.swift",
+        "LiveKit/DataReceiver.swift",
         "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift", "LiveKit/TextStreams.swift",
       ]),
     // The control socket's requests, answers and connections.
