@@ -7,6 +7,8 @@ import sys
 import time
 import urllib.request
 
+import boto3
+
 from judge import Recording
 from scenarios.common import continuous, in_step
 from scenarios.control import chapters, title
@@ -154,9 +156,10 @@ def fetch(service: Service, job: dict, endpoint: str, verdict: Verdict) -> pathl
         where = file["location"]
         key = where.partition("/recordings/")[2] if "://" in where else where
         verdict.check(key.startswith("talks/"), f"{where} is not under the prefix")
-        with urllib.request.urlopen(f"{endpoint}/recordings/{urllib.request.quote(key)}", timeout=20) as answer:
-            path = service.stage.folder / f"{job['id']}.webm"
-            path.write_bytes(answer.read())
+        path = service.stage.folder / f"{job['id']}.webm"
+        store = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="interop",
+                             aws_secret_access_key="interop-secret")
+        store.download_file("recordings", key, str(path))
     data = path.read_bytes()
     verdict.check(len(data) == file["size"], f"{path}: {len(data)} bytes instead of {file['size']}")
     if file.get("sha256"):
