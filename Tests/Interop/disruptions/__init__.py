@@ -9,4 +9,5 @@ from disruptions.servers import meanwhile, restart
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     outages, restart, meanwhile, addresses, losses, weather, narrow, codes, outage_120, losses_long)}
-LONG = ("outage_120", "losses_long")
+# `narrow` looks at one moment, which may fall into a try of one more video.
+LONG = ("narrow", "outage_120", "losses_long")
