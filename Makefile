@@ -2,6 +2,7 @@
 # Both install what they need on a fresh Debian 12 machine that has the Swift toolchain.
 
 # One build configuration for all: what is tested is what is shipped, and the dependencies are built once.
+SHELL  := /bin/bash -o pipefail
 BUILD  := -c release -Xswiftc -enable-testing
 RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
@@ -19,10 +20,12 @@ test: test-deps lint unit interop fuzz
 build: deps
 	swift build $(BUILD) --product recbot
 
-# Tests with servers and clients keep to times of the real clock: a thousand at once would starve each other.
+# Tests with servers and clients keep to times of the real clock: a thousand at once would starve each other. What failed
+# is told once more at the end, where a long log is read first.
 unit:
 	swift build $(BUILD) --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test $(BUILD) --skip-build
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test $(BUILD) --skip-build 2>&1 | tee .build/unit.log \
+	  || { echo; echo "What failed:"; grep '✘' .build/unit.log; exit 1; }
 
 interop: $(PYTHON)
 	swift build $(BUILD) --product recbot
@@ -32,6 +35,7 @@ interop: $(PYTHON)
 	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_test.py
 	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_faults_test.py
 	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/backend_test.py
+	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/api_schema_test.py
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
 	$(PYTHON) Tests/Interop/faults.py --recbot $(RECBOT)
 	swift build $(BUILD) --product webm-writer-loop

@@ -132,12 +132,14 @@ let package = Package(
     .testTarget(
       name: "BackendTests",
       dependencies: [
-        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", jwt, http, crypto, protobuf, logging,
-        nioFoundation,
+        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", "DatabaseKit", jwt, http, crypto,
+        protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "queue-workers"]),
-    .executableTarget(name: "queue-workers", dependencies: ["Jobs", "MediaCore"], path: "Tests/Tools/queue-workers"),
+    .target(name: "DatabaseKit", path: "Tests/DatabaseKit"),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "queue-workers"]),
+    .executableTarget(
+      name: "queue-workers", dependencies: ["Jobs", "MediaCore", "DatabaseKit"], path: "Tests/Tools/queue-workers"),
     .testTarget(
       name: "WorkerTests",
       dependencies: ["Worker", "Backend", "Jobs", "Delivery", "WebM", "MediaCore", http, logging] + nio),

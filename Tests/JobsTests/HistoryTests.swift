@@ -1,3 +1,4 @@
+import DatabaseKit
 import Foundation
 import MediaCore
 import Testing
@@ -31,8 +32,14 @@ import Testing
   /// Milliseconds.
   static let lease = 400
 
-  @Test(arguments: Backend.allCases) func tenThousandOperationsByEightWorkersWithKills(backend: Backend) async throws {
-    guard let queue = try await TestQueue(backend, clock: .system) else { return }
+  @Test(arguments: DatabaseKind.allCases) func tenThousandOperationsByEightWorkersWithKills(backend: DatabaseKind)
+    async throws
+  {
+    var server: PostgresServer?
+    // A server of its own, because it is killed; without PostgreSQL the queue says so.
+    if backend == .postgres, case .success = PostgresServer.shared { server = try PostgresServer() }
+    defer { server?.end() }
+    guard let queue = try await TestQueue(backend, clock: .system, in: server) else { return }
     defer { queue.close() }
     var ids: Set<String> = []
     for index in 0..<Self.jobCount {
@@ -41,7 +48,7 @@ import Testing
     #expect(ids.count == Self.jobCount)
     // The one process that has the file is the workers' from here on.
     if backend == .sqlite { queue.store.database.close() }
-    let entries = try await run(backend, place: queue.place)
+    let entries = try await run(backend, place: queue.place, server: server)
     let store = try await queue.reopened(seed: 77)
     defer { store.database.close() }
     let finished = try await finishRest(store)
@@ -49,7 +56,7 @@ import Testing
   }
 
   /// Runs the workers until enough was done, and gives what they wrote down.
-  private func run(_ backend: Backend, place: String) async throws -> [Entry] {
+  private func run(_ backend: DatabaseKind, place: String, server: PostgresServer?) async throws -> [Entry] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "recbot-history-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -60,14 +67,14 @@ import Testing
     func start() throws -> WorkerProcess {
       started += 1
       return try #require(
-        WorkerProcess(
-          database: place, history: "\(folder)/\(started)", name: "w\(started)", count: workers,
-          seed: UInt64(started) &* 1000, lease: Self.lease), "queue-workers was not built")
+        WorkerProcess([
+          "work", place, "\(folder)/\(started)", "w\(started)", "\(workers)", "\(started * 1000)", "\(Self.lease)",
+        ]), "queue-workers was not built")
     }
     var running = try (0..<processes).map { _ in try start() }
     defer { for process in running { process.kill() } }
     let deadline = ContinuousClock.now + .seconds(120)
-    let (kills, serverKills) = (12, backend == .postgres ? 2 : 0)
+    let (kills, serverKills) = (12, server == nil ? 0 : 2)
     var (killed, serverKilled) = (0, 0)
     while true {
       let done = Self.lineCount(in: folder)
@@ -86,9 +93,7 @@ import Testing
           running[index] = try start()
         }
       }
-      if serverKilled < serverKills, done >= Self.operations * (serverKilled + 1) / (serverKills + 1),
-        case .success(let server) = PostgresServer.shared
-      {
+      if let server, serverKilled < serverKills, done >= Self.operations * (serverKilled + 1) / (serverKills + 1) {
         serverKilled += 1
         await server.killAndStart()
       }

@@ -1,3 +1,4 @@
+import DatabaseKit
 import Foundation
 import Synchronization
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite(.serialized) struct JobStoreTests {
   static let request = JobRequest(room: "talk", metadata: ["case": "7"])
 
-  @Test(arguments: Backend.allCases) func aJobGoesThroughItsLife(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func aJobGoesThroughItsLife(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let store = queue.store
@@ -28,7 +29,7 @@ import Testing
     #expect(try await store.events(of: job.id).map(\.kind) == [.created, .started, .updated, .completed])
   }
 
-  @Test(arguments: Backend.allCases) func anIdempotencyKeyMakesOneJob(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func anIdempotencyKeyMakesOneJob(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let first = try await queue.store.submit(Self.request, owner: "app", key: "k")
@@ -40,7 +41,9 @@ import Testing
     #expect(try await queue.store.jobs().count == 2)
   }
 
-  @Test(arguments: Backend.allCases) func aRequestThatCannotBeCarriedOutIsRefusedWhole(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func aRequestThatCannotBeCarriedOutIsRefusedWhole(backend: DatabaseKind)
+    async throws
+  {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     await #expect(throws: JobStoreError.invalid(["room: 1 to 256 bytes, no control characters"])) {
@@ -54,7 +57,7 @@ import Testing
     _ = try await queue.store.submit(Self.request, owner: "app", key: "k")
   }
 
-  @Test(arguments: Backend.allCases) func textsComeBackAsTheyWere(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func textsComeBackAsTheyWere(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let room = "مرحبا '; DROP TABLE jobs; -- ?1 $1 \\ \" 🎬"
@@ -63,7 +66,7 @@ import Testing
     #expect(try await queue.store.jobs(.init(owner: "ow'ner?2", room: room)) == [job])
   }
 
-  @Test(arguments: Backend.allCases) func pagesShowEachJobOnceNewestFirst(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func pagesShowEachJobOnceNewestFirst(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     var made: [String] = []
@@ -83,7 +86,7 @@ import Testing
     #expect(try await queue.store.jobs(.init(isActive: true), limit: 100).count == 24)
   }
 
-  @Test(arguments: Backend.allCases) func theLongestWaitingJobIsTakenFirstAndLaterOnesWait(backend: Backend)
+  @Test(arguments: DatabaseKind.allCases) func theLongestWaitingJobIsTakenFirstAndLaterOnesWait(backend: DatabaseKind)
     async throws
   {
     guard let queue = try await TestQueue(backend) else { return }
@@ -96,7 +99,9 @@ import Testing
     #expect(try await queue.store.claim(worker: "w", count: 9).map(\.id) == [later.id])
   }
 
-  @Test(arguments: Backend.allCases) func aDeadWorkerIsReplacedAndAZombieChangesNothing(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func aDeadWorkerIsReplacedAndAZombieChangesNothing(backend: DatabaseKind)
+    async throws
+  {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let id = try await queue.store.submit(Self.request, owner: "app").id
@@ -118,7 +123,7 @@ import Testing
     #expect(try await queue.store.job(id) == second)
   }
 
-  @Test(arguments: Backend.allCases) func deadlinesEndJobsByThemselves(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func deadlinesEndJobsByThemselves(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let job = try await queue.store.submit(
@@ -129,7 +134,9 @@ import Testing
     #expect(try await queue.store.job(job.id).error?.name == "deadlinePassed")
   }
 
-  @Test(arguments: Backend.allCases) func deliveriesGoInOrderAndOnePerReceiverAtATime(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func deliveriesGoInOrderAndOnePerReceiverAtATime(backend: DatabaseKind)
+    async throws
+  {
     let global = WebhookTarget(url: "https://all.example.com/")
     guard let queue = try await TestQueue(backend, webhooks: [global]) else { return }
     defer { queue.close() }
@@ -155,14 +162,16 @@ import Testing
     _ = id
   }
 
-  @Test(arguments: Backend.allCases) func theDatabaseOfANewerProgramIsRefused(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func theDatabaseOfANewerProgramIsRefused(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     try await queue.store.database.transaction { _ = try $0("INSERT INTO migrations (number, at) VALUES (99, 0)") }
     await #expect(throws: SQLError.self) { try await JobStore(database: queue.store.database, seed: 1) }
   }
 
-  @Test(arguments: Backend.allCases) func oldJobsAreForgottenWhenEverythingIsTold(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func oldJobsAreForgottenWhenEverythingIsTold(backend: DatabaseKind)
+    async throws
+  {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let silent = try await queue.store.submit(Self.request, owner: "app", key: "k").id
@@ -220,7 +229,8 @@ import Testing
     #expect(try await queue.store.events(after: 2).map(\.job.id) == [third])
   }
 
-  @Test(arguments: Backend.allCases) func whatAReceiverSaysTooLateCountsOnlyWhenItIsGood(backend: Backend) async throws
+  @Test(arguments: DatabaseKind.allCases) func whatAReceiverSaysTooLateCountsOnlyWhenItIsGood(backend: DatabaseKind)
+    async throws
   {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
@@ -242,7 +252,8 @@ import Testing
     #expect(try await queue.store.takeDeliveries().isEmpty, "what is done stays done")
   }
 
-  @Test(arguments: Backend.allCases) func receiversThatAreBusyOrGoneAreLeftOut(backend: Backend) async throws {
+  @Test(arguments: DatabaseKind.allCases) func receiversThatAreBusyOrGoneAreLeftOut(backend: DatabaseKind) async throws
+  {
     let (slow, quick) = (WebhookTarget(url: "https://slow.example.com/"), WebhookTarget(url: "https://q.example.com/"))
     guard let queue = try await TestQueue(backend, webhooks: [slow, quick]) else { return }
     defer { queue.close() }

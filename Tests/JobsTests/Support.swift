@@ -1,3 +1,4 @@
+import DatabaseKit
 import Foundation
 import MediaCore
 import Synchronization
@@ -13,15 +14,10 @@ final class ManualClock: Sendable {
   func set(_ moment: Timestamp) { time.withLock { $0 = moment } }
 }
 
-/// The databases that every store test runs on.
-enum Backend: String, CaseIterable, Sendable {
-  case sqlite, postgres
-}
-
 /// A queue in an empty database of its own, removed afterwards.
 struct TestQueue {
   let clock = ManualClock()
-  let backend: Backend
+  let backend: DatabaseKind
   /// The file (SQLite) or the address (PostgreSQL).
   let place: String
   private(set) var store: JobStore
@@ -29,10 +25,11 @@ struct TestQueue {
 
   private static let counter = Atomic<Int>(0)
 
-  /// Nil when there is no PostgreSQL here; the reason is printed.
+  /// On PostgreSQL in the server that all tests share, or in `own`. Nil when there is no PostgreSQL here; the reason is
+  /// printed.
   init?(
-    _ backend: Backend, machine: JobMachine = JobMachine(), webhooks: [WebhookTarget] = [],
-    clock given: DatabaseClock? = nil
+    _ backend: DatabaseKind, machine: JobMachine = JobMachine(), webhooks: [WebhookTarget] = [],
+    clock given: DatabaseClock? = nil, in own: PostgresServer? = nil
   ) async throws {
     self.backend = backend
     self.given = given
@@ -40,12 +37,10 @@ struct TestQueue {
     switch backend {
     case .sqlite: place = NSTemporaryDirectory() + "recbot-jobs-\(getpid())-\(number).sqlite"
     case .postgres:
-      switch PostgresServer.shared {
-      case .failure(let missing):
-        print("skipped on PostgreSQL: \(missing.reason)")
+      guard let address = try own?.makeDatabase("own\(number)") ?? DatabaseKind.sharedPostgresDatabase() else {
         return nil
-      case .success(let server): place = try server.makeDatabase("test\(number)")
       }
+      place = address
     }
     let manual = clock
     store = try await Self.open(
@@ -53,7 +48,7 @@ struct TestQueue {
   }
 
   private static func open(
-    _ backend: Backend, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine = JobMachine(),
+    _ backend: DatabaseKind, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine = JobMachine(),
     _ webhooks: [WebhookTarget] = [], seed: UInt64
   ) async throws -> JobStore {
     let database: any SQLDatabase =

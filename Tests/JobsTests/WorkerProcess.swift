@@ -5,16 +5,17 @@ import Glibc
 final class WorkerProcess {
   private let process: pid_t
   private var isRunning = true
+  /// True when it is known to have ended.
+  var hasEnded: Bool { !isRunning }
 
-  /// Starts one; nil when the program isn't there.
-  init?(database: String, history: String, name: String, count: Int, seed: UInt64, lease: Int) {
+  /// Starts one with these arguments; nil when the program isn't there.
+  init?(_ arguments: [String]) {
     var buffer = [CChar](repeating: 0, count: 4096)
     let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
     guard length > 0 else { return nil }
     let own = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let program = URL(filePath: own).deletingLastPathComponent().appending(path: "queue-workers").path
-    let words = [program, database, history, name, "\(count)", "\(seed)", "\(lease)"]
-    var strings: [UnsafeMutablePointer<CChar>?] = words.map { word in strdup(word) } + [nil]
+    var strings: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { word in strdup(word) } + [nil]
     defer { for string in strings { free(string) } }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -34,6 +35,15 @@ final class WorkerProcess {
     Glibc.kill(process, SIGKILL)
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
+  }
+
+  /// The exit code once it has ended by itself, -1 for any other end; nil while it runs.
+  func ended() -> Int32? {
+    guard isRunning else { return -1 }
+    var status: Int32 = 0
+    guard waitpid(process, &status, WNOHANG) == process else { return nil }
+    isRunning = false
+    return status & 0x7f == 0 ? status >> 8 & 0xff : -1
   }
 
   /// Freezes it.

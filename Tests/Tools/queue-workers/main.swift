@@ -1,110 +1,91 @@
+import DatabaseKit
 import Glibc
 import Jobs
-import MediaCore
 
-// Workers on a queue, for the history check of JobsTests: `queue-workers DATABASE HISTORY NAME COUNT SEED MILLISECONDS`.
+// Processes on a queue, for the checks of JobsTests that kill some:
 //
-// They claim, beat and complete jobs at random until the process is killed, in leases of MILLISECONDS. Now and then one
-// dies: it forgets its jobs, and goes on with them later as a zombie. What the queue said yes to stands in the file
-// HISTORY, a line each, written at once: what, job, fencing number, worker, and the monotonic times in nanoseconds at
-// which it was asked for and known.
+//   queue-workers work DATABASE HISTORY NAME COUNT SEED MILLISECONDS
+//   queue-workers schedule DATABASE TIME END COUNT SEED
+//
+// `work`: COUNT workers claim, beat and complete jobs at random until the process is killed, in leases of MILLISECONDS.
+// Now and then one dies: it forgets its jobs, and goes on with them later as a zombie. What the queue said yes to stands
+// in the file HISTORY, a line each, written at once: what, job, fencing number, worker, and the monotonic times in
+// nanoseconds at which it was asked for and known.
+//
+// `schedule`: COUNT schedulers fire what is due until everything before END (RFC 3339) has fired. The time is that of the
+// file TIME, which all processes share and move on.
 
-/// Appends whole lines; a process that is killed leaves no half ones.
-struct History: Sendable {
-  let file: Int32
-
-  func add(_ what: String, _ job: String, _ fence: Int64, _ worker: String, since start: UInt64) {
-    let line = Array("\(what) \(job) \(fence) \(worker) \(start) \(Self.now())\n".utf8)
-    _ = line.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-  }
-
-  static func now() -> UInt64 { clock_gettime_nsec_np() }
-
-  private static func clock_gettime_nsec_np() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-}
-
-/// One worker. Ends only with its process, or with an error that must not happen.
-func work(_ name: String, store: JobStore, history: History, seed: UInt64) async throws {
-  var random = SeededRandom(seed: seed)
-  var mine: [Job] = []
-  var zombies: [Job] = []
-  let parent = getppid()
-  // A test that dies takes its workers along.
-  while getppid() == parent {
-    let start = History.now()
+/// The queue that an address or path names.
+func openQueue(
+  _ place: String, clock: DatabaseClock = .system, machine: JobMachine = JobMachine(), count: Int, seed: UInt64
+) async throws -> JobStore {
+  let database: any SQLDatabase =
+    place.hasPrefix("postgres:")
+    ? PostgresDatabase(address: place, connections: count, clock: clock) : try SQLiteDatabase(path: place, clock: clock)
+  while true {
     do {
-      switch Int.random(in: 0..<20, using: &random) {
-      case 0..<7:
-        let jobs = try await store.claim(worker: name, count: Int.random(in: 1...3, using: &random))
-        for job in jobs { history.add("claimed", job.id, job.fence, name, since: start) }
-        if jobs.isEmpty { history.add("nothing", "-", 0, name, since: start) }
-        mine += jobs
-      case 7..<13:
-        guard let job = mine.randomElement(using: &random) else { continue }
-        _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .running))
-        history.add("beaten", job.id, job.fence, name, since: start)
-      case 13..<15:
-        guard let index = mine.indices.randomElement(using: &random) else { continue }
-        let job = mine.remove(at: index)
-        history.add("completing", job.id, job.fence, name, since: start)
-        _ = try await store.complete(job: job.id, fence: job.fence, files: [])
-        history.add("completed", job.id, job.fence, name, since: start)
-      case 15 where Int.random(in: 0..<3, using: &random) == 0:
-        zombies += mine
-        mine = []
-      case 16:
-        guard let job = zombies.randomElement(using: &random) else { continue }
-        if Bool.random(using: &random) {
-          _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .uploading))
-          history.add("beaten", job.id, job.fence, name, since: start)
-        } else {
-          history.add("completing", job.id, job.fence, name, since: start)
-          _ = try await store.complete(job: job.id, fence: job.fence, files: [])
-          history.add("completed", job.id, job.fence, name, since: start)
-        }
-      default:
-        try await store.expire()
-        history.add("expired", "-", 0, name, since: start)
-      }
-    } catch let error as JobStoreError {
-      guard case .refused = error else { throw error }
-      history.add("refused", "-", 0, name, since: start)
+      return try await JobStore(database: database, machine: machine, seed: seed)
     } catch SQLError.unavailable {
-      // What was asked may have happened or not; a real worker asks again or waits for its lease to end.
+      // The server was killed just now.
       try await Task.sleep(for: .milliseconds(20))
     }
   }
 }
 
-let words = CommandLine.arguments
-guard words.count == 7, let count = Int(words[4]), let seed = UInt64(words[5]), let lease = Int64(words[6]) else {
-  print("usage: queue-workers DATABASE HISTORY NAME COUNT SEED MILLISECONDS")
-  exit(64)
-}
-let file = open(words[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-var machine = JobMachine()
-machine.leaseTime = .milliseconds(lease)
-machine.maximumAttempts = 100_000
-do {
-  let database: any SQLDatabase =
-    words[1].hasPrefix("postgres:")
-    ? PostgresDatabase(address: words[1], connections: count) : try SQLiteDatabase(path: words[1])
-  let store = try await JobStore(database: database, machine: machine, seed: seed)
-  try await withThrowingTaskGroup(of: Void.self) { group in
-    for index in 0..<count {
-      let name = "\(words[3])-\(index)"
-      group.addTask {
-        try await work(name, store: store, history: History(file: file), seed: seed &+ UInt64(index))
-      }
-    }
-    try await group.waitForAll()
+func runWorkers(_ words: [String]) async -> Int32 {
+  guard words.count == 6, let count = Int(words[3]), let seed = UInt64(words[4]), let lease = Int64(words[5]) else {
+    return usage()
   }
-} catch {
-  // Written down, so that the check finds it.
-  History(file: file).add("error", "\(error)".replacing(" ", with: "_"), 0, words[3], since: 0)
-  exit(1)
+  let history = History(file: open(words[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600))
+  var machine = JobMachine()
+  machine.leaseTime = .milliseconds(lease)
+  machine.maximumAttempts = 100_000
+  do {
+    let store = try await openQueue(words[0], machine: machine, count: count, seed: seed)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<count {
+        let name = "\(words[2])-\(index)"
+        group.addTask { try await work(name, store: store, history: history, seed: seed &+ UInt64(index)) }
+      }
+      try await group.waitForAll()
+    }
+    return 0
+  } catch {
+    // Written down, so that the check finds it.
+    history.add("error", "\(error)".replacing(" ", with: "_"), 0, words[2], since: 0)
+    return 1
+  }
+}
+
+func runSchedulers(_ words: [String]) async -> Int32 {
+  guard words.count == 5, let time = SharedTime(path: words[1]), let end = Timestamp(words[2]),
+    let count = Int(words[3]), let seed = UInt64(words[4])
+  else { return usage() }
+  do {
+    let clock = DatabaseClock.given { Timestamp(microseconds: time.now) }
+    let store = try await openQueue(words[0], clock: clock, count: count, seed: seed)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<count {
+        group.addTask { try await schedule(store: store, time: time, end: end, seed: seed &+ UInt64(index)) }
+      }
+      try await group.waitForAll()
+    }
+    return 0
+  } catch {
+    print("queue-workers: \(error)")
+    return 1
+  }
+}
+
+func usage() -> Int32 {
+  print("usage: queue-workers work DATABASE HISTORY NAME COUNT SEED MILLISECONDS")
+  print("       queue-workers schedule DATABASE TIME END COUNT SEED")
+  return 64
+}
+
+let words = Array(CommandLine.arguments.dropFirst())
+switch words.first {
+case "work": exit(await runWorkers(Array(words.dropFirst())))
+case "schedule": exit(await runSchedulers(Array(words.dropFirst())))
+default: exit(usage())
 }

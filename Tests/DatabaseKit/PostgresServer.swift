@@ -1,29 +1,38 @@
 import Foundation
 import Glibc
+import Synchronization
 
-/// A PostgreSQL server of the tests' own: a fresh folder, a Unix socket in it, no TCP. Started once for all tests of the
-/// process and ended with it.
-final class PostgresServer: Sendable {
-  /// The one server, or why there is none.
-  static let shared: Result<PostgresServer, Missing> = {
+/// A PostgreSQL server of the tests' own: a fresh folder, a Unix socket in it, no TCP.
+package final class PostgresServer: Sendable {
+  /// The one that all tests share, ended with the process; or why there is none. Nobody may kill it: other tests use it
+  /// at the same time.
+  package static let shared: Result<PostgresServer, Missing> = {
     do { return .success(try PostgresServer()) } catch let error as Missing { return .failure(error) } catch {
       return .failure(Missing(reason: "\(error)"))
     }
   }()
 
-  struct Missing: Error { var reason: String }
+  /// Why there is no server.
+  package struct Missing: Error {
+    /// One line.
+    package var reason: String
+  }
+
+  private static let counter = Atomic<Int>(0)
 
   let folder: String
   private let binaries: String
   private nonisolated(unsafe) var postmaster: pid_t = 0
 
-  private init() throws {
+  /// Starts one more server. Whoever starts it ends it.
+  package init() throws {
+    let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
     guard let newest = versions.compactMap({ Int($0) }).max() else {
       throw Missing(reason: "PostgreSQL is not installed (deploy/install-deps.sh --tests installs it)")
     }
     binaries = "/usr/lib/postgresql/\(newest)/bin"
-    folder = NSTemporaryDirectory() + "recbot-pg-\(getpid())"
+    folder = NSTemporaryDirectory() + "recbot-pg-\(getpid())-\(number)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     if getuid() == 0 { try Self.run("/bin/chown", ["postgres", folder]) }
     try asServerUser(["\(binaries)/initdb", "-D", "\(folder)/data", "-A", "trust", "-U", "recbot", "-N"])
@@ -32,15 +41,16 @@ final class PostgresServer: Sendable {
   }
 
   /// A new, empty database; returns its address.
-  func makeDatabase(_ name: String) throws -> String {
+  package func makeDatabase(_ name: String) throws -> String {
     try asServerUser(["\(binaries)/createdb", "-h", folder, "-U", "recbot", name])
     return "postgres:///\(name)?host=\(folder)&user=recbot"
   }
 
+  /// Starts it again after it was killed.
   func start() throws {
     try asServerUser([
       "\(binaries)/pg_ctl", "-D", "\(folder)/data", "-w", "-l", "\(folder)/log", "-o",
-      "-k \(folder) -c listen_addresses='' -c fsync=off -c max_connections=60", "start",
+      "-k \(folder) -c listen_addresses='' -c fsync=off -c max_connections=200", "start",
     ])
     let text = (try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)) ?? ""
     postmaster = pid_t(text.split(separator: "\n").first ?? "") ?? 0
@@ -57,7 +67,7 @@ final class PostgresServer: Sendable {
   }
 
   /// The server dies and is started again. Blocks a thread of its own only.
-  func killAndStart() async {
+  package func killAndStart() async {
     await withCheckedContinuation { continuation in
       Thread { [self] in
         kill()
@@ -67,7 +77,8 @@ final class PostgresServer: Sendable {
     }
   }
 
-  private func end() {
+  /// Ends it, and removes everything of it.
+  package func end() {
     try? asServerUser(["\(binaries)/pg_ctl", "-D", "\(folder)/data", "-m", "immediate", "stop"])
     try? FileManager.default.removeItem(atPath: folder)
   }
@@ -83,7 +94,7 @@ final class PostgresServer: Sendable {
 
   /// Runs a program to its end. Not `Process`: it waits for everybody who holds its descriptors, the server too.
   private static func run(_ path: String, _ arguments: [String]) throws {
-    let log = NSTemporaryDirectory() + "recbot-pg-\(getpid()).log"
+    let log = NSTemporaryDirectory() + "recbot-pg-\(UUID().uuidString).log"
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
