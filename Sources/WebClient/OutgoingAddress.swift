@@ -1,6 +1,4 @@
-import Dispatch
 import FoundationEssentials
-import Glibc
 
 /// Why a request was not made, or came to nothing.
 public struct WebClientError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -65,40 +63,11 @@ struct OutgoingAddress: Hashable {
     return "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")\(target)"
   }
 
-  /// All addresses of the host. Asks the system's resolver, on a thread that may block.
-  func resolve() async throws(WebClientError) -> [IPAddress] {
+  /// All addresses of the host.
+  func resolve(by names: NameLookup) async throws(WebClientError) -> [IPAddress] {
     if let literal = IPAddress(host) { return [literal] }
-    let host = host
-    let found = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: OutgoingAddress.lookUp(host)) }
-    }
+    let found = await names.addresses(host)
     guard !found.isEmpty else { throw WebClientError("the host \(host) is not known") }
     return found
-  }
-
-  private static func lookUp(_ host: String) -> [IPAddress] {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
-    defer { freeaddrinfo(list) }
-    var result: [IPAddress] = []
-    var next = list
-    while let entry = next?.pointee {
-      next = entry.ai_next
-      guard let address = entry.ai_addr else { continue }
-      if entry.ai_family == AF_INET {
-        address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { pointer in
-          let bytes = withUnsafeBytes(of: pointer.pointee.sin_addr) { Array($0) }
-          if let found = IPAddress(bytes: bytes) { result.append(found) }
-        }
-      } else if entry.ai_family == AF_INET6 {
-        address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { pointer in
-          let bytes = withUnsafeBytes(of: pointer.pointee.sin6_addr) { Array($0) }
-          if let found = IPAddress(bytes: bytes) { result.append(found) }
-        }
-      }
-    }
-    return result
   }
 }

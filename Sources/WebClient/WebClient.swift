@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 /// Fetches small things from addresses that others named. An address is looked up first and checked; then exactly what
 /// was checked is asked, so that a name cannot lead elsewhere in the meantime. Redirects are followed by hand and checked
@@ -14,6 +13,7 @@ public struct WebClient: Sendable {
   let timeLimit: TimeAmount
   let policy: PrivateAddresses
   let isAllowed: @Sendable (IPAddress) -> Bool
+  private let names: NameLookup
 
   /// Makes a client.
   public init(privateAddresses policy: PrivateAddresses) {
@@ -22,9 +22,10 @@ public struct WebClient: Sendable {
 
   /// Asks only addresses for which `isAllowed` is true.
   init(
-    policy: PrivateAddresses, timeLimit: TimeAmount = .seconds(15),
+    policy: PrivateAddresses, timeLimit: TimeAmount = .seconds(15), names: NameLookup = .system,
     isAllowed: @escaping @Sendable (IPAddress) -> Bool
   ) {
+    self.names = names
     self.timeLimit = timeLimit
     self.policy = policy
     self.isAllowed = isAllowed
@@ -55,7 +56,7 @@ public struct WebClient: Sendable {
 
   /// Where an address leads, when that is allowed.
   func allowedAddress(of address: OutgoingAddress) async throws(WebClientError) -> IPAddress {
-    let found = try await address.resolve()
+    let found = try await address.resolve(by: names)
     guard let allowed = found.first(where: isAllowed) else {
       throw WebClientError("leads to the private address \(found.first?.description ?? "")")
     }
@@ -77,23 +78,17 @@ public struct WebClient: Sendable {
     _ request: HTTPClientRequest, with address: OutgoingAddress, at ip: IPAddress, deadline: NIODeadline,
     _ read: (HTTPClientResponse) async throws -> Value
   ) async throws(WebClientError) -> Value {
-    var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow,
+    let client = PinnedConnection.client(
+      to: address.host, at: ip,
       timeout: .init(
         connect: .nanoseconds(timeLimit.nanoseconds / 3), read: .nanoseconds(timeLimit.nanoseconds / 3 * 2)))
-    configuration.dnsOverride = [address.host: ip.description]
-    configuration.httpVersion = .http1Only
-    let client = HTTPClient(
-      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
     let result: Result<Value, WebClientError>
     do {
       result = .success(try await read(try await client.execute(request, deadline: deadline)))
     } catch let error as WebClientError {
       result = .failure(error)
-    } catch let error as HTTPClientError {
-      result = .failure(WebClientError("cannot be reached: \(error.shortDescription)"))
     } catch {
-      result = .failure(WebClientError("cannot be reached: \(error)"))
+      result = .failure(WebClientError("cannot be reached: \(PinnedConnection.reason(error))"))
     }
     try? await client.shutdown()
     return try result.get()

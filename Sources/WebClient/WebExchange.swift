@@ -1,7 +1,6 @@
 public import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 /// Why a request has no answer.
 public struct WebExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -18,6 +17,7 @@ public struct WebExchange: Sendable {
   private let address: OutgoingAddress
   private let silence: TimeAmount
   private let policy: PrivateAddresses
+  private let names: NameLookup
 
   /// `https`, or `http` where that is allowed.
   public var scheme: String { address.scheme }
@@ -35,6 +35,14 @@ public struct WebExchange: Sendable {
   public init(
     _ url: String, privateAddresses policy: PrivateAddresses, silence: Int64
   ) throws(WebExchangeError) {
+    try self.init(url, privateAddresses: policy, silence: silence, names: .system)
+  }
+
+  /// The same with another way to look names up.
+  init(
+    _ url: String, privateAddresses policy: PrivateAddresses, silence: Int64, names: NameLookup
+  ) throws(WebExchangeError) {
+    self.names = names
     do throws(WebClientError) {
       address = try OutgoingAddress(url, policy: policy)
     } catch {
@@ -55,7 +63,7 @@ public struct WebExchange: Sendable {
   ) async throws(WebExchangeError) -> Value {
     let found: [IPAddress]
     do throws(WebClientError) {
-      found = try await address.resolve()
+      found = try await address.resolve(by: names)
     } catch {
       throw WebExchangeError(isRefusal: false, description: error.description)
     }
@@ -63,21 +71,15 @@ public struct WebExchange: Sendable {
       throw WebExchangeError(
         isRefusal: true, description: "leads to the private address \(found.first?.description ?? "")")
     }
-    var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: silence, read: silence, write: silence))
-    configuration.dnsOverride = [address.host: allowed.description]
-    configuration.httpVersion = .http1Only
-    let client = HTTPClient(
-      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    let client = PinnedConnection.client(
+      to: address.host, at: allowed, timeout: .init(connect: silence, read: silence, write: silence))
     let result: Result<Value, WebExchangeError>
     do {
       // What does not end by itself: the largest parts, on the slowest lines.
       let response = try await client.execute(request, deadline: .now() + .hours(6))
       result = .success(try await read(response))
-    } catch let error as HTTPClientError {
-      result = .failure(WebExchangeError(isRefusal: false, description: error.shortDescription))
     } catch {
-      result = .failure(WebExchangeError(isRefusal: false, description: "\(error)"))
+      result = .failure(WebExchangeError(isRefusal: false, description: PinnedConnection.reason(error)))
     }
     try? await client.shutdown()
     return try result.get()
