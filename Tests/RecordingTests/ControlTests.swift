@@ -11,6 +11,9 @@ import Testing
   /// Commands that a server was given, and what it answers.
   private final class Receiver: Sendable {
     let requests = Mutex<[ControlRequest]>([])
+    /// People in the room besides Ann.
+    let crowd: Int
+    init(crowd: Int = 0) { self.crowd = crowd }
     func handle(_ request: ControlRequest) -> ControlAnswer {
       requests.withLock { $0.append(request) }
       if request.command == .status {
@@ -18,6 +21,7 @@ import Testing
         status.job = "a"
         status.timeMs = 1_234
         status.people = [.init(identity: "ann", name: "Ann \u{1F600} \"quoted\"")]
+        status.people += (0..<crowd).map { .init(identity: "p\($0)", name: "Person \($0)") }
         return .status(status)
       }
       return request.command == .stop ? .refused("not now") : .done
@@ -177,6 +181,30 @@ import Testing
     #expect(sent < 8 << 20)
     let good = try ControlClient(job: "a", in: directory)
     #expect(try good.ask(ControlRequest(.status)).ok)
+  }
+
+  @Test func requestsThatComeTogetherAreAllAnswered() throws {
+    defer { clean() }
+    let server = try server("a", Receiver(crowd: 40))
+    defer { server.close() }
+    let client = try UnixSocket.connect(directory.socket(of: "a"))
+    defer { close(client) }
+    // Their answers are more than may wait for one client.
+    let count = 180
+    let lines = [UInt8](String(repeating: "{\"command\":\"status\"}\n", count: count).utf8)
+    #expect(send(client, lines, lines.count, Int32(MSG_NOSIGNAL)) == lines.count)
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var (answers, total) = (0, 0)
+    var room = [UInt8](repeating: 0, count: 65_536)
+    while answers < count {
+      let size = recv(client, &room, room.count, 0)
+      guard size > 0 else { break }
+      total += size
+      answers += room[..<size].count { $0 == UInt8(ascii: "\n") }
+    }
+    #expect(answers == count)
+    #expect(total > ControlConnection.longestBacklog)
   }
 
   @Test func moreConnectionsThanAreServedAreTurnedAway() throws {

@@ -33,6 +33,9 @@ struct ControlConnection: ~Copyable {
   /// False while the client asks for more than it reads.
   var wantsToRead: Bool { !isClosing && output.count - sent < Self.longestBacklog / 4 }
 
+  /// True while a whole line was received that nobody has taken.
+  var hasLine: Bool { input.contains(UInt8(ascii: "\n")) }
+
   /// True when the client is to be let go.
   func isOver(at now: Int64) -> Bool {
     if isClosing, !wantsToWrite { return true }

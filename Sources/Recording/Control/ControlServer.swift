@@ -137,7 +137,9 @@ private struct ControlService {
       if client.connection.wantsToWrite { events |= Int16(POLLOUT) }
       polled.append(pollfd(fd: client.connection.descriptor, events: events, revents: 0))
     }
-    if poll(&polled, nfds_t(polled.count), 1_000) < 0 {
+    // What was received and could not be answered yet comes with no further bytes.
+    let hasWork = clients.contains { $0.connection.hasLine && $0.connection.wantsToRead }
+    if poll(&polled, nfds_t(polled.count), hasWork ? 0 : 1_000) < 0 {
       for index in polled.indices { polled[index].revents = 0 }
     }
   }
@@ -146,11 +148,11 @@ private struct ControlService {
   mutating func serve() {
     let now = now
     var gone: Set<Int32> = []
-    for (client, found) in zip(clients, polled.dropFirst(2)) where found.revents != 0 {
+    for (client, found) in zip(clients, polled.dropFirst(2)) {
       if found.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0, !client.connection.receive() {
         gone.insert(client.connection.descriptor)
       }
-      // A few at a time, so that nobody keeps the others waiting; the rest is found in the next round.
+      // As many as its backlog takes, so that nobody keeps the others waiting; the rest is found in the next round.
       while client.connection.wantsToRead, let line = client.connection.nextLine(at: now) {
         client.connection.put(answer(line, client).line)
       }
