@@ -36,6 +36,7 @@ final class ICEAgent {
   private let onEvent: (ICEAgent, Event) -> Void
   private let onPacket: (ICEAgent, UnsafeRawBufferPointer) -> Void
   private var remoteCandidates: [ICECandidate] = []
+  private var hasGathered = false
   private var relays = 0
   private var lastStamp: Int64 = 0
 
@@ -108,6 +109,8 @@ final class ICEAgent {
     }
     guard nice_agent_gather_candidates(agent, stream) != 0 else { return false }
     cnice_widen_buffers(agent, stream, 1, ICEAgent.socketBuffer)
+    hasGathered = true
+    if hasRemoteCredentials { addEarlyCandidates() }
     return true
   }
 
@@ -128,6 +131,16 @@ final class ICEAgent {
     remoteUfrag = ufrag
     remotePassword = password
     _ = nice_agent_set_remote_credentials(agent, stream, ufrag, password)
+    addEarlyCandidates()
+  }
+
+  /// False while the peer's candidates must wait: for its credentials; and when only relays may be used, for our own
+  /// host candidates. libnice 0.1.21 pairs each host candidate that it finds with every candidate of the peer that it
+  /// knows, and would ask them from addresses that the relay is to hide.
+  private var takesCandidates: Bool { hasRemoteCredentials && (hasGathered || !relayOnly) }
+
+  private func addEarlyCandidates() {
+    guard takesCandidates else { return }
     let early = remoteCandidates
     remoteCandidates = []
     for candidate in early { add(candidate) }
@@ -146,13 +159,12 @@ final class ICEAgent {
     cnice_set_bool(agent, "controlling-mode", 1)
   }
 
-  /// One candidate of the peer, also one whose checks came before it; those that come before its credentials wait for
-  /// them.
+  /// One candidate of the peer, also one whose checks came before it; those that come too early wait.
   func add(_ candidate: ICECandidate) {
     guard let agent, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
     guard !remoteCandidates.contains(candidate) else { return }
     remoteCandidates.append(candidate)
-    guard hasRemoteCredentials else { return }
+    guard takesCandidates else { return }
     if let ufrag = candidate.ufrag, ufrag != remoteUfrag { return }
     let type =
       switch candidate.kind {

@@ -46,6 +46,30 @@ import Testing
     #expect(pair.b.heard.wait { $0.opened.values.contains("relayed") })
   }
 
+  /// The peer's candidates are there before ours are gathered: the relay must hide us all the same.
+  @Test func onlyTheRelayAsksThePeer() throws {
+    guard let relay = relay() else { return }
+    defer { relay.stop() }
+    let end = try TestEnd(
+      "hidden",
+      .init(
+        iceServers: [relay.server("udp")], policy: .relay, isControlling: true, localAddresses: ["127.0.0.1"]))
+    defer { end.end() }
+    let peer = try DatagramSocket()
+    let candidate = "candidate:1 1 udp 2130706431 127.0.0.1 \(peer.port) typ host"
+    end.run { transport in
+      transport.setRemote(ufrag: "peer", password: "a-password-of-the-peer-1", isLite: false)
+      transport.addRemoteCandidate(candidate)
+      transport.gather()
+    }
+    #expect(end.heard.wait { !$0.candidates.isEmpty })
+    let relayed = try #require(end.heard.read { $0.candidates.compactMap { ICECandidate(line: $0) }.first })
+    // Direct checks would come first: their pairs have the higher priority.
+    var senders: [UInt16] = []
+    while senders.count(where: { $0 == relayed.port }) < 2, let sender = peer.nextSender() { senders.append(sender) }
+    #expect(senders.count >= 2 && Set(senders) == [relayed.port])
+  }
+
   @Test func switchesToTheRelayByARestart() throws {
     guard let relay = relay() else { return }
     defer { relay.stop() }
