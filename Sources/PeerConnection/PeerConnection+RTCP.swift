@@ -162,8 +162,8 @@ extension PeerConnection {
       guard let (sender, stream) = outgoing(nack.media), let context = sender.context else { return }
       // A NACK can name thousands of packets; one round trip's worth is plenty.
       stream.retransmit(
-        Array(nack.sequenceNumbers.prefix(512)), roundTripTime: sender.roundTripTime, context: context,
-        through: self, at: now)
+        Array(nack.sequenceNumbers.prefix(512)), roundTripTime: sender.roundTripTime,
+        fractionLost: sender.fractionLost, context: context, through: self, at: now)
     case .pictureLossIndication(_, let media):
       guard let (sender, stream) = outgoing(media) else { return }
       delegate?.peerConnection(self, senderWantsKeyframe: sender, rid: stream.rid)

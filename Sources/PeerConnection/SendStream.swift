@@ -132,11 +132,10 @@ final class SendStream {
 
   /// Answers a NACK.
   func retransmit(
-    _ sequenceNumbers: [UInt16], roundTripTime: Int64?, context: SendContext, through connection: PeerConnection,
-    at now: Int64
+    _ sequenceNumbers: [UInt16], roundTripTime: Int64?, fractionLost: Double, context: SendContext,
+    through connection: PeerConnection, at now: Int64
   ) {
-    // A little less than the time after which a receiver asks again, which is a round trip as it knows it.
-    if let roundTripTime { history.minimumResendInterval = min(max(roundTripTime / 8 &* 7, 10_000_000), 200_000_000) }
+    if let roundTripTime { history.follow(roundTripTime: roundTripTime, fractionLost: fractionLost) }
     for number in sequenceNumbers {
       guard let original = history.retransmit(number, at: now), let packet = RTPPacket(original) else { continue }
       retransmittedCount += 1

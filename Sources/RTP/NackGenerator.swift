@@ -13,6 +13,12 @@ public struct NackGenerator: Sendable {
     /// The least time between two requests for one packet; an eighth more than the round trip time when that is longer.
     /// Not longer with each try: the picture waits for the packet, and where much is lost many tries are needed.
     public var minimumRetryInterval: Int64 = 20_000_000
+    /// From this share of unanswered first requests on (1/1000), further requests for a packet follow each half round
+    /// trip, unless a queue stands on the way: where requests and answers are lost by the third, a round trip is too
+    /// long to wait for what comes in time only every other time.
+    public var hurryPerMille: Int64 = 300
+    /// From this share on it is not losses: the round trip takes longer than is believed.
+    public var slowPerMille: Int64 = 850
     /// Requests for one packet.
     public var maximumTries = 16
     /// Packets missing for longer are given up.
@@ -48,6 +54,7 @@ public struct NackGenerator: Sendable {
   private struct Missing {
     var sequence: Int64
     var since: Int64
+    var firstRequest: Int64
     var lastRequest: Int64
     var tries: Int
   }
@@ -57,6 +64,10 @@ public struct NackGenerator: Sendable {
   private var missing: [Missing] = []
   private var highest: Int64?
   private var needsKeyframe = false
+  /// The share of first requests that were not answered within a round trip, 1/1000, a running mean.
+  private var unansweredPerMille: Int64 = 0
+  /// The shortest time from request to answer, ns; `max` before the first.
+  private var shortestRoundTrip = Int64.max
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
   /// Round trip time in nanoseconds: as set, and then followed by the time from request to answer.
@@ -91,7 +102,7 @@ public struct NackGenerator: Sendable {
       return
     }
     for number in (highest + 1)..<sequence {
-      missing.append(Missing(sequence: number, since: now, lastRequest: 0, tries: 0))
+      missing.append(Missing(sequence: number, since: now, firstRequest: 0, lastRequest: 0, tries: 0))
     }
     deadline = min(deadline ?? .max, now &+ configuration.reorderDelay)
   }
@@ -110,11 +121,28 @@ public struct NackGenerator: Sendable {
       return
     }
     statistics.recovered += 1
-    // Only the answer to a single request can be measured: otherwise it is unknown which one was answered.
-    if entry.tries == 1 {
-      let sample = min(1_000_000_000, max(0, now &- entry.lastRequest))
-      roundTripTime = roundTripTime &+ (sample &- roundTripTime) / 8
-    }
+    // Only the answer to a single request can be measured: otherwise it is unknown which one was answered. But when no
+    // answer comes before the second request, it is the first one's.
+    guard entry.tries == 1 || unansweredPerMille >= configuration.slowPerMille else { return }
+    let sample = min(1_000_000_000, max(0, now &- entry.firstRequest))
+    roundTripTime = roundTripTime &+ (sample &- roundTripTime) / 8
+    guard entry.tries == 1 else { return }
+    shortestRoundTrip = min(shortestRoundTrip, sample)
+    note(unanswered: false)
+  }
+
+  private mutating func note(unanswered: Bool) {
+    unansweredPerMille += ((unanswered ? 1000 : 0) - unansweredPerMille) / 16
+  }
+
+  /// Time between the second and all further requests for a packet, ns.
+  private func furtherInterval(_ plain: Int64) -> Int64 {
+    // Losses with a queue are congestion, and asking more often would feed it.
+    guard unansweredPerMille >= configuration.hurryPerMille, unansweredPerMille < configuration.slowPerMille,
+      shortestRoundTrip != .max,
+      !RetransmissionHistory.isQueueing(roundTripTime, shortest: shortestRoundTrip)
+    else { return plain }
+    return max(configuration.minimumRetryInterval, roundTripTime / 2)
   }
 
   /// What to ask for at `now` (ns). Allocates only when something is due.
@@ -130,9 +158,12 @@ public struct NackGenerator: Sendable {
     }
     var next = Int64.max
     var abandoned = 0
-    let retry = max(configuration.minimumRetryInterval, roundTripTime &+ roundTripTime / 8)
+    let first = max(configuration.minimumRetryInterval, roundTripTime &+ roundTripTime / 8)
+    let further = furtherInterval(first)
     for index in missing.indices {
       let entry = missing[index]
+      // The second request waits for the answer to the first, which tells the round trip time.
+      let retry = entry.tries <= 1 ? first : further
       if now &- entry.since >= configuration.maximumAge
         || (entry.tries >= configuration.maximumTries && now &- entry.lastRequest >= retry)
       {
@@ -152,10 +183,12 @@ public struct NackGenerator: Sendable {
         continue
       }
       if entry.tries == 0 { statistics.requested += 1 }
+      if entry.tries == 0 { missing[index].firstRequest = now }
+      if entry.tries == 1 { note(unanswered: true) }
       statistics.requests += 1
       missing[index].tries += 1
       missing[index].lastRequest = now
-      next = min(next, now &+ retry)
+      next = min(next, now &+ (entry.tries == 0 ? first : further))
       result.sequenceNumbers.append(UInt16(truncatingIfNeeded: entry.sequence))
     }
     if abandoned > 0 {

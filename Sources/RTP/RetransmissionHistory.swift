@@ -13,8 +13,9 @@ public struct RetransmissionHistory: Sendable {
   private var entries: [Entry]
   private let mask: Int
   /// The least time in nanoseconds between two sendings of one packet: a second request that was already under way
-  /// must not be answered. Set it to about the round trip time.
-  public var minimumResendInterval: Int64 = 20_000_000
+  /// must not be answered. Set it by `follow`.
+  public private(set) var minimumResendInterval: Int64 = 20_000_000
+  private var shortestRoundTrip = Int64.max
   /// Packets older than this (ns) are of no use to the receiver.
   public var maximumAge: Int64 = 2_000_000_000
   /// How often one packet is sent again at most.
@@ -46,6 +47,26 @@ public struct RetransmissionHistory: Sendable {
     entries[index].sentAt = now
     entries[index].resends += 1
     return buffer
+  }
+
+  /// Takes what the receiver's newest report says of the way: the round trip time in nanoseconds and the share of
+  /// packets lost, 0...1. A packet is sent again only when the last one should have arrived and been missed; where much
+  /// is lost without a queue, twice as often.
+  public mutating func follow(roundTripTime: Int64, fractionLost: Double) {
+    shortestRoundTrip = min(shortestRoundTrip, roundTripTime)
+    let isHurried =
+      fractionLost >= Self.hurryFraction && !Self.isQueueing(roundTripTime, shortest: shortestRoundTrip)
+    // A little less than the time after which a receiver asks again, which is a round trip as it knows it.
+    let interval = roundTripTime / (isHurried ? 16 : 8) &* 7
+    minimumResendInterval = min(max(interval, 10_000_000), 200_000_000)
+  }
+
+  /// From this share of lost packets on packets are sent again more often.
+  static let hurryFraction = 0.1
+
+  /// Whether a round trip takes so much longer than the shortest one that packets stand in a queue on the way.
+  static func isQueueing(_ roundTripTime: Int64, shortest: Int64) -> Bool {
+    roundTripTime > shortest &+ shortest / 2 &+ 20_000_000
   }
 
   /// Lets all packets go.

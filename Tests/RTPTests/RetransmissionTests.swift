@@ -58,4 +58,83 @@ import Testing
     history.store(MediaBuffer([1]), sequenceNumber: 2, at: 0)
     #expect(history.retransmit(2, at: 5_000 * millisecond) == nil)
   }
+
+  @Test func aPacketIsSentAgainEachRoundTripAndTwiceAsOftenWhereMuchIsLost() {
+    var history = RetransmissionHistory()
+    history.follow(roundTripTime: 80 * millisecond, fractionLost: 0.05)
+    #expect(history.minimumResendInterval == 70 * millisecond)
+    history.follow(roundTripTime: 80 * millisecond, fractionLost: 0.3)
+    #expect(history.minimumResendInterval == 35 * millisecond)
+    // A queue stands on the way: more packets would make it longer.
+    history.follow(roundTripTime: 144 * millisecond, fractionLost: 0.3)
+    #expect(history.minimumResendInterval == 126 * millisecond)
+  }
+
+  /// Every packet is 20 ms after the one before; way and loss are the same in both directions.
+  struct RepairedPath {
+    var nack = NackGenerator()
+    var history = RetransmissionHistory()
+    /// How long the way takes at an instant, ns.
+    var way: (Int64) -> Int64 = { _ in 20 * millisecond }
+    /// For each packet that had to be asked for: when it was noticed missing, and when it came at last.
+    var repairs: [(noticed: Int64, came: Int64?)] = []
+
+    /// Runs it and gives the requests for each packet that was lost at first.
+    mutating func run(seed: UInt64, lossPercent: Int, packets: Int) -> Double {
+      var random = SeededRandom(seed: seed)
+      var arriving: [(at: Int64, sequence: Int64)] = []
+      var requested: [(at: Int64, sequence: Int64)] = []
+      var noticed: [Int64: Int64] = [:]
+      func isLost() -> Bool { Int.random(in: 0..<100, using: &random) < lossPercent }
+      let end = Int64(packets) * 20
+      for time in 0..<(end + 1000) {
+        let now = time * millisecond
+        if time % 20 == 0, time < end {
+          history.store(MediaBuffer([1]), sequenceNumber: UInt16(truncatingIfNeeded: time / 20), at: now)
+          if time == 0 || !isLost() { arriving.append((now + way(now), time / 20)) }
+        }
+        for (_, sequence) in requested.filter({ $0.at <= now }) {
+          if history.retransmit(UInt16(truncatingIfNeeded: sequence), at: now) != nil, !isLost() {
+            arriving.append((now + way(now), sequence))
+          }
+        }
+        requested.removeAll { $0.at <= now }
+        for (_, sequence) in arriving.filter({ $0.at <= now }) {
+          nack.received(sequence, at: now)
+          if let since = noticed.removeValue(forKey: sequence) { repairs.append((since, now)) }
+        }
+        arriving.removeAll { $0.at <= now }
+        // As a connection does it: looks are 20 ms apart, not at the very instant that is named.
+        guard time % 20 == 7 else { continue }
+        for number in nack.poll(at: now).sequenceNumbers {
+          let newest = time / 20
+          let sequence = newest &- Int64(UInt16(truncatingIfNeeded: newest) &- number)
+          if noticed[sequence] == nil { noticed[sequence] = now }
+          if !isLost() { requested.append((now + way(now), sequence)) }
+        }
+      }
+      repairs += noticed.values.map { ($0, nil) }
+      return Double(nack.statistics.requests) / Double(max(1, nack.statistics.requested))
+    }
+  }
+
+  /// With a request each round trip, one of a hundred lost packets would be too late for the picture.
+  @Test(arguments: UInt64(1)...5) func aThirdOfAllPacketsLostIsRepairedInTime(seed: UInt64) {
+    var path = RepairedPath()
+    path.history.follow(roundTripTime: 40 * millisecond, fractionLost: 0.3)
+    _ = path.run(seed: seed, lossPercent: 30, packets: 10_000)
+    let late = path.repairs.filter { repair in repair.came.map { $0 - repair.noticed > 380 * millisecond } ?? true }
+    #expect(path.repairs.count > 2500, "seed \(seed)")
+    #expect(late.count * 1000 < path.repairs.count * 3, "seed \(seed): \(late.count) of \(path.repairs.count)")
+  }
+
+  @Test(arguments: UInt64(1)...5) func fewLossesAndQueuesAreAskedForOnceARoundTrip(seed: UInt64) {
+    var path = RepairedPath()
+    #expect(path.run(seed: seed, lossPercent: 3, packets: 5000) < 1.3, "seed \(seed)")
+    // A queue of a quarter of a second after ten seconds.
+    var queue = RepairedPath()
+    queue.way = { $0 < 10_000 * millisecond ? 20 * millisecond : 150 * millisecond }
+    queue.history.follow(roundTripTime: 300 * millisecond, fractionLost: 0.3)
+    #expect(queue.run(seed: seed, lossPercent: 30, packets: 2000) < 4, "seed \(seed)")
+  }
 }

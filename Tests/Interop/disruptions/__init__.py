@@ -5,9 +5,9 @@ from disruptions.codes import codes
 from disruptions.losses import losses, losses_long, weather
 from disruptions.narrow import narrow
 from disruptions.outages import outage_120, outages
+from disruptions.relays import relays
 from disruptions.servers import meanwhile, restart
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    outages, restart, meanwhile, addresses, losses, weather, narrow, codes, outage_120, losses_long)}
-# `narrow` looks at one moment, which may fall into a try of one more video.
-LONG = ("narrow", "outage_120", "losses_long")
+    outages, restart, meanwhile, addresses, relays, losses, weather, narrow, codes, outage_120, losses_long)}
+LONG = ("outage_120", "losses_long")

@@ -110,7 +110,9 @@ def looks(name: str, recording: Recording, person: Publisher, tile: tuple[int, i
 
 def present(recording: Recording, person: Publisher, start: float, end: float) -> tuple[int, int, int, int]:
     """Of the whole seconds in a span (of the recording): how many; with the flash; with the beep; with both."""
-    tile = recording.tile(person.colour, calm(recording, start + 0.5))
+    # Where pictures stand still because of losses they may do so in a flash: there is no colour to be seen then.
+    tile = next((found for moment in np.arange(start + 0.5, end, 0.5)
+                 if (found := recording.tile(person.colour, calm(recording, moment)))), None)
     seconds = [second for second in range(int(recording.zero + start) + 1, int(recording.zero + end))]
     if tile is None:
         return len(seconds), 0, 0, 0
