@@ -4,9 +4,11 @@ from scenarios.booth import booth, interview
 from scenarios.churn import churn
 from scenarios.control import control, pauses
 from scenarios.conversation import conversation
+from scenarios.crowd import crowd
 from scenarios.demo import demo
 from scenarios.endings import endings
 from scenarios.faces import faces
+from scenarios.joined import joined
 from scenarios.judging import judging
 from scenarios.kill import kill
 from scenarios.messages import messages
@@ -23,4 +25,4 @@ from scenarios.trouble import trouble
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages, presence,
-    churn, outage, booth, interview, seats, trouble, control, pauses, faces, endings, kill)}
+    churn, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, kill, joined)}
