@@ -74,6 +74,16 @@ public struct KeyTemplate: Hashable, Sendable {
     try Self.check(name(Values(room: "room", job: "job", time: 0)))
   }
 
+  /// What is wrong with a template, in one line; nil: nothing.
+  public static func problem(with text: String) -> String? {
+    do throws(DeliveryError) {
+      _ = try KeyTemplate(text)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+
   /// The name for a file: relative, safe as a path and as an object's key.
   public func name(_ values: Values) -> String {
     let (date, time) = CivilTime.texts(microseconds: values.time)

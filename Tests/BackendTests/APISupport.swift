@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Crypto
+import DatabaseKit
 import Foundation
 import Jobs
 import Logging
@@ -9,7 +10,7 @@ import Testing
 
 @testable import Backend
 
-/// A backend over an empty SQLite file, and those who ask it.
+/// A backend over an empty database, and those who ask it.
 struct TestBackend: Sendable {
   static let service = RoomService(
     url: "ws://127.0.0.1:7880", apiKey: "devkey", apiSecret: "a secret of the room service only")
@@ -19,12 +20,19 @@ struct TestBackend: Sendable {
   let backend: Backend
   let port: Int
 
-  /// Runs a backend for the time of `body`.
+  /// Runs a backend for the time of `body`. On PostgreSQL not at all when there is none here; the reason is printed.
   static func run(
-    _ change: (inout BackendConfiguration) -> Void = { _ in }, _ body: (TestBackend) async throws -> Void
+    on kind: DatabaseKind = .sqlite, _ change: (inout BackendConfiguration) -> Void = { _ in },
+    _ body: (TestBackend) async throws -> Void
   ) async throws {
     let path = NSTemporaryDirectory() + "recbot-api-\(UUID().uuidString).sqlite"
-    let database = try SQLiteDatabase(path: path)
+    let database: any SQLDatabase
+    switch kind {
+    case .sqlite: database = try SQLiteDatabase(path: path)
+    case .postgres:
+      guard let address = try DatabaseKind.sharedPostgresDatabase() else { return }
+      database = PostgresDatabase(address: address)
+    }
     defer {
       database.close()
       for suffix in ["", "-journal"] { unlink(path + suffix) }

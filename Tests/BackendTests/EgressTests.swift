@@ -214,6 +214,7 @@ import Testing
       #expect(try await tell(event) { _, token in token = "Bearer " + token } == 200)
       let jobs = try await store.jobs()
       #expect(jobs.map(\.request.room) == ["team-7"] && jobs.first?.origin?.key == "RM_1")
+      #expect(jobs.map { EgressInfo.make($0).roomID } == ["RM_1"])
       var other = event
       other.event = "participant_joined"
       other.room.sid = "RM_2"
@@ -238,6 +239,10 @@ import Testing
     #expect(job.selection == JobSelection(participant: "ann/../lee", screenShare: true))
     #expect(job.outputs == [JobOutput(path: "out/ann_.._lee-{time}.webm")])
     #expect(job.egress?.webhooks == [WebhookTarget(url: "https://app.example.com/", key: "devkey", form: .livekit)])
+    person.webhooks[0].filterParams.includeEvents = ["egress_ended"]
+    let ended = try person.job(Self.rules)
+    #expect(ended.egress?.webhooks.first?.includeEvents == ["egress_ended"])
+    #expect(ended.egress?.webhooks.first?.excludeEvents == nil)
     person.webhooks[0].url = "http://10.0.0.1/"
     #expect(throws: TwirpProblem.invalid("webhooks: the address is not an https: address")) {
       try person.job(Self.rules)
@@ -275,6 +280,10 @@ import Testing
       (.invalidArgument, "WebM", { $0.file.fileType = .mp3 }),
       (.invalidArgument, ".webm", { $0.file.filepath = "x.MP4" }),
       (.invalidArgument, "{track_type}", { $0.file.filepath = "{track_type}" }),
+      (.invalidArgument, "has a component . or ..", { $0.file.filepath = "../x" }),
+      (.invalidArgument, "has a component . or ..", { $0.file.filepath = "/a/../../{room_name}.webm" }),
+      (.invalidArgument, "empty component", { $0.file.filepath = "a//b" }),
+      (.invalidArgument, "control character", { $0.file.filepath = "a\nb" }),
       (.invalidArgument, "brace", { $0.file.filepath = "{room_name" }),
       (.invalidArgument, "RECBOT_S3_BUCKET", { $0.file.s3.secret = "s" }),
       (.unimplemented, "gcp", { $0.file.gcp = .init() }),

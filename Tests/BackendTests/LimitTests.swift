@@ -21,7 +21,7 @@ import Testing
         }
       }
     return try await channel.executeThenClose { inbound, outbound in
-      try await withThrowingTaskGroup(of: Void.self) { group in
+      await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           // The other side may close in the middle: that is what is looked for.
           for piece in pieces {

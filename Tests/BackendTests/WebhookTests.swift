@@ -1,5 +1,4 @@
 import Foundation
-import Jobs
 import Logging
 import Signaling
 import SwiftProtobuf
@@ -8,6 +7,7 @@ import Testing
 import WebClient
 
 @testable import Backend
+@testable import Jobs
 
 /// Webhooks to receivers that are real servers.
 @Suite struct WebhookTests {
@@ -215,6 +215,76 @@ import WebClient
     }
     await dead.stop()
     await quick.stop()
+  }
+
+  @Test func aHostGetsTheNextMessageAsSoonAsItTookOne() {
+    let traffic = WebhookTraffic()
+    let now = Timestamp(seconds: 1_800_000_000)
+    func delivery(_ number: Int64, _ url: String = "https://a.example/hook") -> WebhookDelivery {
+      let job = JobMachine().submit(
+        id: "job_\(number)", owner: "a", request: JobRequest(room: "r"), origin: nil, now: now)
+      let event = JobEvent(id: "evt_\(number)", number: number, kind: .created, at: now, job: job)
+      return WebhookDelivery(event: event, target: WebhookTarget(url: url), attempts: 1)
+    }
+    let batch = (0..<Int64(WebhookTraffic.batch)).map { delivery($0) }
+    let departures = batch.map { traffic.depart($0) }
+    #expect(departures.prefix(4).allSatisfy { $0 == .leaves } && departures.dropFirst(4).allSatisfy { $0 == .waits })
+    #expect(traffic.depart(delivery(100)) == .refused)
+    #expect(traffic.busy == [batch[0].target] && traffic.free == WebhookTraffic.most - 4)
+    #expect(traffic.depart(delivery(101, "https://b.example/hook")) == .leaves, "others are not held up")
+    var order: [Int64] = []
+    for index in batch.indices {
+      let (next, hasMore) = traffic.arrived(batch[index])
+      if let next { order.append(next.event.number) }
+      #expect(hasMore == (index < WebhookTraffic.mostWaiting - 1))
+    }
+    #expect(order == Array(4..<Int64(WebhookTraffic.batch)), "in the order in which they were due")
+    #expect(traffic.busy.isEmpty && traffic.free == WebhookTraffic.most - 1)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func oneReceiverTakesManyMessagesQuickly() async throws {
+    let receiver = try await Receiver()
+    let count = 500
+    let started = ContinuousClock.now
+    var submitted = Duration.zero
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<count {
+          group.addTask { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+        }
+        try await group.waitForAll()
+      }
+      submitted = .now - started
+      bell.ring()
+      for _ in 0..<count { #expect(await receiver.next() != nil) }
+    }
+    let taken = ContinuousClock.now - started - submitted
+    print("webhooks: \(count) to one receiver in \(taken)")
+    #expect(Set(receiver.all.map { $0.header("webhook-id") }).count == count && receiver.all.count == count)
+    await receiver.stop()
+  }
+
+  @Test func aReceiverHearsOnlyWhatItWants() throws {
+    let job = JobMachine().submit(
+      id: "job_1", owner: "a", request: JobRequest(room: "r"), origin: nil, now: Timestamp(seconds: 1_800_000_000))
+    let keys = WebhookMessage.Keys(
+      standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret)
+    func told(_ target: WebhookTarget) throws -> [String] {
+      try [JobEventKind.created, .failed].compactMap { kind in
+        let event = JobEvent(id: "evt_1", number: 1, kind: kind, at: job.createdAt, job: job)
+        return try WebhookMessage.make(event, for: target, keys: keys, now: 0).map { _ in kind.rawValue }
+      }
+    }
+    let url = "https://app.example.com/"
+    #expect(try told(WebhookTarget(url: url)) == ["job.created", "job.failed"])
+    #expect(try told(WebhookTarget(url: url, includeEvents: [])) == ["job.created", "job.failed"])
+    #expect(try told(WebhookTarget(url: url, includeEvents: ["job.failed"])) == ["job.failed"])
+    #expect(try told(WebhookTarget(url: url, excludeEvents: ["job.failed"])) == ["job.created"])
+    #expect(
+      try told(WebhookTarget(url: url, includeEvents: ["job.failed"], excludeEvents: ["job.failed"])).isEmpty)
+    // In LiveKit's form events have LiveKit's names.
+    #expect(try told(WebhookTarget(url: url, form: .livekit, includeEvents: ["egress_ended"])) == ["job.failed"])
+    #expect(try told(WebhookTarget(url: url, form: .livekit, excludeEvents: ["egress_ended"])) == ["job.created"])
   }
 
   @Test(.timeLimit(.minutes(1))) func severalDispatchersSendEachMessageOnce() async throws {

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import DatabaseKit
 import Foundation
 import Jobs
 import Signaling
@@ -8,8 +9,8 @@ import Testing
 
 /// The workers' side of the API.
 @Suite struct WorkerRouteTests {
-  @Test func aJobGoesFromClaimToFile() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func aJobGoesFromClaimToFile(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       let ann = TestToken.caller()
       let job = try await api.submit("a", ann)
       let assignment = try #require(try await api.claim().first)
@@ -50,8 +51,8 @@ import Testing
     }
   }
 
-  @Test func recordingsOfOneJobCanSpanPages() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func recordingsOfOneJobCanSpanPages(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       let ann = TestToken.caller()
       for number in 0..<3 {
         let job = try await api.submit("a", ann)
@@ -74,8 +75,8 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatWasReplacedCanChangeNothing() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func aWorkerThatWasReplacedCanChangeNothing(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       let ann = TestToken.caller()
       let job = try await api.submit("a", ann)
       let old = try #require(try await api.claim("old").first).job
@@ -102,8 +103,8 @@ import Testing
     }
   }
 
-  @Test func aWorkerThatIsGoneLosesItsJob() async throws {
-    try await TestBackend.run {
+  @Test(arguments: DatabaseKind.allCases) func aWorkerThatIsGoneLosesItsJob(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) {
       $0.machine.leaseTime = .milliseconds(200)
       $0.startPatience = .milliseconds(0)
     } _: { api in
@@ -115,8 +116,8 @@ import Testing
     }
   }
 
-  @Test func aHeldClaimIsServedAtOnce() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func aHeldClaimIsServedAtOnce(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       async let claimed = api.claim(wait: 10)
       while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
       let started = ContinuousClock.now
@@ -126,8 +127,8 @@ import Testing
     }
   }
 
-  @Test func aClaimOfAWorkerThatLeftTakesNothing() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func aClaimOfAWorkerThatLeftTakesNothing(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       // A request that is cancelled closes its connection, as a killed process does.
       let held = Task { try await api.claim("dead", wait: 10) }
       while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
@@ -143,8 +144,8 @@ import Testing
     }
   }
 
-  @Test func aHeldHeartbeatBringsACommandAtOnce() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func aHeldHeartbeatBringsACommandAtOnce(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       let ann = TestToken.caller()
       let job = try await api.submit("a", ann)
       let fence = try #require(try await api.claim().first).job.fence
@@ -163,8 +164,8 @@ import Testing
     }
   }
 
-  @Test func aTicketIsRenewedBeforeItEnds() async throws {
-    try await TestBackend.run {
+  @Test(arguments: DatabaseKind.allCases) func aTicketIsRenewedBeforeItEnds(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) {
       $0.ticketLifetime = .seconds(2)
     } _: { api in
       let job = try await api.submit("a", TestToken.caller())
@@ -181,8 +182,8 @@ import Testing
     }
   }
 
-  @Test func requestsOfWorkersAreLookedAtToo() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func requestsOfWorkersAreLookedAtToo(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       let secret = TestBackend.workerSecret
       let status = #""status":{"running":0,"capacity":1,"cores":0,"memory":0,"draining":false}"#
       for (json, field) in [
@@ -206,8 +207,8 @@ import Testing
     }
   }
 
-  @Test func metricsTellHowTheQueueStands() async throws {
-    try await TestBackend.run { api in
+  @Test(arguments: DatabaseKind.allCases) func metricsTellHowTheQueueStands(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
       _ = try await api.submit("a", TestToken.caller())
       let second = try await api.submit("b", TestToken.caller())
       _ = try await api.claim()

@@ -1,3 +1,4 @@
+import Delivery
 import Jobs
 import Signaling
 
@@ -95,7 +96,9 @@ struct EgressFile: Hashable, Sendable {
     if let dot = file.lastIndex(of: "."), Self.foreign.contains(file[file.index(after: dot)...].lowercased()) {
       throw .invalid("filepath: recbot writes WebM; end the name in .webm instead of \(file[dot...])")
     }
-    return result.lowercased().hasSuffix(".webm") ? result : result + ".webm"
+    if !result.lowercased().hasSuffix(".webm") { result += ".webm" }
+    if let problem = KeyTemplate.problem(with: result) { throw .invalid("filepath: \(problem)") }
+    return result
   }
 
   /// A text that somebody chose, as part of one component of a path.

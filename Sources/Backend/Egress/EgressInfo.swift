@@ -71,6 +71,7 @@ enum EgressInfo {
     var info = Livekit_EgressInfo()
     info.egressID = id(ofJob: job.id)
     info.roomName = job.request.room
+    info.roomID = roomID(of: job)
     info.status = status(of: job)
     info.request = request(of: job)
     if case .roomComposite = info.request { info.sourceType = .web } else { info.sourceType = .sdk }
@@ -83,6 +84,12 @@ enum EgressInfo {
     if let first = info.fileResults.first { info.file = first }
     addReason(to: &info, job)
     return info
+  }
+
+  /// The room's id, as far as it is known: a recording that began because its room did was told it.
+  private static func roomID(of job: Job) -> String {
+    guard let key = job.origin?.key, key.hasPrefix("RM_") else { return "" }
+    return key
   }
 
   private static func files(of job: Job) -> [Livekit_FileInfo] {

@@ -54,10 +54,11 @@ extension EgressRequest {
       guard webhook.signingKey.isEmpty || webhook.signingKey == rules.apiKey else {
         throw .invalid("webhooks: signing_key is not the API key of this service")
       }
-      guard webhook.filterParams.includeEvents.isEmpty, webhook.filterParams.excludeEvents.isEmpty else {
-        throw .unimplemented("webhooks: filter_params is not implemented; all egress events are sent")
-      }
-      receivers.append(WebhookTarget(url: webhook.url, key: rules.apiKey, form: .livekit))
+      let (included, excluded) = (webhook.filterParams.includeEvents, webhook.filterParams.excludeEvents)
+      receivers.append(
+        WebhookTarget(
+          url: webhook.url, key: rules.apiKey, form: .livekit, includeEvents: included.isEmpty ? nil : included,
+          excludeEvents: excluded.isEmpty ? nil : excluded))
     }
     return receivers
   }

@@ -22,13 +22,17 @@ struct Call: Sendable {
   }
 
   /// A parameter of the query; nil when it is not there or empty.
-  func query(_ name: String) -> String? {
-    request.uri.queryParameters[name[...]].flatMap { value in value.isEmpty ? nil : String(value.prefix(512)) }
+  func query(_ name: String) throws -> String? {
+    guard let value = request.uri.queryParameters[name[...]], !value.isEmpty else { return nil }
+    guard value.utf8.count <= 256, !value.unicodeScalars.contains(where: { $0.value < 32 }) else {
+      throw Refusal.invalid("\(name): at most 256 bytes, no control characters")
+    }
+    return String(value)
   }
 
   /// A whole number of the query.
   func number(_ name: String, in range: ClosedRange<Int64>, default fallback: Int64) throws -> Int64 {
-    guard let text = query(name) else { return fallback }
+    guard let text = try query(name) else { return fallback }
     guard let number = Int64(text), range.contains(number) else {
       throw Refusal.invalid("\(name): a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
@@ -40,7 +44,7 @@ struct Call: Sendable {
 
   /// A yes or no of the query.
   func flag(_ name: String) throws -> Bool {
-    switch query(name) {
+    switch try query(name) {
     case nil, "false", "0": false
     case "true", "1": true
     default: throw Refusal.invalid("\(name): true or false")

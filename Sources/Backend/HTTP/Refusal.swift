@@ -12,14 +12,13 @@ struct Refusal: Error {
     problem = APIProblem(code: code, message: message)
   }
 
-  /// Any defect of a credential. One text on purpose: the sender must not learn which check failed.
+  /// Any defect of a credential, and one that doesn't allow what is asked for. One text on purpose: the sender must not
+  /// learn which check failed.
   static var unauthorized: Refusal {
     var refusal = Refusal(.unauthorized, "unauthorized", "the credential is not valid")
     refusal.headers[.wwwAuthenticate] = "Bearer"
     return refusal
   }
-  /// A good credential that doesn't allow this.
-  static func forbidden(_ message: String) -> Refusal { Refusal(.forbidden, "forbidden", message) }
   /// Nothing of that name, or not the caller's.
   static func notFound(_ what: String) -> Refusal { Refusal(.notFound, "not_found", "there is no such \(what)") }
   /// A value can't be used; the message begins with the field's name.
@@ -63,4 +62,14 @@ struct Refusal: Error {
 
   /// The answer.
   var response: Response { .json(problem, status: status, headers: headers) }
+}
+
+extension BackendCore {
+  /// A good credential that doesn't allow this. What is missing stands in the log, where those find it who made the
+  /// credential; the sender is told what is said of every other defect.
+  func refusal(of caller: Caller, lacking what: String) -> Refusal {
+    logger.info(
+      "a credential does not allow what was asked for", metadata: ["caller": "\(caller.name)", "lacks": "\(what)"])
+    return .unauthorized
+  }
 }

@@ -80,9 +80,7 @@ final class Routes {
   ) {
     add(method, path, access: .caller(grant), bodyLimit: bodyLimit) { call in
       let caller = try await call.core.authenticator.caller(call.request.headers[.authorization])
-      guard caller.may(grant) else {
-        throw Refusal.forbidden("the credential lacks the grant \(grant.rawValue)")
-      }
+      guard caller.may(grant) else { throw call.core.refusal(of: caller, lacking: "the grant \(grant.rawValue)") }
       return try await handler(call, caller)
     }
   }

@@ -1,3 +1,4 @@
+import Delivery
 import Hummingbird
 import Jobs
 import WebClient
@@ -21,9 +22,9 @@ struct JobRoutes: RouteGroup {
     routes.caller(.get, "/v1/jobs", .jobsRead) { call, caller in
       let limit = try call.pageSize()
       let filter = JobStore.Filter(
-        owner: caller.visibleOwner, room: call.query("room"), rooms: caller.rooms,
+        owner: caller.visibleOwner, room: try call.query("room"), rooms: caller.rooms,
         isActive: try call.flag("active"))
-      var jobs = try await call.core.store.jobs(filter, after: call.query("after"), limit: limit + 1)
+      var jobs = try await call.core.store.jobs(filter, after: try call.query("after"), limit: limit + 1)
       let hasMore = jobs.count > limit
       if hasMore { jobs.removeLast() }
       return .json(JobPage(jobs: jobs, next: hasMore ? jobs.last?.id : nil))
@@ -51,11 +52,16 @@ struct JobRoutes: RouteGroup {
   /// Throws when the caller may not ask for this, or the backend can't have it done.
   static func check(_ request: JobRequest, of caller: Caller, in core: BackendCore, _ client: WebClient) throws {
     // One without a name is refused by the store, with what is wrong.
-    guard request.room.isEmpty || caller.mayUse(room: request.room) else { throw Refusal.room }
+    if !request.room.isEmpty { try core.check(caller, mayUse: request.room) }
     // A token that is signed with the API secret goes to no other server.
     let services = [core.configuration.roomService.url, core.configuration.publicRoomURL].compactMap { $0 }
     guard request.url.map({ url in services.contains { RoomService.isSame($0, url) } }) ?? true else {
       throw Refusal.invalid("url: the backend serves \(services.joined(separator: " and ")) only")
+    }
+    for (index, path) in request.outputs.map(\.path).enumerated() {
+      if let path, let problem = KeyTemplate.problem(with: path) {
+        throw Refusal.invalid("outputs[\(index)].path: \(problem)")
+      }
     }
     if let webhook = request.webhook, let problem = client.problem(with: webhook.url) {
       throw Refusal.invalid("webhook.url: \(problem)")

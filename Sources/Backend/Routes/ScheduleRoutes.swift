@@ -42,14 +42,14 @@ struct ScheduleRoutes: RouteGroup {
       let schedule = try await call.decode(ScheduleRequest.self).schedule(owner: caller.name)
       try JobRoutes.check(schedule.request, of: caller, in: call.core, client)
       // A pattern is within the caller's own when it matches it as a text: every `*` of it fell under one of theirs.
-      if case .room(let glob) = schedule.trigger, !caller.mayUse(room: glob) { throw Refusal.room }
+      if case .room(let glob) = schedule.trigger { try call.core.check(caller, mayUse: glob) }
       let addition = try await call.core.store.addition(of: schedule, key: try call.idempotencyKey())
       return .json(addition.schedule, status: addition.isRepetition ? .ok : .created)
     }
     routes.caller(.get, "/v1/schedules", .schedulesRead) { call, caller in
       let limit = try call.pageSize()
       let found = try await call.core.store.schedules(
-        owner: caller.visibleOwner, after: call.query("after"), limit: limit + 1)
+        owner: caller.visibleOwner, after: try call.query("after"), limit: limit + 1)
       let page = found.prefix(limit)
       return .json(
         SchedulePage(

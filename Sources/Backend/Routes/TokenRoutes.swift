@@ -65,7 +65,7 @@ struct TokenRoutes: RouteGroup {
     routes.caller(.post, "/v1/tokens", .tokensWrite) { call, caller in
       let request = try await call.decode(TokenRequest.self)
       guard request.problems.isEmpty else { throw Refusal.invalid(request.problems.joined(separator: "; ")) }
-      guard caller.mayUse(room: request.room) else { throw Refusal.room }
+      try call.core.check(caller, mayUse: request.room)
       let grant = VideoGrant(
         room: request.room, roomJoin: true, canPublish: request.canPublish ?? true,
         canSubscribe: request.canSubscribe ?? true, canPublishData: request.canPublishData,
@@ -78,7 +78,11 @@ struct TokenRoutes: RouteGroup {
   }
 }
 
-extension Refusal {
-  /// A good credential for other rooms.
-  static var room: Refusal { .forbidden("room: the credential does not allow this room") }
+extension BackendCore {
+  /// Throws when a credential is for other rooms.
+  func check(_ caller: Caller, mayUse room: String) throws {
+    guard caller.mayUse(room: room) else {
+      throw refusal(of: caller, lacking: "the room \(room.prefix(256).debugDescription)")
+    }
+  }
 }

@@ -9,6 +9,9 @@ struct WorkerRoutes: RouteGroup {
 
   func add(to routes: Routes) {
     routes.worker(.post, "/v1/workers/claim") { call in .json(try await Self.claim(call)) }
+    routes.worker(.get, "/v1/workers/jobs/{id}") { call in
+      .json(try await call.core.store.job(try call.parameter("id")))
+    }
     routes.worker(.post, "/v1/workers/jobs/{id}/beat", bodyLimit: 1 << 20) { call in
       .json(try await Self.beat(call))
     }

@@ -8,10 +8,11 @@ import WebClient
 struct WebhookDispatcher: BackgroundWork {
   /// How often the outbox is looked at when nobody rings.
   static let interval = Duration.milliseconds(500)
-  /// How long a message that found its host busy waits.
+  /// How long a message that found its host busy waits, which is rare: the outbox is asked for none of such hosts.
   static let postponement = TimeSpan.milliseconds(250)
-  /// How long a message is kept from other backends; longer than the client's patience.
-  static let hold = TimeSpan.seconds(60)
+  /// How long a message is kept from other backends. Longer than one waits here and is sent, even when its host takes
+  /// nothing: seven before it in its lane, and it, at the client's patience of 15 s each.
+  static let hold = TimeSpan.seconds(180)
 
   let name = "webhooks"
   let store: JobStore
@@ -31,20 +32,30 @@ struct WebhookDispatcher: BackgroundWork {
         let deliveries =
           free == 0
           ? []
-          : try await store.takeDeliveries(limit: min(free, 32), hold: Self.hold, excluding: traffic.busy)
+          : try await store.takeDeliveries(
+            limit: min(free, WebhookTraffic.batch), hold: Self.hold, excluding: traffic.busy)
         for delivery in deliveries {
-          guard let host = traffic.depart(delivery.target) else {
-            try await store.finish(delivery, .postponed(Self.postponement))
-            continue
-          }
-          group.addTask {
-            await carry(delivery)
-            traffic.arrive(delivery.target, at: host)
-            bell.ring()
+          switch traffic.depart(delivery) {
+          case .leaves: group.addTask { await carryOn(from: delivery, traffic) }
+          case .waits: break
+          case .refused: try await store.finish(delivery, .postponed(Self.postponement))
           }
         }
         if deliveries.isEmpty { await bell.wait(since: rings, atMost: Self.interval) }
       }
+    }
+  }
+
+  /// Sends a message, and after it those of its host that wait. When the backend ends, they are given back.
+  private func carryOn(from first: WebhookDelivery, _ traffic: WebhookTraffic) async {
+    var current = first
+    while true {
+      await carry(current)
+      let (next, hasMore) = traffic.arrived(current)
+      // There is room for more of this host: the outbox is looked at while the last ones are on their way.
+      if !hasMore { bell.ring() }
+      guard let next else { return }
+      current = next
     }
   }
 

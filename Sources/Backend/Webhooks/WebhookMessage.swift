@@ -45,7 +45,7 @@ struct WebhookMessage: Sendable {
 
   private static func standard(
     _ event: JobEvent, _ target: WebhookTarget, _ keys: Keys, _ now: Int64
-  ) throws -> WebhookMessage {
+  ) throws -> WebhookMessage? {
     guard target.key == nil else { throw Impossible(description: "there is no key of this name for Standard Webhooks") }
     guard let signer = keys.standard else {
       throw Impossible(description: "there is no key for Standard Webhooks (RECBOT_WEBHOOK_SECRET)")
@@ -53,6 +53,7 @@ struct WebhookMessage: Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     var job = event.job
+    guard target.wants(event.kind.rawValue) else { return nil }
     // What workers use among themselves is nobody else's.
     job.lease = nil
     let body = Array(try encoder.encode(Body(type: event.kind, timestamp: event.at, data: job)))
@@ -66,7 +67,7 @@ struct WebhookMessage: Sendable {
     guard target.key == nil || target.key == keys.apiKey else {
       throw Impossible(description: "the signing key is not the room service's API key")
     }
-    guard let message = EgressInfo.webhook(of: event) else { return nil }
+    guard let message = EgressInfo.webhook(of: event), target.wants(message.event) else { return nil }
     let body: [UInt8] = try message.jsonUTF8Bytes()
     let token = try AccessToken(vouchingFor: body, apiKey: keys.apiKey, now: now, lifetime: tokenLifetime)
       .signed(secret: keys.apiSecret)

@@ -3,16 +3,36 @@ import Jobs
 import Synchronization
 
 /// Which messages are on their way: so many at once, and so many to one host, that a slow receiver holds up nobody else.
-/// Any thread.
+/// A few more of each host wait here, so that a quick receiver gets the next one as soon as it took the one before. Any
+/// thread.
 final class WebhookTraffic: Sendable {
   /// Messages at once, in all and to one host.
   static let (most, mostPerHost) = (64, 4)
+  /// How many more of one host wait.
+  static let mostWaiting = 28
+  /// How many are taken from the outbox at once: what comes all at once for one host finds its place.
+  static let batch = mostPerHost + mostWaiting
+
+  /// What becomes of a message.
+  enum Departure: Hashable {
+    /// It leaves now. Whoever carries it says `arrived` afterwards, and carries what comes out of that.
+    case leaves
+    /// It leaves when others of its host have arrived.
+    case waits
+    /// Its host has too many.
+    case refused
+  }
+
+  private struct Host {
+    var count = 0
+    var waiting: [WebhookDelivery] = []
+    /// Receivers there that were told something lately.
+    var targets: Set<WebhookTarget> = []
+  }
 
   private struct State {
     var count = 0
-    var hosts: [String: Int] = [:]
-    /// Receivers that were told something lately, by their host.
-    var targets: [String: Set<WebhookTarget>] = [:]
+    var hosts: [String: Host] = [:]
   }
 
   private let state = Mutex(State())
@@ -20,34 +40,46 @@ final class WebhookTraffic: Sendable {
   /// How many more may leave.
   var free: Int { state.withLock { max(0, Self.most - $0.count) } }
 
-  /// Receivers whose hosts can't be told more at the moment.
+  /// Receivers for whose hosts messages wait here already.
   var busy: Set<WebhookTarget> {
     state.withLock { state in
-      var busy: Set<WebhookTarget> = []
-      for (host, count) in state.hosts where count >= Self.mostPerHost { busy.formUnion(state.targets[host] ?? []) }
-      return busy
+      state.hosts.values.reduce(into: []) { busy, host in
+        if !host.waiting.isEmpty { busy.formUnion(host.targets) }
+      }
     }
   }
 
-  /// A message leaves; gives its host, or nil when that is busy.
-  func depart(_ target: WebhookTarget) -> String? {
-    let host = Self.host(target.url)
+  /// A message wants to leave.
+  func depart(_ delivery: WebhookDelivery) -> Departure {
+    let name = Self.host(delivery.target.url)
     return state.withLock { state in
-      state.targets[host, default: []].insert(target)
-      guard state.hosts[host, default: 0] < Self.mostPerHost else { return nil }
-      state.count += 1
-      state.hosts[host, default: 0] += 1
-      return host
+      var host = state.hosts[name] ?? Host()
+      defer { state.hosts[name] = host }
+      host.targets.insert(delivery.target)
+      if host.count < Self.mostPerHost {
+        host.count += 1
+        state.count += 1
+        return .leaves
+      }
+      guard host.waiting.count < Self.mostWaiting else { return .refused }
+      host.waiting.append(delivery)
+      return .waits
     }
   }
 
-  /// It has arrived, or come back.
-  func arrive(_ target: WebhookTarget, at host: String) {
-    state.withLock { state in
+  /// A message has arrived, or come back. Gives the one that leaves in its place, and whether others wait behind that.
+  func arrived(_ delivery: WebhookDelivery) -> (next: WebhookDelivery?, hasMore: Bool) {
+    let name = Self.host(delivery.target.url)
+    return state.withLock { state in
+      guard var host = state.hosts[name] else { return (nil, false) }
+      defer { state.hosts[name] = host.count > 0 ? host : nil }
+      guard host.waiting.isEmpty else {
+        let next = host.waiting.removeFirst()
+        return (next, !host.waiting.isEmpty)
+      }
+      host.count -= 1
       state.count -= 1
-      let rest = (state.hosts[host] ?? 1) - 1
-      state.hosts[host] = rest > 0 ? rest : nil
-      if rest <= 0 { state.targets[host] = nil }
+      return (nil, false)
     }
   }
 

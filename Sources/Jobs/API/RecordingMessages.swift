@@ -16,11 +16,13 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
   public var remaining: Int64?
   /// What the recording was told in the parts before this one, so that it goes on looking the same.
   public var steering: JobSteering
+  /// The credential for the TURN server of the recording's settings; nil: none.
+  public var turnCredential: String?
 
   /// Makes an order.
   public init(
     job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, remaining: Int64? = nil,
-    steering: JobSteering = JobSteering()
+    steering: JobSteering = JobSteering(), turnCredential: String? = nil
   ) {
     self.job = job
     self.attempt = attempt
@@ -29,6 +31,7 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
     self.output = output
     self.remaining = remaining
     self.steering = steering
+    self.turnCredential = turnCredential
   }
 }
 

@@ -105,6 +105,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     if metadata.count > 64 || metadata.contains(where: { $0.key.utf8.count > 128 || $0.value.utf8.count > 4096 }) {
       problems.append("metadata: at most 64 entries of at most 128 and 4096 bytes")
     }
+    problems += webhook?.problems ?? []
+    for webhook in egress?.webhooks ?? [] { problems += webhook.problems }
     return problems
   }
 }
@@ -145,11 +147,41 @@ public struct WebhookTarget: Codable, Hashable, Sendable {
   public var key: String?
   /// The form; nil: Standard Webhooks.
   public var form: Form?
+  /// The only events that are told, by the names that they have in the form; nil or empty: all.
+  public var includeEvents: [String]?
+  /// Events that are not told.
+  public var excludeEvents: [String]?
 
   /// Makes a receiver.
-  public init(url: String, key: String? = nil, form: Form? = nil) {
+  public init(
+    url: String, key: String? = nil, form: Form? = nil, includeEvents: [String]? = nil, excludeEvents: [String]? = nil
+  ) {
     self.url = url
     self.key = key
     self.form = form
+    self.includeEvents = includeEvents
+    self.excludeEvents = excludeEvents
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case url, key, form
+    case includeEvents = "include_events"
+    case excludeEvents = "exclude_events"
+  }
+
+  /// True when the receiver wants to hear of an event of this name.
+  public func wants(_ event: String) -> Bool {
+    if let includeEvents, !includeEvents.isEmpty, !includeEvents.contains(event) { return false }
+    return !(excludeEvents?.contains(event) ?? false)
+  }
+
+  /// What is wrong with it, but for its address, one line each.
+  var problems: [String] {
+    [("include_events", includeEvents), ("exclude_events", excludeEvents)].compactMap { name, events in
+      guard let events, events.count > 32 || events.contains(where: { !(1...64).contains($0.utf8.count) }) else {
+        return nil
+      }
+      return "webhook.\(name): at most 32 names of 1 to 64 bytes"
+    }
   }
 }

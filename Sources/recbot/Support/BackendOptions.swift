@@ -72,7 +72,10 @@ extension Failure {
     case .away(let reason): self.init(.backendAway, "the backend at \(url) cannot be reached: \(Self.plain(reason))")
     case .strange(let reason): self.init(.backendAway, "what answers at \(url) is no recbot backend: \(reason)")
     case .refused(401, let body):
-      self.init(.backendRefused, "\(body.message); set RECBOT_API_KEY to a key that `recbot keys add NAME` made")
+      self.init(
+        .backendRefused,
+        "\(body.message), or lacks the grant or the room for this; set RECBOT_API_KEY to a key that `recbot keys add NAME` "
+          + "made, with --grants and --rooms that allow it")
     case .refused(_, let body): self.init(.backendRefused, RoomText.oneLine(body.message, limit: 500))
     }
   }
