@@ -29,8 +29,9 @@ public struct BackupStore: Sendable {
     if mkdir(folder, 0o700) != 0, errno != EEXIST { throw SourceFile.failed(folder, "cannot be made") }
   }
 
-  /// Moves a file into the folder (copies it, when that is on another file system) and notes where it belongs. An upload
-  /// that is under way for the file can go on from there. Throws `.file`, `.exists`; the file is then where it was.
+  /// Takes a file into the folder (a second name of it, or a copy, when that is on another file system) and notes where it
+  /// belongs; the caller's file stays. An upload that is under way for the file can go on from there. A file that was
+  /// taken before under this name is the same. Throws `.file`, `.exists`.
   public func keep(
     file: String, name: String, job: String, reason: DeliveryError
   ) async throws(DeliveryError) -> Entry {
@@ -42,7 +43,12 @@ public struct BackupStore: Sendable {
         file: path, name: name, job: job, reason: reason.description, attempts: 0,
         since: Int64(Date().timeIntervalSince1970))
       let taken = DeliveryError(.exists, "\(path): another file of that name waits already")
-      if access(path, F_OK) == 0 { throw taken }
+      if access(path, F_OK) == 0 {
+        guard let known = note(of: path), (known.name, known.job) == (name, job),
+          FileManager.default.contentsEqual(atPath: file, andPath: path)
+        else { throw taken }
+        return known
+      }
       // The note is first: a file without one would be forgotten, a note without a file is passed over.
       try write(entry)
       // A second name is never given to what has another file already, unlike a renaming.
@@ -56,7 +62,6 @@ public struct BackupStore: Sendable {
           throw error
         }
       }
-      unlink(file)
       rename(UploadJournal.path(of: file), UploadJournal.path(of: path))
       return entry
     }
@@ -70,11 +75,7 @@ public struct BackupStore: Sendable {
       }
       var entries: [Entry] = []
       for name in names where name.hasSuffix(".json") {
-        guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)"), data.count <= 1 << 16,
-          var entry = try? JSONDecoder().decode(Entry.self, from: data)
-        else { continue }
-        // Where the note is, there is the file: the folder may have been moved.
-        entry.file = "\(folder)/\(name.dropLast(5))"
+        guard let entry = note(of: "\(folder)/\(name.dropLast(5))") else { continue }
         if access(entry.file, R_OK) == 0 { entries.append(entry) }
       }
       return entries.sorted { ($0.since, $0.file) < ($1.since, $1.file) }
@@ -102,6 +103,30 @@ public struct BackupStore: Sendable {
       unlink(entry.file + ".json")
     }
     return delivered
+  }
+
+  /// Bytes of a file that waits, and their SHA-256 in hexadecimal. Throws `.file`.
+  public func measure(_ entry: Entry) async throws(DeliveryError) -> (size: Int64, sha256: String) {
+    let source = try await SourceFile.open(entry.file)
+    let whole = WholeHash()
+    let size = source.size
+    var position: Int64 = 0
+    while position < size {
+      let end = min(size, position + (8 << 20))
+      _ = try await source.part(position..<end, whole: whole)
+      position = end
+    }
+    return (size, S3Signer.hex(whole.value))
+  }
+
+  /// The note that belongs to a file of the folder. Blocks.
+  private func note(of path: String) -> Entry? {
+    guard let data = FileManager.default.contents(atPath: path + ".json"), data.count <= 1 << 16,
+      var entry = try? JSONDecoder().decode(Entry.self, from: data)
+    else { return nil }
+    // Where the note is, there is the file: the folder may have been moved.
+    entry.file = path
+    return entry
   }
 
   private func write(_ entry: Entry) throws(DeliveryError) {

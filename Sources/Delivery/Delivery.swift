@@ -78,7 +78,7 @@ public struct Delivery: Sendable {
     }
   }
 
-  private static func key(_ name: String, _ target: S3Target) -> String {
+  static func key(_ name: String, _ target: S3Target) -> String {
     target.prefix.isEmpty ? name : "\(target.prefix)/\(name)"
   }
 }

@@ -93,20 +93,7 @@ public actor LiveUpload {
       source = opened
       self.source = opened
     }
-    let before = tail
-    tail = try await DiskWork.run { () throws(DeliveryError) in
-      var tail = before
-      tail.advance { buffer, offset in
-        guard offset + Int64(buffer.count) <= source.size else { return false }
-        do throws(DeliveryError) {
-          try source.read(buffer, at: offset)
-          return true
-        } catch {
-          return false
-        }
-      }
-      return tail
-    }
+    tail = try await source.follow(tail)
     return tail.end
   }
 

@@ -84,6 +84,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case workerName = "worker.name"
   case workerCapacity = "worker.capacity"
   case workerDrainTimeout = "worker.drain-timeout"
+  case workerKeepParts = "worker.keep-parts"
   case workerBind = "worker.bind"
   case upload = "delivery.upload"
   case s3Endpoint = "delivery.s3-endpoint"

@@ -2,6 +2,9 @@
 /// Cluster that has its size. The head (first page) is written once more when the recording ends; so is the size of the
 /// Cluster under way, and what lies behind it.
 public struct ClusterTail: Sendable, Hashable {
+  /// Bytes of the first page, which is written once more when the recording ends.
+  public static let headSize = Int64(WebMHead.size)
+
   /// Bytes of the file that will not change any more, the first page apart; 0 before the first Cluster.
   public private(set) var end: Int64 = 0
   /// True when the file says that it was ended: its Segment has a size. Then nothing of it changes any more.
@@ -14,7 +17,7 @@ public struct ClusterTail: Sendable, Hashable {
   ///
   /// - Parameter read: fills the buffer with the file's bytes from an offset; false when they are not all there.
   public mutating func advance(_ read: (UnsafeMutableRawBufferPointer, Int64) -> Bool) {
-    if end == 0 { end = Int64(WebMHead.size) }
+    if end == 0 { end = Self.headSize }
     while let (id, size) = Self.element(at: end, read), id == ElementID.cluster, let size {
       // The Cluster is there to its last byte before its size is set; the check is for files of others.
       let next = end + 12 + size
@@ -26,7 +29,7 @@ public struct ClusterTail: Sendable, Hashable {
     if let (id, size) = Self.element(at: WebMHead.segmentDataStart - 12, read), id == ElementID.segment {
       hasEnded = size != nil
     }
-    if end == Int64(WebMHead.size) { end = 0 }
+    if end == Self.headSize { end = 0 }
   }
 
   /// The ID of an element with a four-byte ID and an eight-byte size, and the size; nil for one that is unknown yet.

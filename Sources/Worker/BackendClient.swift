@@ -86,6 +86,11 @@ public final class BackendClient: Sendable {
     try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/fail", body: request)
   }
 
+  /// A job as the backend knows it, also when it is somebody else's by now.
+  public func look(at job: String) async throws(BackendError) -> Job {
+    try await get("/v1/workers/jobs/\(Self.escape(job))")
+  }
+
   // MARK: Callers
 
   /// Queues a job. The same key with the same request gives the same job.

@@ -86,6 +86,50 @@ struct Courier: Sendable {
     throw DeliveryError(.exists, "\(name) and \(Self.names - 1) names like it are taken")
   }
 
+  /// What keeps parts of a job for other workers: the store, when any of the job's files goes there.
+  func partDelivery(isStore: [Bool?]) -> Delivery? {
+    let isWanted = (isStore.isEmpty ? [nil] : isStore).contains { $0 ?? (settings.upload != .off) }
+    guard isWanted, let store = settings.store else { return nil }
+    return Delivery(.s3(store), options: settings.options, logger: logger)
+  }
+
+  /// Brings a file from the backup folder to where it belongs; it leaves the folder then.
+  func deliver(
+    waiting entry: BackupStore.Entry, in store: BackupStore, to target: DeliveryTarget
+  ) async throws(DeliveryError) -> Delivered {
+    let delivery = Delivery(target, options: settings.options, logger: logger)
+    for number in 1...Self.names {
+      do throws(DeliveryError) {
+        var named = entry
+        named.name = Self.name(entry.name, number: number)
+        let done = try await store.deliver(named, by: delivery)
+        return Delivered(location: done.location, size: done.size, sha256: done.sha256)
+      } catch {
+        guard error.code == .exists, number < Self.names else { throw error }
+      }
+    }
+    throw DeliveryError(.exists, "\(entry.name) and \(Self.names - 1) names like it are taken")
+  }
+
+  /// Keeps a file in the backup folder until the store takes it; the file stays where it is, too.
+  func keep(
+    _ file: String, name: String, job: String, reason: DeliveryError, in folder: String
+  ) async throws(DeliveryError) -> (file: Delivered, target: String) {
+    let store = try BackupStore(folder: folder)
+    for number in 1...Self.names {
+      let name = Self.name(name, number: number)
+      do throws(DeliveryError) {
+        let entry = try await store.keep(file: file, name: name, job: job, reason: reason)
+        let (size, sha256) = try await store.measure(entry)
+        let target = settings.store.map { Delivery(.s3($0), options: settings.options, logger: logger) }
+        return (Delivered(location: entry.file, size: size, sha256: sha256), target?.location(of: name) ?? name)
+      } catch {
+        guard error.code == .exists, number < Self.names else { throw error }
+      }
+    }
+    throw DeliveryError(.exists, "\(name) and \(Self.names - 1) names like it are taken")
+  }
+
   /// Begins to upload a file that is being written; nil when files are not uploaded meanwhile.
   func live(_ file: String, to target: DeliveryTarget, name: String) -> LiveUpload? {
     guard settings.upload == .live else { return nil }

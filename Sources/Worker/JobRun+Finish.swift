@@ -19,15 +19,16 @@ extension JobRun {
       try? await Task.sleep(for: .seconds(1))
     }
     let all = allParts()
-    let found = all.filter { access($0.location, R_OK) == 0 }
-    if found.count < all.count {
-      let missing = all.filter { access($0.location, R_OK) != 0 }
-      let places = missing.map { "\($0.worker):\($0.location)" }.joined(separator: ", ")
-      logger.warning("parts can't be reached from here", metadata: ["parts": "\(places)"])
-      let lack = JobError(name: "partsMissing", message: "can't be reached from \(context.settings.name): \(places)")
-      // Another worker may have them; when none had in some attempts, what there is must do.
-      guard !found.isEmpty || job.attempt < 3 else { return .failed(lack, mayRetry: job.attempt < 10) }
-      if found.isEmpty { return .failed(lack, mayRetry: true) }
+    let (found, lacks) = await gather(all)
+    if isFenced { return .fenced }
+    if !lacks.isEmpty {
+      let lack = JobError(
+        name: "partsMissing",
+        message: "not reached from \(context.settings.name): \(lacks.joined(separator: "; ")); where they are, "
+          + "`recbot concat` joins them with this file")
+      logger.warning("parts can't be reached from here", metadata: ["reason": "\(lack.message)"])
+      // Another worker may have them.
+      if found.isEmpty { return .failed(lack, mayRetry: job.attempt < 10) }
       shortfall = shortfall ?? lack
     }
     guard !found.isEmpty else { return await complete([]) }
@@ -40,7 +41,10 @@ extension JobRun {
       let files = try await deliver(sources, parts: found)
       if isFenced { return .fenced }
       outcome = await complete(files)
-      if isDone { await discard(found, sources) }
+      if isDone {
+        await discard(found, sources)
+        await handover.remove(all.map(\.location))
+      }
     } catch let error as DeliveryError {
       outcome = .failed(
         JobError(name: "deliveryFailed", message: error.description),
@@ -50,6 +54,53 @@ extension JobRun {
     }
     return outcome
   }
+
+  /// For so long what another worker may still be sending is waited for.
+  private static let handoverTime = Duration.seconds(20)
+  /// What a part's length may be short of what is known of it.
+  private static let tolerance: Int64 = 3_000_000
+
+  /// The parts as they are here, those of other machines fetched from the store; and what can't be reached of them.
+  private func gather(_ all: [JobPart]) async -> (found: [JobPart], lacks: [String]) {
+    let end = ContinuousClock.now + Self.handoverTime
+    while true {
+      var found: [JobPart] = []
+      var lacks: [String] = []
+      for part in all {
+        if access(part.location, R_OK) == 0 {
+          found.append(part)
+          continue
+        }
+        let place = "on \(part.worker) at \(part.location)"
+        guard let fetched = await fetch(part) else {
+          lacks.append("\(Self.seconds(part.duration)) \(place)")
+          continue
+        }
+        found.append(fetched)
+        let rest = part.duration - fetched.duration
+        if rest > Self.tolerance { lacks.append("the last \(Self.seconds(rest)) of the part \(place)") }
+      }
+      guard !lacks.isEmpty, handover.isPossible, !isFenced, ContinuousClock.now < end else { return (found, lacks) }
+      try? await Task.sleep(for: .seconds(2))
+    }
+  }
+
+  /// A part of another machine as a file here; nil when the store has nothing of it.
+  private func fetch(_ part: JobPart) async -> JobPart? {
+    guard let name = part.location.split(separator: "/").last, let folder = try? context.folder.parts(of: id) else {
+      return nil
+    }
+    let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
+    guard await handover.fetch(part.location, to: path), let found = await Blocking.run({ PartFile.look(path) }) else {
+      return nil
+    }
+    logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
+    var part = part
+    (part.location, part.duration) = (path, found.duration)
+    return part
+  }
+
+  private static func seconds(_ microseconds: Int64) -> String { "\((microseconds + 500_000) / 1_000_000) s" }
 
   /// What was recorded of the job, here and before, in order of time.
   private func allParts() -> [JobPart] {
@@ -117,8 +168,10 @@ extension JobRun {
     } catch {
       guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
       logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
-      shortfall = JobError(name: "deliveryFailed", message: "kept in the backup folder: \(error)")
-      return try await context.courier.deliver(source, to: .local(root: backup), name: name)
+      let kept = try await context.courier.keep(source, name: name, job: id, reason: error, in: backup)
+      shortfall = JobError(
+        name: "deliveryFailed", message: "waits in the backup folder to become \(kept.target): \(error)")
+      return kept.file
     }
   }
 

@@ -32,6 +32,7 @@ actor JobRun {
   private static let soundTime = TimeSpan.seconds(60)
 
   let context: RunContext
+  let handover: PartHandover
   let id: String
   var job: Job
   var fence: Int64
@@ -85,6 +86,7 @@ actor JobRun {
     var logger = context.logger
     logger[metadataKey: "job"] = "\(job.id)"
     self.logger = logger
+    handover = PartHandover(job: job, courier: context.courier, logger: logger)
   }
 
   /// The number of the recording's process, while there is one.
@@ -110,13 +112,17 @@ actor JobRun {
     await dropLive()
     switch outcome {
     case .recorded:
+      if !isDone { await handIn() }
       logger.info("done")
     case .fenced:
       logger.warning("somebody else has the job: stopped; what was recorded here is kept", metadata: places)
       await close()
+      // What the new owner needs of it; nothing, when the job is over.
+      if let known = try? await context.client.look(at: id), !known.state.isFinal { await handIn() }
     case .handedOver:
       await tellParts()
       await giveBack()
+      await handIn()
     case .failed(let error, let mayRetry):
       logger.error("failed", metadata: ["reason": "\(error.message)", "retried": "\(mayRetry)"])
       await tellParts()
@@ -127,7 +133,9 @@ actor JobRun {
       let answer = await context.insist(
         { client throws(BackendError) in _ = try await client.fail(job: id, request) }, logger: logger)
       if answer != .refused { await close() }
+      if mayRetry { await handIn() }
     }
+    await handover.stopAll()
   }
 
   /// The backend gave the job to this same worker again, after it had believed it lost: it goes on as it is.
@@ -169,7 +177,7 @@ actor JobRun {
       let path = "\(folder)/\(fence)-\(piece).webm"
       let order = RecordingOrder(
         job: id, attempt: job.attempt, request: job.request, ticket: ticket, output: path, remaining: remaining,
-        steering: steering)
+        steering: steering, turnCredential: context.settings.launch.turnCredential)
       let began = ContinuousClock.now
       lastReport = nil
       let process = RecordingProcess(context.settings.launch, order: order)
@@ -254,6 +262,7 @@ actor JobRun {
       duration: report.duration)
     if keep(part) { await note(JournalEntry(kind: .part, job: id, fence: fence, part: part)) }
     startLive(path, startedAt: startedAt)
+    await handover.follow(path)
   }
 
   /// Keeps what is known of a part; true when it is new.
@@ -406,6 +415,9 @@ actor JobRun {
       logger.error("the journal can't be written; the job goes on without", metadata: ["reason": "\(error)"])
     }
   }
+
+  /// Brings the parts that were made here to where other workers reach them.
+  private func handIn() async { await handover.handIn(parts.map(\.location)) }
 
   private var places: Logger.Metadata { ["parts": "\(parts.map(\.location).joined(separator: " "))"] }
 }

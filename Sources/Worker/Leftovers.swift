@@ -11,11 +11,12 @@ struct Leftovers: Sendable {
   /// Tells the backend everything that it doesn't know, in the order in which it happened: completions and failures as
   /// they were, parts with their true length; what was being recorded is given back, to go on anywhere. A job that has
   /// another owner by now is left to that one, and its parts here are kept.
-  func settle(_ client: BackendClient, worker: String, logger: Logger) async {
+  func settle(_ client: BackendClient, worker: String, courier: Courier, logger: Logger) async {
     for job in open {
       var logger = logger
       logger[metadataKey: "job"] = "\(job.job)"
       guard await settle(job, client, worker: worker, logger: logger) else { return }
+      await handIn(job, client, courier, logger: logger)
       try? await journal.append(JournalEntry(kind: .closed, job: job.job, fence: job.fence))
     }
   }
@@ -60,6 +61,14 @@ struct Leftovers: Sendable {
       }
     }
     return answer != .refused || !Task.isCancelled
+  }
+
+  /// Brings parts to where the job's owner reaches them, unless the job is over.
+  private func handIn(_ job: OpenJob, _ client: BackendClient, _ courier: Courier, logger: Logger) async {
+    let paths = job.parts.map(\.location)
+    guard !paths.isEmpty, job.completion == nil, let known = try? await client.look(at: job.job), !known.state.isFinal
+    else { return }
+    await PartHandover(job: known, courier: courier, logger: logger).handIn(paths)
   }
 
   /// The job's parts that have something in them, with the length that the files have.

@@ -12,6 +12,8 @@ public struct RecordingLaunch: Sendable {
   public var arguments: [String]
   /// Its environment, without anything secret.
   public var environment: [String: String]
+  /// The credential for the TURN server of the settings: told on standard input.
+  public var turnCredential: String?
 
   /// Makes a launch; the program is this one by default.
   public init(

@@ -54,3 +54,12 @@ struct RunContext: Sendable {
     return .refused
   }
 }
+
+extension PartHandover {
+  /// The parts of this job.
+  init(job: Job, courier: Courier, logger: Logger) {
+    self.init(
+      job: job.id, isStore: job.request.outputs.map { $0.destination.map { $0 == .s3 } }, courier: courier,
+      logger: logger)
+  }
+}

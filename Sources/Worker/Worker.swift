@@ -24,6 +24,8 @@ public actor Worker {
   private let logger: Logger
   private let context: RunContext
   private let leftovers: [Leftovers]
+  /// Keeps the name for this worker alone.
+  private let heldName: WorkerFolder?
   private var admission: Admission
   private var runs: [String: JobRun] = [:]
   private var tasks: [String: Task<Void, Never>] = [:]
@@ -43,6 +45,7 @@ public actor Worker {
     self.settings = settings
     self.client = client
     self.logger = logger
+    heldName = settings.hasChosenName ? try WorkerFolder.hold(name: settings.name, in: settings.dataDirectory) : nil
     var leftovers: [Leftovers] = []
     for folder in try WorkerFolder.abandoned(in: settings.dataDirectory) {
       let (journal, open) = try Journal.open(folder.journal)
@@ -66,8 +69,11 @@ public actor Worker {
     let leftovers = leftovers
     let (client, settings, logger) = (client, settings, logger)
     let settling = Task {
-      for left in leftovers { await left.settle(client, worker: settings.name, logger: logger) }
+      for left in leftovers {
+        await left.settle(client, worker: settings.name, courier: context.courier, logger: logger)
+      }
     }
+    let housekeeping = Task { await housekeepUntilCancelled() }
     let measuring = Task { await measureUntilCancelled() }
     await withTaskCancellationHandler {
       while !isDraining, !Task.isCancelled { await claim() }
@@ -77,7 +83,9 @@ public actor Worker {
     await waitForRuns()
     measuring.cancel()
     settling.cancel()
+    housekeeping.cancel()
     await settling.value
+    await housekeeping.value
     logger.notice("worker \(settings.name) has ended")
   }
 
@@ -187,6 +195,23 @@ public actor Worker {
     }
     // The backend need not wait for a sign of life to know that it is gone.
     _ = try? await client.claim(ClaimRequest(worker: settings.name, count: 0, status: status.worker))
+  }
+
+  // MARK: Housekeeping
+
+  /// Delivers what waits in the backup folder, and deletes old parts that nobody needs.
+  private func housekeepUntilCancelled() async {
+    let kept = KeptParts(data: settings.dataDirectory, client: client, age: settings.keepTime, logger: logger)
+    let rounds = BackupRounds(settings.delivery, logger: logger)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await rounds?.runUntilCancelled() }
+      group.addTask {
+        while !Task.isCancelled {
+          await kept.sweep(now: .now)
+          try? await Task.sleep(for: .seconds(3600))
+        }
+      }
+    }
   }
 
   // MARK: Costs

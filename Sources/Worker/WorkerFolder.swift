@@ -35,6 +35,13 @@ final class WorkerFolder: Sendable {
     throw WorkerError("\(root): 999 workers use it")
   }
 
+  /// Makes a chosen name one worker's in this data folder, as long as the result lives. Throws when it is taken.
+  static func hold(name: String, in data: String) throws(WorkerError) -> WorkerFolder {
+    if let held = try lock("\(data)/worker/names/\(fileName(name))") { return held }
+    throw WorkerError(
+      "a worker named \(name) runs with the data folder \(data) already; give each a name of its own (--name), or none")
+  }
+
   /// The places of workers that are gone, which left something behind. Each is held until it is let go.
   static func abandoned(in data: String) throws(WorkerError) -> [WorkerFolder] {
     let root = "\(data)/worker"

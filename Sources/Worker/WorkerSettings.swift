@@ -6,12 +6,16 @@ import Jobs
 public struct WorkerSettings: Sendable {
   /// Its name: the same while its process lives, never used again.
   public var name: String
+  /// Somebody chose the name: that it is unique is not certain by itself.
+  public var hasChosenName: Bool
   /// The data folder: `worker/N` in it is this worker's.
   public var dataDirectory: String
   /// So many recordings at once; nil: as many as the machine carries, by what they cost.
   public var capacity: Int?
   /// How long running recordings may go on after `drain`.
   public var drainTime = TimeSpan.seconds(3600)
+  /// So old are parts of jobs that others completed when they are deleted.
+  public var keepTime = TimeSpan.seconds(7 * 86_400)
   /// How recordings are started.
   public var launch: RecordingLaunch
   /// Where finished files go.
@@ -29,6 +33,7 @@ public struct WorkerSettings: Sendable {
       ? dataDirectory : "\(FileManager.default.currentDirectoryPath)/\(dataDirectory)"
     self.dataDirectory = absolute
     self.name = name ?? Self.uniqueName()
+    hasChosenName = name != nil
     self.launch = launch
     delivery = DeliveryPlan(local: "\(absolute)/recordings")
   }

@@ -83,7 +83,10 @@ import Testing
     _ = folder.file("talk.webm.upload", "{}")
     let reason = DeliveryError(.unreachable, "the store is away")
     let kept = try await store.keep(file: file, name: "x/talk.webm", job: "../01J", reason: reason)
-    #expect(folder.text("talk.webm") == nil)
+    #expect(folder.text("talk.webm") == "abc")
+    // Again: it waits already.
+    #expect(try await store.keep(file: file, name: "x/talk.webm", job: "../01J", reason: reason) == kept)
+    #expect(try await store.measure(kept) == (3, Self.hash))
     #expect(kept.file == "\(folder.path)/backup/-.-01J-talk.webm")
     #expect(FileManager.default.fileExists(atPath: kept.file + ".upload"))
     #expect(try await store.entries() == [kept])

@@ -62,7 +62,9 @@ import Testing
       let left = Leftovers(
         folder: try WorkerFolder.take(in: queue.folder),
         journal: try Journal.open(queue.folder + "/journal.jsonl").journal, open: [OpenJob(job: job.id, fence: fence)])
-      await left.settle(queue.client, worker: "w2", logger: queue.logger)
+      await left.settle(
+        queue.client, worker: "w2", courier: Courier(settings: DeliveryPlan(local: queue.folder), logger: queue.logger),
+        logger: queue.logger)
       let after = try await queue.store.job(job.id)
       #expect(after.state == .queued && after.lease == nil)
       #expect(try await queue.claim("w2")?.job.id == job.id)
@@ -89,7 +91,9 @@ import Testing
       let (journal, _) = try Journal.open(path)
       for entry in open.flatMap(\.entries) { try await journal.append(entry) }
       let left = Leftovers(folder: try WorkerFolder.take(in: queue.folder), journal: journal, open: open)
-      await left.settle(queue.client, worker: "w2", logger: queue.logger)
+      await left.settle(
+        queue.client, worker: "w2", courier: Courier(settings: DeliveryPlan(local: queue.folder), logger: queue.logger),
+        logger: queue.logger)
       #expect(try await queue.store.job(mine.id).state == .completed)
       #expect(try await queue.store.job(mine.id).files == files)
       #expect(try await queue.store.job(lost.id).state == .waiting)

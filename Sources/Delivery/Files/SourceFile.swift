@@ -2,6 +2,7 @@ import Crypto
 import Glibc
 import NIOCore
 import Synchronization
+import WebM
 
 /// A file that is sent: opened once, read in parts and hashed, on threads that may block.
 final class SourceFile: Sendable {
@@ -78,6 +79,23 @@ final class SourceFile: Sendable {
       } else if errno != EINTR {
         throw SourceFile.failed(path, "cannot be read")
       }
+    }
+  }
+
+  /// Looks at what of a recording that is still written has become final since the last look.
+  func follow(_ before: ClusterTail) async throws(DeliveryError) -> ClusterTail {
+    try await DiskWork.run { () throws(DeliveryError) in
+      var tail = before
+      tail.advance { buffer, offset in
+        guard offset + Int64(buffer.count) <= self.size else { return false }
+        do throws(DeliveryError) {
+          try self.read(buffer, at: offset)
+          return true
+        } catch {
+          return false
+        }
+      }
+      return tail
     }
   }
 

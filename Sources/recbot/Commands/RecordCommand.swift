@@ -72,6 +72,8 @@ struct RecordCommand: AsyncParsableCommand {
     var options = RoomOptions(url: order.ticket.url, tokens: .renewed(token), seed: UInt64.random(in: .min ... .max))
     options.kind = kind
     options.tlsCAFile = configuration.text(flag: nil, .tlsCA)
+    var connection = connection
+    connection.turnCredential = order.turnCredential ?? connection.turnCredential
     try connection.apply(configuration, to: &options)
     try reception.apply(configuration, to: &options)
     options.receivesMedia = true

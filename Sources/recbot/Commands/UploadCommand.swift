@@ -5,6 +5,7 @@ import MediaCore
 import Settings
 import Synchronization
 import UnixSignals
+import Worker
 
 /// `recbot upload`: a file goes to where finished recordings go.
 struct UploadCommand: AsyncParsableCommand {
@@ -18,16 +19,20 @@ struct UploadCommand: AsyncParsableCommand {
 
         recbot upload talk.webm s3://recordings/2026/talk.webm
         recbot upload talk.webm s3://recordings/ --live        while it is being recorded
+        recbot upload --waiting                                what waits in the backup folder of the settings
       """)
 
   @Argument(help: "The file.")
-  var file: String
+  var file: String?
 
   @Argument(help: "Where it goes.")
   var target: String?
 
   @Flag(help: "The file is still being recorded: send what is final, and the rest when it ends.")
   var live = false
+
+  @Flag(help: "Send what waits in the backup folder (RECBOT_BACKUP_DIR) to the store of the settings.")
+  var waiting = false
 
   @Option(help: ArgumentHelp("The store's address (default: Amazon's for the region).", valueName: "url"))
   var s3Endpoint: String?
@@ -54,7 +59,9 @@ struct UploadCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try shared.load()
-    let (place, name) = try place(configuration)
+    if waiting { return try await sendWaiting(configuration) }
+    guard let file else { throw Failure(.usage, "name a file, or give --waiting") }
+    let (place, name) = try place(configuration, file)
     var options = DeliveryOptions()
     guard (5...5120).contains(partSize) else { throw Failure(.usage, "--part-size: 5 to 5120 (MiB)") }
     guard (1...16).contains(parallel) else { throw Failure(.usage, "--parallel: 1 to 16") }
@@ -65,7 +72,7 @@ struct UploadCommand: AsyncParsableCommand {
     let delivery = Delivery(place, options: options, logger: try shared.logger("upload", configuration))
     let news = UploadNews(isJSON: json)
     // The first signal takes the upload back; the second is not waited for.
-    let work = Task { try await send(delivery, name, news) }
+    let work = Task { try await send(delivery, file, name, news) }
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
         if work.isCancelled { Glibc.exit(ExitCode.forced.rawValue) }
@@ -87,7 +94,30 @@ struct UploadCommand: AsyncParsableCommand {
     }
   }
 
-  private func send(_ delivery: Delivery, _ name: String, _ news: UploadNews) async throws -> DeliveredFile {
+  /// Sends what waits in the backup folder, once; fails when something waits on.
+  private func sendWaiting(_ configuration: Configuration) async throws {
+    guard file == nil, target == nil, !live else { throw Failure(.usage, "--waiting: takes no file and no target") }
+    guard let folder = configuration[.backupDirectory]?.text else {
+      throw Failure(.usage, "--waiting: no backup folder is set; set RECBOT_BACKUP_DIR, or delivery.backup-dir")
+    }
+    var plan = DeliveryPlan(local: ".")
+    plan.backup = folder
+    plan.store = try DeliverySettings.store(
+      configuration, endpoint: s3Endpoint, region: s3Region, isPathStyle: s3PathStyle)
+    plan.options.attempts = attempts
+    guard let rounds = BackupRounds(plan, logger: try shared.logger("upload", configuration)) else { return }
+    let result = await rounds.round()
+    for location in result.delivered {
+      Console.print(json ? "{\"location\":\(JSONText.quoted(location))}" : location)
+    }
+    guard result.failed == 0 else {
+      throw Failure(DeliveryError(.unreachable, "\(result.failed) files wait on in \(folder); their notes say why"))
+    }
+  }
+
+  private func send(
+    _ delivery: Delivery, _ file: String, _ name: String, _ news: UploadNews
+  ) async throws -> DeliveredFile {
     guard live, let upload = try delivery.live(file: file, name: name) else {
       return try await delivery.deliver(file: file, name: name) { news.tell($0) }
     }
@@ -113,7 +143,7 @@ struct UploadCommand: AsyncParsableCommand {
   }
 
   /// Where the file goes, and under what name.
-  private func place(_ configuration: Configuration) throws -> (DeliveryTarget, String) {
+  private func place(_ configuration: Configuration, _ file: String) throws -> (DeliveryTarget, String) {
     let own = String(file.split(separator: "/").last ?? "")
     if let target, !target.hasPrefix("s3://") {
       guard target.hasSuffix("/") else {

@@ -29,7 +29,8 @@ struct WorkerCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The worker's name: unique, for people and logs (default: host and random text).", valueName: "name"))
+      "The worker's name, which no other has (RECBOT_WORKER_NAME; default: the host's and random text).",
+      valueName: "name"))
   var name: String?
 
   @Option(
@@ -48,9 +49,8 @@ struct WorkerCommand: AsyncParsableCommand {
     let logger = try shared.logger("worker", configuration, default: .info)
     let secret = try WorkerPlace.secret(configuration, file: secretFile)
     let url = configuration.text(flag: backend, .backendURL) ?? "http://127.0.0.1:8080"
-    var settings = try options.settings(
-      configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard)
-    settings.name = name ?? settings.name
+    let settings = try options.settings(
+      configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard, name: name)
     let client: BackendClient
     let worker: Worker
     do {

@@ -155,6 +155,7 @@ struct SettingRule: Sendable {
     case .keepJobs: duration("30d")
     case .workerCapacity: capacity
     case .workerDrainTimeout: duration("1h")
+    case .workerKeepParts: duration("7d")
     case .upload: words("off", "way to upload", ["off", "after", "live"])
     case .s3Region: SettingRule("us-east-1")
     case .s3Bucket: s3Bucket

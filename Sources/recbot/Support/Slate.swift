@@ -41,11 +41,21 @@ enum Slate {
   /// `No picture from 2026-11-21 14:03:10 to 14:03:31 UTC`, or how long, when the time is not known.
   static func words(_ gap: Concatenation.Gap) -> String {
     guard let dates = gap.dates else {
-      return "No picture for \(SessionTime(nanoseconds: gap.end.nanoseconds &- gap.start.nanoseconds)) s"
+      return "No picture for \(length(gap.end.nanoseconds &- gap.start.nanoseconds))"
     }
     let (firstDay, first) = text(dates.lowerBound)
     let (lastDay, last) = text(dates.upperBound)
     return "No picture from \(firstDay) \(first) to \(lastDay == firstDay ? "" : lastDay + " ")\(last) UTC"
+  }
+
+  /// `5 s`, `2:05 min` or `1:02:05 h`: rounded to the second, and never none.
+  static func length(_ nanoseconds: Int64) -> String {
+    let seconds = max(1, (nanoseconds &+ 500_000_000) / 1_000_000_000)
+    func twoDigits(_ value: Int64) -> String { (value < 10 ? "0" : "") + "\(value)" }
+    if seconds < 60 { return "\(seconds) s" }
+    let rest = twoDigits(seconds % 60)
+    if seconds < 3600 { return "\(seconds / 60):\(rest) min" }
+    return "\(seconds / 3600):\(twoDigits(seconds / 60 % 60)):\(rest) h"
   }
 
   private static func text(_ nanoseconds: Int64) -> (day: String, time: String) {

@@ -15,7 +15,13 @@ final class ReportOutput: Sendable {
     var report = RecordingReport(state: .waiting)
     var told: (report: RecordingReport, at: ContinuousClock.Instant)?
     var isOver = false
+    /// When the newest command was carried out.
+    var carriedOut: ContinuousClock.Instant?
   }
+
+  /// A command is in the pictures only after the time for which they are held back. A stop that comes together with
+  /// others, as after a loss of the backend, waits for so long after them.
+  private static let settlingTime = Duration.milliseconds(600)
 
   private let order: RecordingOrder
   private let state = Mutex(State())
@@ -42,15 +48,21 @@ final class ReportOutput: Sendable {
 
   /// Takes a command; it is carried out as soon as the recording has begun.
   func take(_ command: JobCommand) {
-    let stop = state.withLock { state -> (@Sendable () -> Void)? in
+    let end = state.withLock { state -> (stop: @Sendable () -> Void, pause: Duration)? in
       guard command.verb == .stop || command.verb == .cancel else {
         state.waiting.append(command)
         return nil
       }
       state.report.confirmed = max(state.report.confirmed, command.sequence)
-      return state.running?.stop
+      let pause = state.carriedOut.map { Self.settlingTime - (ContinuousClock.now - $0) } ?? .zero
+      return state.running.map { (stop: $0.stop, pause: command.verb == .stop ? pause : .zero) }
     }
-    stop?()
+    if let end {
+      Task {
+        if end.pause > .zero { try? await Task.sleep(for: end.pause) }
+        end.stop()
+      }
+    }
     _ = update()
   }
 
@@ -127,6 +139,7 @@ final class ReportOutput: Sendable {
     case .title: (request.command, request.title) = (.title, command.argument)
     case .stop, .cancel: request.command = .stop
     }
+    if command.sequence > 0 { state.carriedOut = .now }
     let answer = running.control.answer(request, job: order.job)
     state.report.confirmed = max(state.report.confirmed, command.sequence)
     if let message = answer.error {

@@ -22,18 +22,26 @@ struct WorkerOptions: ParsableArguments {
       valueName: "when"))
   var upload: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Parts of jobs that others completed are deleted when they are so old (default: 7d).", valueName: "time"))
+  var keepParts: String?
+
   /// The settings of a worker over this data folder.
-  func settings(_ configuration: Configuration, data: String) throws -> WorkerSettings {
+  func settings(_ configuration: Configuration, data: String, name: String? = nil) throws -> WorkerSettings {
     var launch = RecordingLaunch()
     launch.environment = Self.childEnvironment()
+    launch.turnCredential = configuration.text(flag: nil, .turnCredential)
     var settings = WorkerSettings(
-      dataDirectory: data, name: configuration.text(flag: nil, .workerName), launch: launch)
+      dataDirectory: data, name: configuration.text(flag: name, .workerName), launch: launch)
     settings.capacity = try configuration.value(
       flag: capacity, "--capacity", .workerCapacity, default: nil
     ) { text throws(ValueError) in text == "auto" ? nil : try Values.whole(text, in: 1...1000) }
     let drain = try configuration.value(
       flag: drainTimeout, "--drain-timeout", .workerDrainTimeout, parse: Values.duration)
     if let drain { settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000) }
+    let keep = try configuration.value(flag: keepParts, "--keep-parts", .workerKeepParts, parse: Values.duration)
+    if let keep { settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000) }
     // The store is known though nothing is uploaded by default: a job may ask for it.
     let delivery = try DeliverySettings(configuration, flag: upload, root: settings.delivery.local)
     settings.delivery.upload = DeliveryPlan.Upload(rawValue: delivery.upload.rawValue) ?? .off

@@ -1,6 +1,7 @@
 """A whole service: room server, backends, workers, and the command line as its client."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -63,12 +64,19 @@ class Service:
         self.wait(lambda: self.answers(f"{self.url(index)}/readyz"), f"backend {index} is not ready", process)
         return process
 
-    def worker(self, *options: str) -> Process:
-        """Starts a worker; with several backends each has another one."""
+    def worker(self, *options: str, machine: int | None = None, name: str = "") -> Process:
+        """Starts a worker; with several backends each has another one. `machine`: the one on which its data folder is;
+        None: all share a folder."""
         index = len(self.workers)
+        name = name or f"worker-{index}"
+        environment = dict(self.common)
+        if machine is not None:
+            folder = self.stage.folder / f"machine-{machine}"
+            folder.mkdir(mode=0o700, exist_ok=True)
+            environment["RECBOT_DATA_DIR"] = str(folder)
         process = self.stage.run(
-            f"worker-{index}", "worker", "--backend", self.url(index % len(self.ports)), "--name", f"worker-{index}",
-            "--log-level", self.stage.log_level, *options, **self.common)
+            name, "worker", "--backend", self.url(index % len(self.ports)), "--name", name, "--log-level",
+            self.stage.log_level, *options, **environment)
         self.workers.append(process)
         return process
 
@@ -142,6 +150,12 @@ class Service:
         # Each thread has a list of those that it started.
         lists = pathlib.Path(f"/proc/{worker.child.pid}/task").glob("*/children")
         return [int(child) for children in lists for child in children.read_text().split()]
+
+    @staticmethod
+    def kill(number: int) -> None:
+        """SIGKILL of a recording's process, which may be gone already."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
     @staticmethod
     def secrets_shown(process: int, texts: list[str]) -> list[str]:

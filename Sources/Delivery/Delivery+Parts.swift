@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+
+/// Parts of a recording that goes on elsewhere.
+extension Delivery {
+  /// The folder of parts below the store's prefix. Objects in it belong to jobs that are not completed.
+  public static let partsFolder = ".parts"
+
+  /// Begins to bring a part into the store, or goes on with it; nil when the target is a local folder. `name`: the same
+  /// for everyone who may need it. Nothing is sent yet. Throws `.configuration`, `.refusedAddress`.
+  public func part(file: String, name: String) throws(DeliveryError) -> PartUpload? {
+    guard let objects = try objects(name) else { return nil }
+    return PartUpload(client: objects.client, file: file, key: objects.key)
+  }
+
+  /// Makes a file of what the store has of a part; false when it has nothing. `path`: where it goes; a file of that name
+  /// is replaced as a whole.
+  public func fetchPart(_ name: String, to path: String) async throws(DeliveryError) -> Bool {
+    guard let objects = try objects(name) else { return false }
+    let temporary = "\(path).\(getpid())"
+    let descriptor = try await DiskWork.run { () throws(DeliveryError) -> Int32 in
+      unlink(temporary)
+      let descriptor = open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0o600)
+      guard descriptor >= 0 else { throw SourceFile.failed(temporary, "cannot be created") }
+      return descriptor
+    }
+    defer {
+      close(descriptor)
+      unlink(temporary)
+    }
+    let isThere = try await objects.read { bytes throws(DeliveryError) in
+      try await DiskWork.run { () throws(DeliveryError) in
+        var rest = bytes[...]
+        while !rest.isEmpty {
+          let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+          if count > 0 {
+            rest = rest.dropFirst(count)
+          } else if errno != EINTR {
+            throw SourceFile.failed(path, "cannot be written")
+          }
+        }
+      }
+    }
+    guard isThere else { return false }
+    try await DiskWork.run { () throws(DeliveryError) in
+      guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
+        throw SourceFile.failed(path, "cannot be written")
+      }
+    }
+    return true
+  }
+
+  /// Removes a part from the store. Nothing happens when there is none.
+  public func removePart(_ name: String) async throws(DeliveryError) {
+    guard let objects = try objects(name) else { return }
+    try await objects.remove()
+  }
+
+  private func objects(_ name: String) throws(DeliveryError) -> PartObjects? {
+    guard case .s3(let target) = target else { return nil }
+    let path = "\(Self.partsFolder)/\(name)"
+    try KeyTemplate.check(path)
+    return PartObjects(
+      client: try S3Client(target, options: options, logger: logger), key: Self.key(path, target))
+  }
+}

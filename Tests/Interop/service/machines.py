@@ -1,0 +1,257 @@
+"""Workers on machines of their own: none sees the folder of one that is gone, and parts go through a store, or stay."""
+
+import pathlib
+import signal
+import sys
+import time
+import urllib.request
+
+import boto3
+
+from judge import Recording, decodes
+from scenarios.control import chapters
+from service.desk import Service
+from service.losses import begin, holder, is_shown_late, process
+from stage import HERE, Process, Stage
+from verdict import Verdict
+
+BUCKET = "recordings"
+
+
+class Store:
+    """An S3 server, with an empty bucket or without one."""
+
+    def __init__(self, stage: Stage, bucket: bool = True):
+        store = stage.start(Process("store", [sys.executable, str(HERE / "service" / "store.py")], stage.folder))
+        _, self.url = store.line(lambda text: text.startswith("http://"), 30)
+        if bucket:
+            self.make_bucket()
+
+    def make_bucket(self) -> None:
+        """Makes the bucket."""
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/{BUCKET}", method="PUT"), timeout=5).close()
+
+    def settings(self, upload: str) -> dict[str, str]:
+        """The environment of workers that use it."""
+        return {"RECBOT_UPLOAD": upload, "RECBOT_S3_ENDPOINT": self.url, "RECBOT_S3_BUCKET": BUCKET,
+                "RECBOT_S3_PATH_STYLE": "true", "RECBOT_S3_PREFIX": "talks", "AWS_ACCESS_KEY_ID": "interop",
+                "AWS_SECRET_ACCESS_KEY": "interop-secret", "AWS_REGION": "us-east-1"}
+
+    @property
+    def client(self):
+        """Its client."""
+        return boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", aws_access_key_id="interop",
+                            aws_secret_access_key="interop-secret")
+
+    def keys(self) -> list[str]:
+        """All objects."""
+        return [entry["Key"] for entry in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
+
+    def fetch(self, location: str, to: pathlib.Path) -> pathlib.Path:
+        """An object as a file."""
+        self.client.download_file(BUCKET, location.removeprefix(f"s3://{BUCKET}/"), str(to))
+        return to
+
+
+def joined_file(service: Service, store: Store, job: str, verdict: Verdict, error: str = "") -> Recording | None:
+    """Stops a job of two parts; gives its one file out of the store, checked."""
+    service.ask("jobs", "control", job, "stop")
+    done = service.reaches(job, {"completed", "failed", "cancelled"}, 60)
+    if not verdict.check(done["state"] == "completed", f"{done['state']}: {done.get('error')}"):
+        return None
+    verdict.check(done.get("error", {}).get("name", "") == error, f"the error is {done.get('error')}")
+    verdict.check(len(done["parts"]) == 2 and len({part["worker"] for part in done["parts"]}) == 2,
+                  f"the parts are {done['parts']}")
+    if not verdict.check(len(done["files"]) == 1, f"{len(done['files'])} files: {done['files']}"):
+        return None
+    path = store.fetch(done["files"][0]["location"], service.stage.folder / "joined.webm")
+    trouble = decodes(str(path))
+    verdict.check(not trouble, f"the file does not decode: {trouble}")
+    service.wait(lambda: not [key for key in store.keys() if "/.parts/" in key],
+                 lambda: f"parts are left in the store: {store.keys()}")
+    verdict.check(len(store.keys()) == 1, f"the store has {store.keys()}")
+    return Recording.load(str(path))
+
+
+def unplug(service: Service, machine: int) -> pathlib.Path:
+    """Takes a machine's disk away from everybody else; gives where it is now."""
+    folder = service.stage.folder / f"machine-{machine}"
+    return folder.rename(folder.with_name(folder.name + "-away"))
+
+
+def gap_of(path: str, verdict: Verdict) -> float:
+    """When the one gap of a file begins."""
+    gaps = [at for at, text in chapters(pathlib.Path(path)) if text == "Recording interrupted"]
+    verdict.check(len(gaps) == 1, f"{len(gaps)} gaps: {chapters(pathlib.Path(path))}")
+    return gaps[0] if gaps else 0.0
+
+
+def lost_machine(stage: Stage, verdict: Verdict) -> None:
+    """A machine is gone for good with its disk: what it recorded until a moment before is in the joined file."""
+    store = Store(stage)
+    service = Service(stage, settings=store.settings("live"))
+    try:
+        service.worker(machine=0)
+        ann, job = begin(service)
+        service.worker(machine=1)
+        stage.until(time.time() + 8.0)
+        first = process(service, holder(service, job))
+        # All of the machine at once: the recording's process can't finish its file either.
+        children = service.processes(first)
+        killed = first.send(signal.SIGKILL)
+        for child in children:
+            service.kill(child)
+        unplug(service, 0)
+        service.wait(lambda: holder(service, job) not in ("", first.name), "nobody took the job", timeout=30)
+        service.reaches(job, {"running"}, 15)
+        stage.until(time.time() + 4.0)
+        recording = joined_file(service, store, job, verdict)
+        if recording:
+            lost = killed - recording.zero - gap_of(recording.path, verdict)
+            verdict.check(lost <= 3.0, f"{lost:.1f} s before the loss are not in the file")
+            verdict.check(recording.area(ann.colour, 2.0) > 0.05 or recording.area(ann.colour, 2.4) > 0.05,
+                          "the first part is not shown")
+            verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
+            verdict.figure(f"lost {lost:.1f} s with the machine, file {recording.duration:.1f} s")
+    finally:
+        service.close()
+
+
+def left_machine(stage: Stage, verdict: Verdict) -> None:
+    """A worker is drained and hands over; files are uploaded when they are finished. Nothing of its part is lost."""
+    store = Store(stage)
+    service = Service(stage, settings=store.settings("after"))
+    try:
+        service.worker("--drain-timeout", "2s", machine=0)
+        ann, job = begin(service)
+        second = service.worker(machine=1)
+        stage.until(time.time() + 3.0)
+        first = process(service, holder(service, job))
+        first.send(signal.SIGTERM)
+        service.wait(lambda: holder(service, job) == second.name, "nobody took the job", timeout=15)
+        service.reaches(job, {"running"})
+        verdict.check(first.exit(15) == 0, f"the worker ended with {first.status}: {first.tail()}")
+        unplug(service, 0)
+        told = service.job(job)["parts"][0]["duration"] / 1e6
+        stage.until(time.time() + 3.0)
+        recording = joined_file(service, store, job, verdict)
+        if recording:
+            start = gap_of(recording.path, verdict)
+            verdict.check(abs(start - told) < 0.2, f"{start:.2f} s of the first part's {told:.2f} s are in the file")
+            verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
+            verdict.figure(f"first part {told:.1f} s, in the file {start:.1f} s")
+    finally:
+        service.close()
+
+
+def returned_machine(stage: Stage, verdict: Verdict) -> None:
+    """A worker is killed and starts again on its disk while another one has its job: it sends what it had recorded."""
+    store = Store(stage)
+    service = Service(stage, settings=store.settings("after"))
+    try:
+        first = service.worker(machine=0)
+        ann, job = begin(service)
+        stage.until(time.time() + 4.0)
+        second = service.worker(machine=1)
+        children = service.processes(first)
+        killed = first.send(signal.SIGKILL)
+        service.wait(lambda: not any(pathlib.Path(f"/proc/{child}").exists() for child in children),
+                     "the recording outlives its worker", timeout=6)
+        service.wait(lambda: holder(service, job) == second.name, "nobody took the job", timeout=30)
+        service.reaches(job, {"running"}, 15)
+        verdict.check(store.keys() == [], f"the store has {store.keys()} already")
+        service.worker(machine=0)
+        service.wait(lambda: len(store.keys()) > 1, "the worker that is back sends nothing")
+        stage.until(time.time() + 2.0)
+        unplug(service, 0)
+        recording = joined_file(service, store, job, verdict)
+        if recording:
+            more = recording.zero + gap_of(recording.path, verdict) - killed
+            verdict.check(-0.5 <= more <= 2.5, f"the first part ends {more:.1f} s after the kill")
+            verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
+            verdict.figure(f"first part until {more:.1f} s after the kill")
+    finally:
+        service.close()
+
+
+def apart(stage: Stage, verdict: Verdict) -> None:
+    """Without a store a part stays on its machine: the job says what is missing and where, and it can be joined."""
+    service = Service(stage)
+    try:
+        service.worker("--drain-timeout", "2s", machine=0)
+        _, job = begin(service)
+        second = service.worker(machine=1)
+        stage.until(time.time() + 2.0)
+        first = process(service, holder(service, job))
+        first.send(signal.SIGTERM)
+        service.wait(lambda: holder(service, job) == second.name, "nobody took the job", timeout=15)
+        service.reaches(job, {"running"})
+        verdict.check(first.exit(15) == 0, f"the worker ended with {first.status}: {first.tail()}")
+        away = unplug(service, 0)
+        stage.until(time.time() + 3.0)
+        service.ask("jobs", "control", job, "stop")
+        done = service.reaches(job, {"completed", "failed", "cancelled"}, 40)
+        part = done["parts"][0]["location"]
+        error = done.get("error", {})
+        verdict.check(done["state"] == "completed" and error.get("name") == "partsMissing", f"{done['state']}: {error}")
+        verdict.check(first.name in error.get("message", "") and part in error.get("message", ""),
+                      f"it doesn't say where the part is: {error}")
+        verdict.figure(error.get("message", ""))
+        kept = away / pathlib.Path(part).relative_to(stage.folder / away.name.removesuffix("-away"))
+        if not verdict.check(kept.exists() and bool(done["files"]), "the part, or the file, is not there"):
+            return
+        whole = stage.folder / "whole.webm"
+        service.recbot("concat", str(whole), str(kept), done["files"][0]["location"])
+        trouble = decodes(str(whole))
+        verdict.check(not trouble, f"the joined file does not decode: {trouble}")
+        gap_of(str(whole), verdict)
+    finally:
+        service.close()
+
+
+def absent_bucket(stage: Stage, verdict: Verdict) -> None:
+    """No bucket is there when a recording ends: the file waits in the backup folder, and is delivered later."""
+    store = Store(stage, bucket=False)
+    backup = stage.folder / "backup"
+    service = Service(stage, settings=store.settings("after") | {"RECBOT_BACKUP_DIR": str(backup)})
+    try:
+        service.worker()
+        _, job = begin(service)
+        stage.until(time.time() + 2.0)
+        service.ask("jobs", "control", job, "stop")
+        done = service.reaches(job, {"completed", "failed", "cancelled"}, 30)
+        error = done.get("error", {})
+        verdict.check(done["state"] == "completed" and error.get("name") == "deliveryFailed",
+                      f"{done['state']}: {error}")
+        [waiting] = [path for path in backup.iterdir() if path.name.endswith(".webm")]
+        verdict.check(done["files"][0]["location"] == str(waiting), f"the record says {done['files']}")
+        data = waiting.read_bytes()
+        # Asked for now, it can't be delivered, and stays.
+        said = service.recbot("upload", "--waiting", "--attempts", "1", environment=service.common, status=49)
+        verdict.check("wait on" in said and waiting.exists(), f"upload --waiting: {said}")
+        store.make_bucket()
+        # A worker begins with what waits.
+        service.worker()
+        service.wait(lambda: not waiting.exists(), "nobody delivers what waits", timeout=30)
+        [key] = store.keys()
+        verdict.check(f"s3://{BUCKET}/{key}" in error["message"], f"{key} is not what the job told: {error}")
+        path = store.fetch(f"s3://{BUCKET}/{key}", stage.folder / "late.webm")
+        verdict.check(path.read_bytes() == data, "the store has another file")
+        verdict.check([path.name for path in backup.iterdir()] == [".lock"], f"left: {list(backup.iterdir())}")
+        verdict.figure(f"{len(data) / 1e6:.1f} MB delivered late as {key}")
+    finally:
+        service.close()
+
+
+def one_name(stage: Stage, verdict: Verdict) -> None:
+    """Two workers of one name and data folder: the second one says so and ends; with another folder both work."""
+    service = Service(stage)
+    try:
+        first = service.worker()
+        service.wait(lambda: "takes jobs" in first.errors or service.metrics().get("recbot_workers"), "no worker")
+        second = service.worker(name=first.name)
+        verdict.check(second.exit(10) == 64, f"it ended with {second.status}: {second.tail()}")
+        verdict.check("already" in second.errors, f"it says: {second.tail()}")
+        verdict.check(first.status is None, "the first one has ended")
+    finally:
+        service.close()
