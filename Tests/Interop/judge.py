@@ -43,9 +43,13 @@ def began(info: dict) -> float:
 
 
 def decodes(path: str) -> str:
-    """What ffmpeg has to say against a file; empty when nothing."""
-    done = subprocess.run(["ffmpeg", "-v", "error", "-xerror", "-i", path, "-f", "null", "-"], capture_output=True,
-                          stdin=subprocess.DEVNULL)
+    """What ffmpeg has to say against a file; empty when nothing.
+
+    Times stay as they are in the file: in whole frames, as ffmpeg would count them, two pictures of a joined file, whose
+    parts begin at any time, could have the same one.
+    """
+    done = subprocess.run(["ffmpeg", "-v", "error", "-xerror", "-i", path, "-fps_mode", "passthrough", "-enc_time_base",
+                           "-1", "-f", "null", "-"], capture_output=True, stdin=subprocess.DEVNULL)
     return done.stderr.decode(errors="replace").strip() or ("" if done.returncode == 0 else f"exit {done.returncode}")
 
 
