@@ -58,12 +58,23 @@ extension SessionCore {
   private mutating func layoutSources(at time: SessionTime) -> [LayoutSource] {
     let listed = activeTalkers(at: time)
     var sources: [LayoutSource] = []
+    tileTracks.removeAll(keepingCapacity: true)
     for participant in participants {
-      if listed?.contains(participant.identity) ?? true {
-        sources.append(source(.camera(participant.identity), of: participant))
+      let identity = participant.identity
+      if listed?.contains(identity) ?? true {
+        let cameras = pictures(of: identity, .camera)
+        tileTracks[.camera(identity)] = cameras.first?.track
+        sources.append(source(.camera(identity), of: participant))
+        for camera in cameras.dropFirst() {
+          let key = TileKey.camera(identity, name: camera.name)
+          tileTracks[key] = camera.track
+          sources.append(source(key, of: participant))
+        }
       }
-      if newestTrack(of: participant.identity, source: .screenShare) != nil {
-        sources.append(source(.screenShare(participant.identity), of: participant))
+      for (number, screen) in pictures(of: identity, .screenShare).enumerated() {
+        let key = TileKey.screenShare(identity, name: number == 0 ? "" : screen.name)
+        tileTracks[key] = screen.track
+        sources.append(source(key, of: participant))
       }
     }
     return sources
@@ -101,26 +112,48 @@ extension SessionCore {
     }
   }
 
-  /// The publication that a tile shows: the newest of that person and source, so that a track published again keeps
-  /// its tile; an enabled one goes before a disabled one.
-  private func newestTrack(of identity: ParticipantIdentity, source: TrackSource) -> TrackID? {
-    var newest: TrackID?
-    var newestEnabled: TrackID?
-    for id in trackOrder {
-      guard let track = tracks[id]?.track, track.participant == identity, track.kind == .video else { continue }
-      // Pictures of an unknown source are as good as a camera's.
-      let matches = track.source == source || (source == .camera && track.source == .unknown)
-      guard matches else { continue }
-      newest = id
-      if !track.isMuted { newestEnabled = id }
-    }
-    return newestEnabled ?? newest
+  /// One of a person's cameras or screens.
+  private struct NamedPicture {
+    /// Tells it from the others: the publication's name, or its id when it has none.
+    var name: String
+    var track: TrackID
+    var isMuted: Bool
+    var isUnknown: Bool
   }
 
-  func track(for key: TileKey) -> TrackID? {
-    guard let identity = key.participant else { return nil }
-    return newestTrack(of: identity, source: key.isScreenShare ? .screenShare : .camera)
+  /// A person's cameras or screens: the main one, then those of other names that are not muted. What is published
+  /// again under the same name takes the old one's place; of two of one name that is the newer, or the one that is
+  /// enabled. Pictures of an unknown source are as good as a camera's; the main one is, if possible, enabled and a camera.
+  private func pictures(of identity: ParticipantIdentity, _ source: TrackSource) -> [NamedPicture] {
+    var found: [NamedPicture] = []
+    for id in trackOrder {
+      guard let track = tracks[id]?.track, track.participant == identity, track.kind == .video,
+        track.source == source || (source == .camera && track.source == .unknown)
+      else { continue }
+      let name = track.name.isEmpty ? id.rawValue : track.name
+      let isSame = { (other: NamedPicture) in
+        other.name == name || track.name.isEmpty && tracks[other.track]?.track.name.isEmpty == true
+      }
+      if let index = found.firstIndex(where: isSame) {
+        guard !track.isMuted || found[index].isMuted else { continue }
+        found[index].track = id
+        found[index].isMuted = track.isMuted
+        found[index].isUnknown = track.source == .unknown
+      } else {
+        found.append(
+          NamedPicture(name: name, track: id, isMuted: track.isMuted, isUnknown: track.source == .unknown))
+      }
+    }
+    guard found.count > 1 else { return found }
+    let best =
+      found.firstIndex { !$0.isMuted && !$0.isUnknown } ?? found.firstIndex { !$0.isMuted }
+      ?? found.firstIndex { !$0.isUnknown }
+    let main = found.remove(at: best ?? 0)
+    return [main] + found.filter { !$0.isMuted }
   }
+
+  /// The publication that a tile of the current plan shows.
+  func track(for key: TileKey) -> TrackID? { tileTracks[key] }
 
   private func tile(in layer: VideoLayer, at time: SessionTime) -> PlannedTile? {
     guard let identity = layer.key.participant else {

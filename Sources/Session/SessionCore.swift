@@ -57,6 +57,8 @@ public struct SessionCore: Sendable {
   var motion = TileMotion()
   /// The tiles' places, and what they were worked out from, as long as nothing that moves them has changed.
   var arrangement: (view: RoomView, result: Arrangement)?
+  /// The publication that each tile of the current plan shows.
+  var tileTracks: [TileKey: TrackID] = [:]
   var notedScene: String?
   var notedTalker: ParticipantIdentity?
   /// The list of active talkers as it was noted last.
@@ -87,7 +89,7 @@ public struct SessionCore: Sendable {
     talkers = TalkerPolicy(settings: settings.talker)
     reception = ReceptionPolicy(settings: .init(mode: settings.receive))
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
-    arranger = Arranger(layout: settings.layout, canvas: settings.canvas)
+    arranger = Arranger(layout: settings.layout, canvas: settings.canvas, composition: settings.composition)
   }
 
   /// Takes the next event of the stream. Arrival times never go backwards. What follows an end is not looked at.
