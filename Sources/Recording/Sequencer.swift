@@ -7,13 +7,16 @@ import Synchronization
 /// The session begins, at time zero, with `.joined`; what comes before it is dropped. May be called on any thread.
 ///
 /// The queue is bounded: when the recording does not take what comes (a stalled disk), frames are dropped and
-/// counted, room events never are.
+/// counted, room events never are. What comes after a dropped frame of its track is marked as following a loss, so that
+/// nothing is predicted from a picture that isn't there.
 public final class Sequencer: SessionSink {
   private struct State {
     var epoch: Int64?
     var sequence: UInt64 = 0
     var waiting: [SessionEvent] = []
     var droppedFrames: UInt64 = 0
+    /// Tracks whose latest frames were dropped.
+    var interrupted: Set<TrackID> = []
   }
 
   private let state = Mutex(State())
@@ -28,9 +31,17 @@ public final class Sequencer: SessionSink {
     state.withLock { state in
       if state.epoch == nil, case .room(.joined) = payload { state.epoch = now }
       guard let epoch = state.epoch else { return }
-      if case .frame = payload, state.waiting.count >= limit {
-        state.droppedFrames += 1
-        return
+      var payload = payload
+      if case .frame(var frame) = payload {
+        guard state.waiting.count < limit else {
+          state.droppedFrames += 1
+          state.interrupted.insert(frame.track)
+          return
+        }
+        if !state.interrupted.isEmpty, state.interrupted.remove(frame.track) != nil {
+          frame.followsLoss = true
+          payload = .frame(frame)
+        }
       }
       state.waiting.append(
         SessionEvent(sequence: state.sequence, arrived: SessionTime(nanoseconds: now - epoch), payload: payload))
