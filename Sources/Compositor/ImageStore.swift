@@ -51,6 +51,9 @@ public final class ImageStore: Sendable {
   static let memoryLimit = 64 << 20
   /// Images asked for and not loaded yet; more are refused, so that a room full of avatars cannot fill the memory.
   static let queueLimit = 256
+  /// Images that cannot be used are remembered, so that each is tried once; the oldest of more than this are forgotten,
+  /// so that somebody who names ever new ones cannot fill the memory.
+  static let failureLimit = 1024
   /// Fetches at the same time.
   static let fetchLimit = 4
 
@@ -74,6 +77,8 @@ public final class ImageStore: Sendable {
     var entries: [Key: Entry] = [:]
     var work: [Work] = []
     var delayed: [Key] = []
+    /// Those that have failed, the oldest first.
+    var failures: [Key] = []
     var fetching = 0
     var byteCount = 0
     var clock: UInt64 = 0
@@ -122,6 +127,9 @@ public final class ImageStore: Sendable {
       loadNext()
     }
   }
+
+  /// Images that are known: waiting, loaded or failed.
+  var count: Int { state.withLock { $0.entries.count } }
 
   /// Counts up with each image that is there, or is known never to come.
   var generation: UInt64 { news.load(ordering: .acquiring) }
@@ -202,7 +210,11 @@ public final class ImageStore: Sendable {
         ImageStore.shrink(&state)
       }
     } catch {
-      state.withLock { $0.entries[key] = .failed }
+      state.withLock { state in
+        state.entries[key] = .failed
+        state.failures.append(key)
+        if state.failures.count > ImageStore.failureLimit { state.entries[state.failures.removeFirst()] = nil }
+      }
       report(key.source, error.description)
     }
     news.add(1, ordering: .releasing)

@@ -68,6 +68,21 @@ import Testing
   private func isGreen(_ pixel: [UInt8]) -> Bool { pixel.count == 3 && pixel[1] > 200 && pixel[2] < 60 }
   private func isBlue(_ pixel: [UInt8]) -> Bool { pixel.count == 3 && pixel[0] > 200 && pixel[2] < 60 }
 
+  @Test func imagesThatFailAreForgottenInTheEnd() {
+    let reported = Mutex(0)
+    let store = ImageStore { _, _ in reported.withLock { $0 += 1 } }
+    for number in 0..<(3 * ImageStore.failureLimit) {
+      _ = store.image(.file("/nonexistent/\(number).png"), .square(64))
+      store.loadAll()
+    }
+    #expect(reported.withLock { $0 } == 3 * ImageStore.failureLimit)
+    #expect(store.count == ImageStore.failureLimit)
+    // The newest are still known, and not tried again.
+    _ = store.image(.file("/nonexistent/\(3 * ImageStore.failureLimit - 1).png"), .square(64))
+    store.loadAll()
+    #expect(reported.withLock { $0 } == 3 * ImageStore.failureLimit)
+  }
+
   @Test func bothKindsAreDecoded() throws {
     for bytes in [Self.jpeg, try Self.png()] {
       let image = try ImageDecoder().decode(bytes, smallestSide: 64)
