@@ -9,6 +9,7 @@ public struct Arranger: Sendable {
   /// The size of the recorded picture.
   public let canvas: CanvasSize
   private var memory: [Place: Memory] = [:]
+  private var composition: TwilioComposition?
 
   private struct Place: Hashable {
     var scene: Int
@@ -22,20 +23,26 @@ public struct Arranger: Sendable {
     var table = TableSeats()
   }
 
-  /// Starts with an empty room.
-  public init(layout: Layout, canvas: CanvasSize) {
+  /// Starts with an empty room. A composition of the layout, when all times are known beforehand, says where everything
+  /// is instead of the layout's rules.
+  public init(layout: Layout, canvas: CanvasSize, composition: TwilioComposition? = nil) {
     self.layout = layout
     self.canvas = canvas
+    self.composition = composition
   }
 
   /// Changes the layout. Seats are kept when the scenes are the same (another theme, another title).
   public mutating func setLayout(_ layout: Layout) {
-    if layout.scenes != self.layout.scenes { memory = [:] }
+    if layout.scenes != self.layout.scenes {
+      memory = [:]
+      composition = nil
+    }
     self.layout = layout
   }
 
   /// Where everything is now.
   public mutating func arrange(_ view: RoomView) -> Arrangement {
+    if let composition { return composition.arrangement(of: view, layout) }
     let roster = Roster(view)
     var result = Arrangement(background: layout.background, overlays: layout.overlays)
     guard let number = layout.scenes.firstIndex(where: { roster.holds($0.when, canvas: canvas) }) else {
@@ -166,9 +173,16 @@ private struct RegionWork {
     let places = region.overflow == .count && capacity > 1 ? capacity - 1 : capacity
     let order: Order = region.order
     if region.overflow == .reuseNewest {
-      // The last to come are shown, the talker in any case.
-      let newest = candidates.sorted { $0.joined > $1.joined }.prefix(places).map(\.joined)
-      return (candidates.filter { newest.contains($0.joined) }, candidates.count - places)
+      // The last to come are shown; the pinned before them, the talker in any case.
+      var newest = Array(
+        candidates.sorted { ($0.isHeld ? 0 : 1, -$0.joined) < ($1.isHeld ? 0 : 1, -$1.joined) }.prefix(places))
+      if capacity > 1, let talker = candidates.first(where: { $0.key == roster.talker }),
+        !newest.contains(where: { $0.key == talker.key }), let oldest = newest.lastIndex(where: { !$0.isHeld })
+      {
+        newest[oldest] = talker
+      }
+      let shown = Set(newest.map(\.joined))
+      return (candidates.filter { shown.contains($0.joined) }, candidates.count - places)
     }
     let chosen = roster.chosen(candidates, capacity: places, order: order, keepsTalker: capacity > 1)
     return (chosen, candidates.count - places)

@@ -101,6 +101,16 @@ public struct TwilioComposition: Sendable {
     return layers.enumerated().sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
   }
 
+  /// The tiles at the instant of a view. A cell whose source has no picture then is black.
+  func arrangement(of view: RoomView, _ layout: Layout) -> Arrangement {
+    let pictures = Set(view.sources.lazy.filter(\.hasPicture).map(\.key))
+    let changes = tables.lazy.flatMap(\.assignments).flatMap { [$0.start, $0.stop] }
+    return Arrangement(
+      scene: layout.scenes.last?.name ?? "",
+      layers: layers(at: view.time).filter { $0.key.participant == nil || pictures.contains($0.key) },
+      background: layout.background, overlays: layout.overlays, validUntil: changes.filter { $0 > view.time }.min())
+  }
+
   private static func table(_ region: Region, _ sources: [Source]) -> Table {
     let count =
       region.overflow.isReuse

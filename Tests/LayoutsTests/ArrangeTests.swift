@@ -48,6 +48,17 @@ import Testing
     #expect(once(.grid, sources, talker: camera(10)).contains { $0.key == camera(10) })
   }
 
+  @Test func aRegionOfTheNewestKeepsThePinnedAndTheTalker() throws {
+    let newest = try region("show: everyone, max-tiles: 3, overflow: reuse-newest")
+    var arranger = Arranger(layout: newest, canvas: hd)
+    #expect(arranger.arrange(RoomView(sources: cameras(9))).layers.map(\.key) == [camera(7), camera(8), camera(9)])
+    let talking = arranger.arrange(RoomView(sources: cameras(9), talkers: [camera(2)])).layers.map(\.key)
+    #expect(Set(talking) == [camera(2), camera(8), camera(9)])
+    let held = arranger.arrange(
+      RoomView(sources: cameras(9), talkers: [camera(2)], pinned: [camera(1)], spotlight: camera(4)))
+    #expect(Set(held.layers.map(\.key)) == [camera(1), camera(4), camera(2)])
+  }
+
   @Test func theTalkerIsLarge() {
     let layers = once(.speaker, cameras(4), talker: camera(3))
     #expect(layers.filter(\.isLarge).map(\.key) == [camera(3)])

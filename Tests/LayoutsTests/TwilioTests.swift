@@ -231,6 +231,29 @@ import Testing
     #expect(composition.tables.first?.assignments[1].start == .seconds(1))
   }
 
+  @Test func anArrangerWithACompositionFollowsIt() throws {
+    let sources = [Self.timed(1, 0, 20), Self.timed(2, 2, 12), Self.timed(3, 5, 15)]
+    let layout = try Self.read(
+      json: #"{"r": {"video_sources": ["*"], "max_rows": 1, "max_columns": 2, "reuse": "show_newest"}}"#)
+    let composition = TwilioComposition(layout: layout, canvas: hd, sources: sources)
+    var arranger = Arranger(layout: layout, canvas: hd, composition: composition)
+    func shown(_ second: Int64, hidden: Set<Int> = []) -> Arrangement {
+      var view = RoomView(sources: sources.map(\.source), time: .seconds(second))
+      for index in view.sources.indices { view.sources[index].hasPicture = !hidden.contains(index + 1) }
+      return arranger.arrange(view)
+    }
+    for second in Int64(0)..<20 {
+      #expect(shown(second).layers == composition.layers(at: .seconds(second)))
+    }
+    // It holds until somebody comes or goes, and what has no picture is black.
+    #expect(shown(0).validUntil == .seconds(2))
+    #expect(shown(3).validUntil == .seconds(5))
+    #expect(shown(3, hidden: [2]).layers.compactMap(\.key.participant).count == 1)
+    // Another layout has rules of its own.
+    arranger.setLayout(.grid)
+    #expect(shown(3).layers.count == 3)
+  }
+
   @Test func exactTablesHoldForEverySource() {
     for seed in UInt64(1)...400 {
       var random = SeededRandom(seed: seed)

@@ -20,13 +20,18 @@ final class PreviewConversation {
   ///   - layout: what is shown where.
   ///   - canvas: size of the recording.
   ///   - participants: how many people, 1 to 12.
+  ///   - isExact: cells are those of a composition that knows beforehand when everybody leaves.
   ///   - output: the WebM to write; it must not exist.
   ///   - logger: where it says what it could not draw.
-  init(layout: Layout, canvas: CanvasSize, participants: Int, output: String, logger: Logger) throws {
+  init(
+    layout: Layout, canvas: CanvasSize, participants: Int, isExact: Bool, output: String, logger: Logger
+  ) throws {
     script = DemoScript(participants: participants, duration: Self.duration)
     let session = SessionCore.Settings(
-      canvas: canvas, layout: layout, framesPerSecond: Self.framesPerSecond, title: "recbot preview",
-      startDate: 1_795_271_400_000_000_000)
+      canvas: canvas, layout: layout,
+      composition: isExact
+        ? TwilioComposition(layout: layout, canvas: canvas, sources: Self.sources(script)) : nil,
+      framesPerSecond: Self.framesPerSecond, title: "recbot preview", startDate: 1_795_271_400_000_000_000)
     do {
       recording = try OfflineRecording(
         settings: RecordingSettings(session: session, output: output), logger: logger)
@@ -43,9 +48,8 @@ final class PreviewConversation {
       try recording.take(.room(.joined(room: "preview")), at: .zero)
       try recording.take(.room(.synchronized), at: .zero)
       // Steps of 20 ms: a packet of sound each; pictures are due in three of five.
-      for block in 0..<(Self.duration.wholeMilliseconds / 20) {
-        let time = SessionTime.milliseconds(block * 20)
-        for person in people { try step(person, block: block, at: time) }
+      for (block, time) in Self.instants.enumerated() {
+        for person in people { try step(person, block: Int64(block), at: time) }
       }
       _ = try recording.finish(at: Self.duration)
     } catch let error as RecordingError {
@@ -53,9 +57,38 @@ final class PreviewConversation {
     }
   }
 
+  /// The instants that are looked at: a packet of sound each.
+  private static var instants: [SessionTime] {
+    (0..<(duration.wholeMilliseconds / 20)).map { .milliseconds($0 * 20) }
+  }
+
+  /// When a person comes: one after the other in the first second.
+  private static func arrival(_ person: Int) -> SessionTime { .milliseconds(Int64(person) * 80) }
+
+  /// Everything that is published, and for how long: what is known of a room that is over.
+  static func sources(_ script: DemoScript) -> [TwilioComposition.Source] {
+    var sources: [TwilioComposition.Source] = []
+    for number in 0..<script.participants {
+      let identity = Person.identity(script.name(number))
+      func add(_ key: TileKey, _ name: String, _ size: (width: Int, height: Int), _ times: [SessionTime]) {
+        guard let first = times.first, let last = times.last else { return }
+        sources.append(
+          TwilioComposition.Source(
+            LayoutSource(
+              key: key, pictureWidth: size.width, pictureHeight: size.height, displayName: script.name(number),
+              trackName: name, trackID: "\(identity)-\(key.isScreenShare ? "screenShare" : "camera")"),
+            start: first, stop: last + .milliseconds(20)))
+      }
+      let present = instants.filter { $0 >= arrival(number) }
+      add(.camera(identity), "camera", PreviewRoom.cameraSize, present)
+      add(
+        .screenShare(identity), "screen", PreviewRoom.screenSize, present.filter { script.isSharing(number, at: $0) })
+    }
+    return sources
+  }
+
   private func step(_ person: Person, block: Int64, at time: SessionTime) throws {
-    // They come one after the other in the first second.
-    guard time >= .milliseconds(Int64(person.number) * 80) else { return }
+    guard time >= Self.arrival(person.number) else { return }
     for event in person.changes(by: script, at: time) { try recording.take(.room(event), at: time) }
     let isTalking = script.isTalking(person.number, at: time) && !script.isMicrophoneMuted(person.number, at: time)
     if let frame = try person.sound(block: block, isTalking: isTalking) { try recording.take(.frame(frame), at: time) }
@@ -90,10 +123,12 @@ private final class Person {
   private static let size = PreviewRoom.cameraSize
   private static let screenSize = PreviewRoom.screenSize
 
+  static func identity(_ name: String) -> ParticipantIdentity { ParticipantIdentity(name.lowercased()) }
+
   init(_ number: Int, name: String) throws {
     self.number = number
     self.name = name
-    identity = ParticipantIdentity(name.lowercased())
+    identity = Self.identity(name)
     let (size, screenSize) = (Self.size, Self.screenSize)
     camera = SyntheticCamera(seed: 1, identity: number, width: size.width, height: size.height)
     screen = SyntheticScreen(seed: 1, width: screenSize.width, height: screenSize.height)
