@@ -36,7 +36,9 @@ extension Compositor {
     guard paint.layer.key.participant != nil else { return }
     let person = Person(
       words: words(of: paint), colour: personColour ?? theme.tile, avatar: paint.avatar,
-      icon: paint.layer.key.isScreenShare ? .screen : paint.isMuted && look.muteIcon ? .muted : nil)
+      icon: paint.layer.key.isScreenShare
+        // Where names are not wanted, a sign alone says nothing that the picture doesn't.
+        ? (look.name == .none ? nil : .screen) : paint.isMuted && look.muteIcon ? .muted : nil)
     if isCard, look.smallCard {
       dressSmallCard(&tile, person, design)
       return

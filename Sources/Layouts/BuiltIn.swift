@@ -64,7 +64,8 @@ extension Layout {
     region.shape = .any
     region.cameraFit = fit
     region.cornerRadius = .zero
-    return Scene(name: name, when: Condition([[.people(0...1), .screens(0...0)] + canvas]), regions: [region])
+    return Scene(
+      name: name, when: Condition([[.people(0...1), .cameras(0...1), .screens(0...0)] + canvas]), regions: [region])
   }
 
   private static func stage(
