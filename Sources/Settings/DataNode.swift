@@ -31,7 +31,7 @@ struct DataNode {
     do {
       root = try Yams.compose(yaml: text)
     } catch let error as YamlError {
-      throw LayoutError(yaml: error, file: file)
+      throw LayoutError(yaml: error, of: text, file: file)
     } catch {
       throw LayoutError("\(file): \(error)")
     }
@@ -66,6 +66,11 @@ struct DataNode {
       for (key, item) in mapping {
         let keyNode = try DataNode(key, file: file, depth: depth + 1, place: (line, column), count: &count)
         let place = (keyNode.line, keyNode.column)
+        if case .scalar(let scalar) = item, scalar.string.isEmpty, scalar.style == .plain {
+          throw LayoutError(
+            "\(file):\(place.0):\(place.1): '\(keyNode.text ?? "")' has no value (what begins with # is a comment, unless "
+              + "it stands in quotes)")
+        }
         pairs.append((keyNode, try DataNode(item, file: file, depth: depth + 1, place: place, count: &count)))
       }
       value = .map(pairs)
@@ -87,16 +92,37 @@ public struct LayoutError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Makes an error from its line.
   public init(_ description: String) { self.description = description }
 
-  fileprivate init(yaml error: YamlError, file: String) {
+  fileprivate init(yaml error: YamlError, of text: String, file: String) {
     switch error {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
-      self.init("\(file):\(mark.line):\(mark.column): \(problem)")
+      let words = Self.explained(problem, line: text.line(mark.line))
+      self.init("\(file):\(mark.line):\(mark.column): \(words)")
     case .duplicatedKeysInMapping(let keys, let context):
       self.init(
         "\(file):\(context.mark.line):\(context.mark.column): given twice: "
           + keys.map { "'\($0)'" }.joined(separator: ", "))
     default: self.init("\(file): \(error)".replacing("\n", with: " "))
     }
+  }
+
+  /// What libyaml says, and what most likely led to it.
+  private static func explained(_ problem: String, line: Substring) -> String {
+    if line.prefix(while: { $0 == " " || $0 == "\t" }).contains("\t") {
+      return "the line is indented with a tab; YAML wants spaces"
+    }
+    if problem.hasPrefix("did not find expected") || problem.hasPrefix("mapping values are not allowed") {
+      return "\(problem); is the line indented like its neighbours?"
+    }
+    if problem.hasPrefix("found character that cannot start") { return "\(problem); put the text in quotes" }
+    return problem
+  }
+}
+
+extension String {
+  /// A line, counted from 1; empty when there is none.
+  fileprivate func line(_ number: Int) -> Substring {
+    let lines = split(maxSplits: max(0, number), omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return number >= 1 && number <= lines.count ? lines[number - 1] : ""
   }
 }

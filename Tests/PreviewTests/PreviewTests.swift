@@ -1,3 +1,4 @@
+import Codecs
 import Compositor
 import Foundation
 import Layouts
@@ -12,10 +13,13 @@ import WebM
     .deletingLastPathComponent()
   static let pictures = root.appendingPathComponent("Sources/recbot/Documentation.docc/Resources")
 
-  /// The flags of the pictures in the documentation.
-  static func flags(_ name: String) -> [String] {
-    let size = name == "portrait" ? "360x640" : "640x360"
-    let common = ["--size", size, "--participants", "6", "--talker", "2", "--muted", "3"]
+  /// The size of the pictures in the documentation.
+  static func size(_ name: String) -> String { name == "portrait" ? "360x640" : "640x360" }
+
+  /// Their flags.
+  static func flags(_ name: String, _ theme: String) -> [String] {
+    let size = size(name)
+    let common = ["--size", size, "--theme", theme, "--participants", "6", "--talker", "2", "--muted", "3"]
     return ["presentation", "side-by-side"].contains(name) ? common + ["--screen-share"] : common
   }
 
@@ -27,7 +31,7 @@ import WebM
     let again = folder.file("again.png")
     for path in [drawn, again] {
       let run = try Recbot.run(
-        ["layouts", "preview", name, "--layouts-dir", "/nonexistent", "-o", path] + Self.flags(name))
+        ["layouts", "preview", name, "--layouts-dir", "/nonexistent", "-o", path] + Self.flags(name, "dark"))
       #expect(run.status == 0, "\(run.errors)")
       #expect(run.output == path + "\n")
     }
@@ -42,6 +46,29 @@ import WebM
     let decibels = try #require(try psnr(committed.path, drawn))
     // Letters differ with the fonts of a machine; a tile in another place costs much more.
     #expect(decibels > 30, "\(name): \(decibels) dB; the picture is what RECBOT_UPDATE_GOLDENS=1 writes")
+  }
+
+  /// The light ones are JPEG files, made by the command on the page. Here one is the background of a layout that shows
+  /// nothing else.
+  @Test(arguments: LayoutStore.builtInNames)
+  func lightPicturesAreLikeThoseInTheDocumentation(name: String) throws {
+    let folder = try TemporaryFolder()
+    let committed = Self.pictures.appendingPathComponent("layout-\(name)-light.jpg").path
+    let frame = folder.file("frame.yaml")
+    try """
+    background: {image: "\(committed)"}
+    scenes: [{regions: [{show: everyone, max-tiles: 1, overflow: none, opacity: 0%}]}]
+    """.write(toFile: frame, atomically: true, encoding: .utf8)
+    let (drawn, shown) = (folder.file("drawn.png"), folder.file("shown.png"))
+    for arguments in [
+      [name, "--layouts-dir", "/nonexistent", "-o", drawn] + Self.flags(name, "light"),
+      [frame, "--size", Self.size(name), "-o", shown],
+    ] {
+      let run = try Recbot.run(["layouts", "preview"] + arguments)
+      #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+    }
+    let decibels = try #require(try psnr(shown, drawn))
+    #expect(decibels > 28, "\(name): \(decibels) dB; the picture is what the command in Layouts.md makes")
   }
 
   @Test func thePicturesOfTheDocumentationAreSmall() throws {
@@ -86,7 +113,75 @@ import WebM
     #expect(second.status == 40)
   }
 
+  /// What Twilio's compositions knew (when everybody would leave) a recording doesn't: two people come, then a screen
+  /// for a while, so a table without limits has two columns from the beginning, or only while they are needed.
+  @Test func anExactPreviewHasTheCellsOfTheWholeConversation() throws {
+    let folder = try TemporaryFolder()
+    let json = folder.file("t.json")
+    try #"{"all": {"video_sources": ["*"]}}"#.write(toFile: json, atomically: true, encoding: .utf8)
+    var first: [Bool: Int] = [:]
+    for isExact in [false, true] {
+      let path = folder.file("\(isExact).webm")
+      let run = try Recbot.run(
+        ["layouts", "preview", "twilio:\(json)", "--animate", "--participants", "1", "--size", "320x180", "-o", path]
+          + (isExact ? ["--exact"] : []))
+      #expect(run.status == 0, "\(run.errors)")
+      // Half a second after the beginning there is one person: beside an empty cell only in the exact one.
+      let picture = try #require(try Self.picture(of: path, at: .milliseconds(1500)))
+      first[isExact] = Int(picture.y[90 * picture.strideY + 240])
+    }
+    #expect(try #require(first[true]) <= 20, "the right half is black: \(first)")
+    #expect(try #require(first[false]) > 30, "the right half has the person's picture: \(first)")
+    let wrong = try Recbot.run(["layouts", "preview", "grid", "--animate", "--exact", "-o", folder.file("x.webm")])
+    #expect(wrong.status == 64 && wrong.errors.contains("--exact: only with --animate and a layout twilio:FILE"))
+  }
+
+  /// The picture that is on show at an instant.
+  private static func picture(of path: String, at instant: SessionTime) throws -> Picture? {
+    let decoder = VP8Decoder()
+    var pool = PicturePool()
+    var shown: Picture?
+    _ = try WebMReader.forEachFrame(path: path) { frame in
+      guard frame.track == 1, frame.time <= instant else { return }
+      if let picture = try? decoder.decode(frame.bytes, into: &pool) { shown = picture }
+    }
+    return shown
+  }
+
+  @Test(arguments: [
+    (["--muted", "9"], "--muted: there is no person 9; --participants is 5"),
+    (["--talker", "6"], "--talker: there is no person 6"),
+    (["--spotlight", "0"], "--spotlight: there is no person 0"),
+    (["--pinned", "x"], "--pinned: 'x' is not the number of a person"),
+    (["--animate", "--muted", "2"], "--muted: not with --animate"),
+    (["--exact"], "--exact: only with --animate"),
+  ])
+  func flagsThatCannotBeMetAreRefused(flags: [String], message: String) throws {
+    let folder = try TemporaryFolder()
+    let run = try Recbot.run(["layouts", "preview", "grid", "-o", folder.file("p.png")] + flags)
+    #expect(run.status == 64)
+    #expect(run.errors.contains(message), "\(run.errors)")
+  }
+
+  @Test func aPictureThatCannotBeWrittenSaysWhy() throws {
+    let run = try Recbot.run(["layouts", "preview", "grid", "-o", "/nonexistent/p.png"])
+    #expect(run.status == 41)
+    #expect(run.errors.contains("/nonexistent/p.png: No such file or directory"), "\(run.errors)")
+  }
+
   // MARK: The other commands
+
+  @Test func anImageThatIsNotThereIsAMistakeOfTheLayout() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("mine.yaml")
+    try "background: {image: wall.png}\nscenes: [{regions: [{show: everyone}]}]\n".write(
+      toFile: path, atomically: true, encoding: .utf8)
+    let check = try Recbot.run(["layouts", "validate", path])
+    #expect(check.status == 64)
+    #expect(check.errors.contains("\(path): the image \(folder.path)/wall.png: cannot be read"), "\(check.errors)")
+    try #require(try Recbot.run(["layouts", "preview", "grid", "-o", folder.file("wall.png")]).status == 0)
+    #expect(try Recbot.run(["layouts", "validate", path]).status == 0)
+  }
 
   @Test func theListNamesEveryLayout() throws {
     let run = try Recbot.run(["layouts", "list", "--layouts-dir", "/nonexistent"])

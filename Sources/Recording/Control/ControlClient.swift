@@ -15,7 +15,8 @@ public final class ControlClient {
     do {
       descriptor = try UnixSocket.connect(directory.socket(of: job))
     } catch {
-      let running = directory.jobs().joined(separator: ", ")
+      // Sockets may be left of processes that were killed.
+      let running = directory.jobs().filter(directory.isTaken).joined(separator: ", ")
       throw ControlError(
         "no recording with the job name '\(job)' is running here"
           + (running.isEmpty ? " (looked in \(directory.path))" : "; there are: \(running)"))

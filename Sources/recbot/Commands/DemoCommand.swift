@@ -17,13 +17,13 @@ struct DemoCommand: AsyncParsableCommand {
       somebody shares a screen. Leaves the recording and a poster (PNG) beside it.
       """)
 
-  @Option(help: ArgumentHelp("How many people, 1 to 12 (default: 4).", valueName: "n"))
+  @Option(help: ArgumentHelp("How many people, 1 to 12.", valueName: "n"))
   var participants = 4
 
   @Option(help: ArgumentHelp("How long, such as 15s.", valueName: "time"))
   var duration = "15s"
 
-  @Option(help: ArgumentHelp("The file to write (default: demo.webm).", valueName: "file"))
+  @Option(help: ArgumentHelp("The file to write.", valueName: "file"))
   var output = "demo.webm"
 
   @OptionGroup var recording: RecordingOptions

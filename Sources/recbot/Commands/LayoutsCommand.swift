@@ -113,9 +113,12 @@ struct LayoutsValidateCommand: ParsableCommand {
     let canvas = try configuration.value(flag: size, "--size", .size, parse: Values.size)
     var failures = 0
     for text in layouts {
-      do {
+      do throws(LayoutError) {
         let layout = try options.store(configuration).layout(text, canvas: canvas)
         let regions = layout.scenes.map(\.regions.count).reduce(0, +)
+        if let fault = PreviewPainter.imageFaults(of: layout, canvas: canvas).first {
+          throw LayoutError("\(text): the image \(fault)")
+        }
         Console.print("\(text): good; scenes: \(layout.scenes.count), regions: \(regions)")
       } catch {
         failures += 1
@@ -134,6 +137,7 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
         recbot layouts preview speaker --participants 7 --talker 3 -o preview.png
         recbot layouts preview portrait --screen-share --size 1080x1920 -o preview.png
         recbot layouts preview grid --animate -o preview.webm
+        recbot layouts preview twilio:composition.json --animate --exact -o preview.webm
       """)
 
   @Argument(help: "Name, file, or twilio:FILE.")
@@ -160,14 +164,21 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Who is in the spotlight.", valueName: "n"))
   var spotlight: Int?
 
-  @Option(help: ArgumentHelp("Who talks; 0: nobody has talked yet.", valueName: "n"))
-  var talker = 1
+  @Option(help: ArgumentHelp("Who talks; 0: nobody has talked yet (default: 1).", valueName: "n"))
+  var talker: Int?
 
   @Option(help: ArgumentHelp("Size of the picture (default: the layout's, else 1280x720).", valueName: "WxH"))
   var size: String?
 
   @Flag(help: "Write a WebM of a short conversation instead of a picture; takes layout, participants, size and theme.")
   var animate = false
+
+  @Flag(
+    help: """
+      With --animate and twilio:FILE: the cells of Twilio's compositions, which knew when everybody would leave. \
+      Without it those of a recording, which cannot know.
+      """)
+  var exact = false
 
   @Option(
     name: .shortAndLong,
@@ -182,11 +193,17 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     let given = try configuration.value(flag: size, "--size", .size, parse: Values.size)
     let layout = try layouts.layout(layout, configuration, canvas: given)
     let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
+    guard !exact || animate && self.layout.hasPrefix("twilio:") else {
+      throw Failure(.usage, "--exact: only with --animate and a layout twilio:FILE")
+    }
     if animate {
+      if let flag = flagOfStills {
+        throw Failure(.usage, "\(flag): not with --animate, which plays a conversation of its own")
+      }
       guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12 with --animate") }
       try OutputPath.check(output)
       let conversation = try PreviewConversation(
-        layout: layout, canvas: canvas, participants: participants, output: output,
+        layout: layout, canvas: canvas, participants: participants, isExact: exact, output: output,
         logger: try shared.logger("preview", configuration))
       try conversation.run()
       Console.print(output)
@@ -196,11 +213,22 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     guard output.hasSuffix(".png") else { throw Failure(.usage, "output \(output): the name must end in .png") }
     let picture = PreviewPainter(layout: layout, canvas: canvas, room: room).picture { Console.error($0) }
     do {
-      try writePNG(picture, path: output)
+      // Made-up people: nothing that only the owner may see.
+      try writePNG(picture, path: output, mode: 0o644)
     } catch {
       throw Failure(.outputNotWritable, error.description)
     }
     Console.print(output)
+  }
+
+  /// A flag that is given and says something of the people of a still picture.
+  private var flagOfStills: String? {
+    let given: [(String, Bool)] = [
+      ("--screen-share", screenShare), ("--muted", !muted.isEmpty), ("--camera-off", !cameraOff.isEmpty),
+      ("--upright", !upright.isEmpty), ("--pinned", !pinned.isEmpty), ("--spotlight", spotlight != nil),
+      ("--talker", talker != nil),
+    ]
+    return given.first { $0.1 }?.0
   }
 
   private func room() throws -> PreviewRoom {
@@ -211,9 +239,12 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
     room.withoutVideo = Set(try people(cameraOff, "--camera-off"))
     room.upright = Set(try people(upright, "--upright"))
     room.pinned = try people(pinned, "--pinned")
-    room.spotlight = spotlight
-    guard (0...100).contains(talker) else { throw Failure(.usage, "--talker: 0 to \(participants)") }
-    room.talker = min(talker, participants)
+    if let spotlight {
+      try check(spotlight, "--spotlight")
+      room.spotlight = spotlight
+    }
+    if let talker, talker != 0 { try check(talker, "--talker") }
+    room.talker = talker ?? min(1, participants)
     room.presenter = screenShare ? 1 : 0
     return room
   }
@@ -221,10 +252,17 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
   /// Numbers of people, separated by commas.
   private func people(_ text: String, _ flag: String) throws -> [Int] {
     try text.split(separator: ",").map { part in
-      guard part.utf8.count <= 3, let number = Int(part), (1...100).contains(number) else {
+      guard part.utf8.count <= 3, let number = Int(part) else {
         throw Failure(.usage, "\(flag): '\(part)' is not the number of a person; write for example 2 or 2,5")
       }
+      try check(number, flag)
       return number
+    }
+  }
+
+  private func check(_ person: Int, _ flag: String) throws {
+    guard (1...max(1, participants)).contains(person), participants > 0 else {
+      throw Failure(.usage, "\(flag): there is no person \(person); --participants is \(participants)")
     }
   }
 }

@@ -13,13 +13,13 @@ struct PeopleCommand: AsyncParsableCommand {
   @Argument(help: "The room's name.")
   var room: String
 
-  @Option(help: ArgumentHelp("How many people, 1 to 60 (default: 4).", valueName: "n"))
+  @Option(help: ArgumentHelp("How many people, 1 to 60.", valueName: "n"))
   var participants = 4
 
-  @Option(help: ArgumentHelp("Size of their cameras' pictures (default: 640x360).", valueName: "WxH"))
+  @Option(help: ArgumentHelp("Size of their cameras' pictures.", valueName: "WxH"))
   var size = "640x360"
 
-  @Option(help: ArgumentHelp("How long they stay (default: 1m).", valueName: "time"))
+  @Option(help: ArgumentHelp("How long they stay, such as 90s.", valueName: "time"))
   var duration = "1m"
 
   @Option(help: ArgumentHelp("The room server (LIVEKIT_URL).", valueName: "url"))

@@ -36,7 +36,7 @@ struct TokenCommand: ParsableCommand {
       valueName: "url"))
   var link: String?
 
-  @Option(help: ArgumentHelp("How long it is valid (default: 1h).", valueName: "time"))
+  @Option(help: ArgumentHelp("How long it is valid.", valueName: "time"))
   var ttl = "1h"
 
   @OptionGroup var credentials: ServerCredentials

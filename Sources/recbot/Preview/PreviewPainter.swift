@@ -1,6 +1,7 @@
 import Compositor
 import Layouts
 import MediaCore
+import Synchronization
 import Synthetic
 
 /// Paints a made-up room in a layout with the recording's own compositor. The same room and layout give the same
@@ -30,6 +31,18 @@ struct PreviewPainter {
     return compositor.compose(scene).picture
   }
 
+  /// What is wrong with the images that a layout names: a line each.
+  static func imageFaults(of layout: Layout, canvas: CanvasSize?) -> [String] {
+    let faults = Mutex<[String]>([])
+    let canvas = canvas ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
+    var room = PreviewRoom()
+    room.participants = 0
+    _ = PreviewPainter(layout: layout, canvas: canvas, room: room).picture { fault in
+      faults.withLock { $0.append(fault) }
+    }
+    return faults.withLock { $0 }
+  }
+
   private static func words(_ overlay: Overlay) -> String {
     guard case .text(let text) = overlay.content else { return "" }
     return switch text {
@@ -52,7 +65,7 @@ struct PreviewPainter {
     } else if layer.look.video, !room.withoutVideo.contains(person) {
       content = .video(camera(person))
     }
-    let isTalking = !isScreen && room.talker == person
+    let isTalking = !isScreen && room.isTalking(person)
     return TilePaint(
       layer: layer, content: content, name: PreviewRoom.name(person), isMuted: !isScreen && room.muted.contains(person),
       isTalking: isTalking, pictureID: 1, isPinned: !isScreen && room.pinned.contains(person),
@@ -65,7 +78,7 @@ struct PreviewPainter {
     let size = isUpright ? (height, width) : (width, height)
     let picture = Picture(width: size.0, height: size.1)
     SyntheticCamera(seed: Self.seed, identity: person - 1, width: size.0, height: size.1)
-      .draw(frame: Self.second * 30 + 7 * person, voiceLevel: room.talker == person ? 0.7 : 0, into: picture)
+      .draw(frame: Self.second * 30 + 7 * person, voiceLevel: room.isTalking(person) ? 0.7 : 0, into: picture)
     return picture
   }
 

@@ -31,6 +31,9 @@ struct PreviewRoom: Hashable {
 
   static func camera(_ person: Int) -> TileKey { .camera(identity(person)) }
 
+  /// True for the talker, unless nobody can hear them: then they have only been the last to talk.
+  func isTalking(_ person: Int) -> Bool { talker == person && !muted.contains(person) }
+
   /// The room as a layout sees it. Those before the talker have talked before.
   var view: RoomView {
     var sources: [LayoutSource] = []
