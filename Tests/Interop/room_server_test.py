@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+from steadiness import SteadyRunner
+
 HERE = Path(__file__).resolve().parent / "publishers"
 SECRET = "secret-of-at-least-32-characters-long"
 RECBOT = os.environ.get("RECBOT", ".build/release/recbot")
@@ -55,6 +57,11 @@ class Client:
             self.process.kill()
         self.reader.join(timeout=5)
         return self.lines
+
+    def stop(self) -> list[dict]:
+        """Ends it as Ctrl-C does; gives all that it said, the summary too."""
+        self.process.terminate()
+        return self.finish()
 
     def kill(self) -> None:
         self.process.kill()
@@ -97,9 +104,9 @@ class RoomServerTest(unittest.TestCase):
     def publisher(self, identity: str, *arguments: str) -> Client:
         return self.client("publish.py", "--identity", identity, *arguments)
 
-    def watcher(self, duration: float, *arguments: str) -> Client:
-        """A watcher for so many seconds from its joining, which is waited for."""
-        watcher = self.client("subscribe.py", "--duration", str(duration), *arguments)
+    def watcher(self, *arguments: str) -> Client:
+        """A watcher until it is stopped, for at most a minute; its joining is waited for."""
+        watcher = self.client("subscribe.py", "--duration", "60", *arguments)
         watcher.wait_for("joined")
         return watcher
 
@@ -118,10 +125,12 @@ class RoomServerTest(unittest.TestCase):
         self.assertLessEqual(difference, tolerance, f"{seen} instead of {expected}")
 
     def test_two_publishers_are_received_in_their_colours_with_sound(self) -> None:
-        watcher = self.watcher(10)
-        for identity, colour in (("red", "c03030"), ("blue", "3030c0")):
-            self.publisher(identity, "--colour", colour, "--subscribe", "--duration", "7")
-        lines = watcher.finish()
+        watcher = self.watcher()
+        publishers = [self.publisher(identity, "--colour", colour, "--subscribe", "--duration", "7")
+                      for identity, colour in (("red", "c03030"), ("blue", "3030c0"))]
+        for publisher in publishers:
+            publisher.finish()
+        lines = watcher.stop()
         for identity, colour in (("red", "c03030"), ("blue", "3030c0")):
             (video,) = self.summary(lines, identity, "video")
             (audio,) = self.summary(lines, identity, "audio")
@@ -131,21 +140,20 @@ class RoomServerTest(unittest.TestCase):
             self.assertGreaterEqual(len(audio["onsets"]), 4)
 
     def test_simulcast_gives_each_watcher_the_layer_that_it_asked_for(self) -> None:
-        large = self.watcher(12, "--identity", "large")
-        small = self.watcher(12, "--identity", "small", "--quality", "low")
-        self.publisher("red", "--simulcast", "--size", "1280x720", "--duration", "9")
-        (best,) = self.summary(large.finish(), "red", "video")
-        (least,) = self.summary(small.finish(), "red", "video")
+        large = self.watcher("--identity", "large")
+        small = self.watcher("--identity", "small", "--quality", "low")
+        self.publisher("red", "--simulcast", "--size", "1280x720", "--duration", "9").finish()
+        (best,) = self.summary(large.stop(), "red", "video")
+        (least,) = self.summary(small.stop(), "red", "video")
         self.assertEqual(best["sizes"][-1], "1280x720")
         self.assertEqual(least["sizes"][-1], "320x180")
         self.assertGreater(best["total"], 120)
         self.assertGreater(least["total"], 60)
 
     def test_a_muted_camera_sends_nothing_and_comes_back(self) -> None:
-        watcher = self.watcher(13)
-        publisher = self.publisher("red", "--duration", "9", "--script", "t=3:mute-camera;t=6:unmute-camera")
-        lines = watcher.finish()
-        publisher.finish()
+        watcher = self.watcher()
+        self.publisher("red", "--duration", "10", "--script", "t=3:mute-camera;t=6:unmute-camera").finish()
+        lines = watcher.stop()
         muted = self.events(lines, "muted", identity="red")[0]["wall"]
         unmuted = self.events(lines, "unmuted", identity="red")[0]["wall"]
         self.assertAlmostEqual(unmuted - muted, 3, delta=0.5)
@@ -157,11 +165,11 @@ class RoomServerTest(unittest.TestCase):
         self.assertTrue(after and min(after) > 15, after)
 
     def test_unpublishing_leaving_and_coming_back(self) -> None:
-        watcher = self.watcher(18)
+        watcher = self.watcher()
         script = "t=2:unpublish-camera;t=4:publish-camera;t=6:share-screen;t=8:leave;t=10:join"
         publisher = self.publisher("red", "--colour", "c03030", "--duration", "13", "--script", script)
-        lines = watcher.finish()
         done = publisher.finish()
+        lines = watcher.stop()
         self.assertEqual(self.events(done, "failed"), [])
         cameras = self.summary(lines, "red", "video", "camera")
         self.assertEqual(len(cameras), 3)
@@ -176,11 +184,11 @@ class RoomServerTest(unittest.TestCase):
         self.assertEqual(len(sids), 2)
 
     def test_names_metadata_data_and_speakers_reach_the_others(self) -> None:
-        watcher = self.watcher(11)
+        watcher = self.watcher()
         script = "t=1:name=Red Two;t=2:metadata=hello;t=3:data=reliable text;t=3.5:lossy=lossy text;t=4-7:talk"
         publisher = self.publisher("red", "--no-camera", "--duration", "9", "--script", script)
-        lines = watcher.finish()
         done = publisher.finish()
+        lines = watcher.stop()
         self.assertEqual(self.events(done, "failed"), [])
         self.assertTrue(self.events(lines, "named", name="Red Two"))
         self.assertTrue(self.events(lines, "metadata", text="hello"))
@@ -194,27 +202,27 @@ class RoomServerTest(unittest.TestCase):
         self.assertTrue(quiet and silent < quiet[-1] < silent + 2, (silent, quiet))
 
     def test_a_late_joiner_gets_what_is_there_and_is_hidden_when_it_wants(self) -> None:
-        other = self.watcher(13, "--identity", "other")
-        self.publisher("red", "--duration", "10").wait_for("ready")
-        time.sleep(3)
-        late = self.watcher(5, "--identity", "late", "--hidden")
-        lines = late.finish()
+        other = self.watcher("--identity", "other")
+        self.publisher("red", "--duration", "20").wait_for("complete")
+        time.sleep(2)
+        late = self.watcher("--identity", "late", "--hidden")
+        time.sleep(5)
+        lines = late.stop()
         (video,) = self.summary(lines, "red", "video")
         self.assertGreater(video["total"], 80)
-        first = self.events(lines, "track", kind="video")[0]
-        self.assertGreater(first["frames"] + self.events(lines, "track", kind="video")[1]["frames"], 20)
-        seen = [line["identity"] for line in self.events(other.finish(), "connected")]
+        first, second, *_ = self.events(lines, "track", kind="video")
+        self.assertGreater(first["frames"] + second["frames"], 20)
+        seen = [line["identity"] for line in self.events(other.stop(), "connected")]
         self.assertEqual(seen, ["red"])
 
     def test_the_same_identity_takes_the_place_of_a_dead_client(self) -> None:
-        watcher = self.watcher(14)
+        watcher = self.watcher()
         first = self.publisher("red", "--colour", "c03030")
-        first.wait_for("ready")
+        first.wait_for("complete")
         time.sleep(2)
         first.kill()
-        second = self.publisher("red", "--colour", "30c030", "--duration", "5")
-        lines = watcher.finish()
-        second.finish()
+        self.publisher("red", "--colour", "30c030", "--duration", "5").finish()
+        lines = watcher.stop()
         self.assertEqual(len(self.events(lines, "gone", identity="red", reason=2)), 1)
         colours = [track["colour"] for track in self.summary(lines, "red", "video")]
         self.assertEqual(len(colours), 2)
@@ -227,4 +235,4 @@ class RoomServerTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main(testRunner=SteadyRunner(verbosity=2))

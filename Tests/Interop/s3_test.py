@@ -24,6 +24,7 @@ import boto3
 import botocore
 
 from faulty_proxy import Proxy
+from steadiness import SteadyRunner
 
 RECBOT = os.environ.get("RECBOT", ".build/release/recbot")
 WRITER = str(Path(RECBOT).parent / "webm-writer-loop")
@@ -374,4 +375,4 @@ class SignatureTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    unittest.main(testRunner=SteadyRunner(verbosity=2))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A watching participant: joins a room with the LiveKit SDK (libwebrtc) and tells as JSON lines what it receives.
 
-Every second it prints, for each subscribed track, the frames received, the picture size, the mean colour, or the
-level of the sound; room events (subscribed, muted, data, speakers, names …) as they come. At the end one `summary`
+Every second it prints, for each subscribed track, the bytes and frames received, the picture size, the mean colour, or
+the level of the sound; room events (subscribed, muted, data, speakers, names …) as they come. At the end one `summary`
 line with totals, flashes and beeps per participant.
 """
 
@@ -23,6 +23,8 @@ class Watch:
     def __init__(self, identity: str, publication, track):
         self.identity, self.sid, self.name = identity, publication.sid, publication.name
         self.kind = "audio" if track.kind == rtc.TrackKind.KIND_AUDIO else "video"
+        self.track = track
+        self.bytes = 0
         self.total = 0
         self.recent = 0
         self.size = (0, 0)
@@ -32,9 +34,18 @@ class Watch:
         self.onsets: list[float] = []
         self.bright = False
 
+    async def measure(self) -> None:
+        """Asks libwebrtc what has come for the track; not while it has nothing to say (between two connections)."""
+        try:
+            found = await asyncio.wait_for(self.track.get_stats(), 0.5)
+        except (asyncio.TimeoutError, RuntimeError):
+            return
+        received = [one.inbound_rtp.inbound.bytes_received for one in found if one.HasField("inbound_rtp")]
+        self.bytes = max([self.bytes, *received])
+
     def report(self) -> dict:
         fields = {"identity": self.identity, "track": self.sid, "name": self.name, "kind": self.kind,
-                  "frames": self.recent, "total": self.total}
+                  "frames": self.recent, "total": self.total, "bytes": self.bytes}
         if self.kind == "video":
             fields |= {"size": f"{self.size[0]}x{self.size[1]}", "colour": self.colour}
         else:
@@ -158,6 +169,7 @@ class Watcher:
             except asyncio.TimeoutError:
                 pass
             for sid in list(self.tasks):
+                await self.watches[sid].measure()
                 emit("track", **self.watches[sid].report())
         await self.room.disconnect()
         for task in self.tasks.values():
