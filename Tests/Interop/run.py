@@ -19,7 +19,7 @@ import traceback
 from judge import Unplayable
 from scenarios import SCENARIOS
 from stage import HERE, Failed, Stage
-from steadiness import steadily
+from steadiness import Repeats
 from verdict import Verdict
 
 
@@ -72,7 +72,9 @@ def main(scenarios: dict, description: str, extend=lambda parser: None, choose=l
     names = options.scenarios or chosen or list(scenarios)
     with tempfile.TemporaryDirectory(prefix="recbot-interop-") as temporary:
         folder = pathlib.Path(options.keep).resolve() if options.keep else pathlib.Path(temporary)
-        passed = [steadily(name, lambda: perform(name, scenarios[name], str(recbot), folder, options)) for name in names]
+        repeats = Repeats()
+        passed = [repeats.measure(name, lambda: perform(name, scenarios[name], str(recbot), folder, options))
+                  for name in names]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
     raise SystemExit(0 if all(passed) else 1)
 
