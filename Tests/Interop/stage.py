@@ -4,6 +4,7 @@ Times are seconds of the wall clock (`time.time()`), which all processes of one 
 """
 
 import json
+import math
 import os
 import pathlib
 import signal
@@ -307,3 +308,8 @@ class Stage:
         """Lets the recording run on; gives the time."""
         time.sleep(max(0.0, wall - time.time()))
         return time.time()
+
+    @classmethod
+    def between_flashes(cls, wall: float) -> float:
+        """The same, up to half a second past a whole one: then no publisher flashes, and its colour is what stays."""
+        return cls.until(math.ceil(wall - 0.5) + 0.5)

@@ -19,7 +19,7 @@ def outages(stage: Stage, verdict: Verdict) -> None:
     bots = {name: (wire := wiring.wire(stage, number, PATH), wiring.bot(stage, name, wire))
             for number, name in enumerate(("five", "thirty", "media", "signal"), 1)}
     began = max(recorder.recording() for _, recorder in bots.values())
-    stage.until(began + BEFORE)
+    stage.between_flashes(began + BEFORE)
     edges = {name: bots[name][0].outage(seconds, scope) for name, seconds, scope in (
         ("five", 5, ""), ("thirty", 30, ""), ("media", 5, "udp"), ("signal", 20, "tcp"))}
     start = edges["five"][0]
@@ -61,7 +61,7 @@ def outage_120(stage: Stage, verdict: Verdict) -> None:
     person = stage.publisher("ann", "--size", "480x270", colour="green", display="Sophie").join()
     wire = wiring.wire(stage, 1, PATH)
     recorder = wiring.bot(stage, "long", wire)
-    stage.until(recorder.recording() + BEFORE)
+    stage.between_flashes(recorder.recording() + BEFORE)
     edges = wire.outage(120)
     stage.until(edges[0] + 60)
     person.tell("colour=" + COLOURS["blue"], "colour")
