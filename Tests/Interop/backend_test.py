@@ -176,6 +176,15 @@ def fleet(folder: str, address: str) -> None:
         report = {"fence": fence, "report": {"state": "running", "confirmed": 0, "recorded": False}}
         status, beat = one.ask("POST", f"/v1/workers/jobs/{job['id']}/beat", report, WORKER_SECRET)
         check(status == 200 and beat["job"]["state"] == "running", "a heartbeat may go to the other backend")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            held = pool.submit(two.ask, "POST", f"/v1/workers/jobs/{job['id']}/beat?wait=10", report, WORKER_SECRET)
+            time.sleep(0.5)
+            started = time.monotonic()
+            one.ask("POST", f"/v1/jobs/{job['id']}/commands", {"verb": "layout", "argument": "speaker"})
+            _, beat = held.result(timeout=PATIENCE)
+            passed = time.monotonic() - started
+            check([entry["argument"] for entry in beat["job"]["commands"]] == ["speaker"] and passed < 5,
+                  f"a heartbeat held at one backend hears what the other is told, {passed:.2f} s later")
         report["fence"] = fence - 1
         status, refusal = two.ask("POST", f"/v1/workers/jobs/{job['id']}/beat", report, WORKER_SECRET)
         check(status == 409 and refusal["error"]["code"] == "fenced", "an older fencing number is refused by both")

@@ -300,7 +300,8 @@ public final class JobStore: Sendable {
       throw JobStoreError.refused(error)
     }
     try keep(next, before: job, at: now, in: connection)
-    if next.state == .queued { try notify(connection) }
+    // A worker's heartbeat may be held by another backend, and must hear of a command at once.
+    if next.state == .queued || next.commands.count > job.commands.count { try notify(connection) }
     return next
   }
 
@@ -325,7 +326,7 @@ public final class JobStore: Sendable {
   }
 
   private func notify(_ connection: any SQLConnection) throws {
-    // A hint for other backends; polling finds the job in any case.
+    // A hint for other backends; polling, or the next heartbeat, finds it in any case.
     if connection.dialect == .postgres { try connection("SELECT pg_notify('recbot_jobs', '')") }
   }
 }
