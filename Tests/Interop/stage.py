@@ -19,7 +19,7 @@ from collections.abc import Callable
 import jwt
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECRET = "interop-secret-of-at-least-32-bytes!"
+SECRET = "interop-secret-of-64-bytes-and-more-as-hmac-sha512-wants-it-to-be!"
 KEY = "devkey"
 
 # Colours that no card, avatar or outline comes near, and beeps that the judge tells apart, all above the voices.
