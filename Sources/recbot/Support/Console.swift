@@ -12,6 +12,19 @@ enum Console {
     return Int(size.ws_col)
   }
 
+  /// Columns that a text takes: Chinese, Japanese, Korean and emoji have two (the blocks of Unicode's TR 11).
+  static func columns(of text: String) -> Int {
+    text.reduce(0) { sum, character in
+      guard let value = character.unicodeScalars.first?.value, value >= 0x1100 else { return sum + 1 }
+      let isWide =
+        value <= 0x115f || (0x2e80...0xa4cf).contains(value) || (0xac00...0xd7a3).contains(value)
+        || (0xf900...0xfaff).contains(value) || (0xfe30...0xfe6f).contains(value) || (0xff00...0xff60).contains(value)
+        || (0xffe0...0xffe6).contains(value) || (0x1f300...0x1faff).contains(value)
+        || (0x20000...0x3fffd).contains(value)
+      return sum + (isWide ? 2 : 1)
+    }
+  }
+
   /// A line on standard output.
   static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 

@@ -173,7 +173,10 @@ struct ProgressReporter {
   }
 
   private static func fit(_ text: String, columns: Int) -> String {
-    text.count <= columns ? text : String(text.prefix(max(1, columns - 1))) + "…"
+    guard Console.columns(of: text) > columns else { return text }
+    var shown = text
+    while Console.columns(of: shown) >= columns, !shown.isEmpty { shown.removeLast() }
+    return shown + "…"
   }
 }
 
