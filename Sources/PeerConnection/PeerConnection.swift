@@ -105,6 +105,9 @@ public final class PeerConnection: @unchecked Sendable {
     return description.serialized()
   }
 
+  /// True when the peer has closed DTLS, or it has failed: no ICE restart brings the connection back.
+  public var isBeyondRestart: Bool { transport?.isBeyondRestart ?? false }
+
   /// What the transport counted; nil before the first description.
   public var transportCounters: TransportCounters? { transport?.counters }
 

@@ -23,8 +23,8 @@ public final class RoomServer: Sendable {
     /// participants don't keep a room.
     public var departureTimeout = 20
     /// Seconds for which a participant is kept whose signalling connection broke while its media still flows: as long
-    /// it can resume its session.
-    public var resumeTimeout = 20
+    /// it can resume its session. One whose media stopped too is kept for a few seconds only.
+    public var resumeTimeout = 300
     /// Seconds after which a peer of a two-party room that is not heard of loses its seat.
     public var seatTimeout = 10
     /// Seconds after which a client that joined must have a media connection.

@@ -158,7 +158,9 @@ extension ReconnectPolicy {
       "| the same when the loss is older than \(text(patienceAfter)) | up to \(text(patientCap)) |",
       "| long pauses (full room, busy server, no room yet) | double from \(text(slowBase)) to \(text(slowCap)), likewise |",
       "| least time between the beginnings of two attempts | \(text(spacing)) |",
-      "| attempts resume the old session for | \(text(resumeTime)) after the loss |",
+      "| attempts resume the old session for | \(text(resumeTime)) without media |",
+      "| the same while media flows | \(text(resumeTimeWithMedia)) after the loss |",
+      "| the same when the server answers with what cannot be understood | \(text(resumeTime)) |",
       "| joins without media, when media never worked | \(mediaAttempts), and one more over relays |",
     ]
     return lines.joined(separator: "\n")

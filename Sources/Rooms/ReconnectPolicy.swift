@@ -49,9 +49,13 @@ public struct ReconnectPolicy: Sendable {
   public static let slowCap: Int64 = 30_000_000_000
   /// No two attempts begin within this, ns; only the join after a refused resume follows at once, once a loss.
   public static let spacing: Int64 = 200_000_000
-  /// For how long after the loss attempts resume the old session before they join anew, ns. A resume keeps media
-  /// flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience.
+  /// For how long without media attempts resume the old session before they join anew, ns. A resume keeps media
+  /// flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience. Also
+  /// for how long a server may answer resumes with what cannot be understood.
   public static let resumeTime: Int64 = 15_000_000_000
+  /// The same while media still flows, from the loss on, ns: a session that flows is not forgotten, and joining anew
+  /// would interrupt it. But who comes into the room meanwhile is not seen.
+  public static let resumeTimeWithMedia: Int64 = 300_000_000_000
   /// How many joins without media are made when media never worked; one more when relays are known.
   public static let mediaAttempts = 2
 
@@ -113,6 +117,8 @@ public struct ReconnectPolicy: Sendable {
   public var hasRelays = false
   /// Whether a token can be made anew.
   public var canRenewToken = false
+  /// When something last came over the media connection, ns; nil when nothing is known of that. Set it before `handle`.
+  public var mediaHeardAt: Int64?
 
   private let settings: Settings
   private var random: SeededRandom
@@ -123,6 +129,8 @@ public struct ReconnectPolicy: Sendable {
   private var startedAt: Int64 = 0
   private var heldAt: Int64?
   private var lostAt: Int64?
+  /// Since when the server answers resumes with what cannot be understood.
+  private var misunderstoodAt: Int64?
   private var pauses = 0
   private var slowPauses = 0
   private var mediaFailures = 0
@@ -225,6 +233,7 @@ public struct ReconnectPolicy: Sendable {
       action = canRenewToken && !hasRenewedToken ? .rejoin : .fail
       hasRenewedToken = true
     }
+    if error.kind == .protocolError { misunderstoodAt = misunderstoodAt ?? now }
     if !hasJoined, now >= joinEnd, action == .retry || action == .wait { action = .fail }
     switch action {
     case .retry, .none: return note(error, .retry, .retry, at: now)
@@ -261,6 +270,7 @@ public struct ReconnectPolicy: Sendable {
     guard lostAt == nil else { return }
     lostAt = now
     (attempts, pauses, slowPauses, wasRefused, hasRenewedToken) = (0, 0, 0, false, false)
+    misunderstoodAt = nil
   }
 
   private mutating func timer(at now: Int64) -> Decision {
@@ -269,8 +279,14 @@ public struct ReconnectPolicy: Sendable {
       return finish(RoomError(.notAdmitted), hasJoined: false)
     }
     guard let dueAt, dueAt <= now else { return .none }
-    let isOver = state == .resuming && now &- (lostAt ?? now) > Self.resumeTime
-    return move(isOver ? .resumeTimeOver : .due, at: now)
+    return move(state == .resuming && isResumeTimeOver(at: now) ? .resumeTimeOver : .due, at: now)
+  }
+
+  /// Whether joining anew is worth what it costs, while resumes fail.
+  private func isResumeTimeOver(at now: Int64) -> Bool {
+    guard let lostAt else { return false }
+    if let misunderstoodAt, now &- misunderstoodAt > Self.resumeTime { return true }
+    return now &- max(lostAt, mediaHeardAt ?? lostAt) > Self.resumeTime || now &- lostAt > Self.resumeTimeWithMedia
   }
 
   // MARK: Carrying out the table

@@ -11,6 +11,8 @@ public final class MediaTransport {
   public internal(set) var counters = TransportCounters()
   /// Why the state is `.failed`, for a log.
   public internal(set) var failureReason: String?
+  /// True when DTLS has failed or was closed by the peer: no ICE restart brings the transport back.
+  public var isBeyondRestart: Bool { dtlsFailed || state == .closed }
   /// The SRTP profile that the handshake has chosen; nil before.
   public internal(set) var srtpProfile: SRTPProfile?
 

@@ -4,7 +4,8 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on loopback that answers each connection's first bytes with the next of some texts, and closes.
+/// A server on loopback that answers each connection's first bytes with the next of some texts, and closes, unless it
+/// is to keep connections alive.
 final class CannedServer: Sendable {
   let port: Int
   private let channel: any Channel
@@ -15,10 +16,23 @@ final class CannedServer: Sendable {
 
   private final class RequestLog: Sendable {
     let texts = Mutex<[String]>([])
+    let ends = Mutex<[EventLoopFuture<Void>]>([])
+  }
+
+  /// Waits until every connection so far has been closed; false when one is still open after 5 s.
+  func allClosed() async -> Bool {
+    for end in requests.ends.withLock({ $0 }) {
+      let isClosed = end.eventLoop.makePromise(of: Bool.self)
+      end.whenComplete { _ in isClosed.succeed(true) }
+      let limit = end.eventLoop.scheduleTask(in: .seconds(5)) { isClosed.succeed(false) }
+      defer { limit.cancel() }
+      guard (try? await isClosed.futureResult.get()) == true else { return false }
+    }
+    return true
   }
 
   /// `answers` are used one per connection; the last one again and again. Nil answers nothing at all.
-  init(_ answers: [String?], tls: NIOSSLContext? = nil) async throws {
+  init(_ answers: [String?], tls: NIOSSLContext? = nil, keepsAlive: Bool = false) async throws {
     let log = RequestLog()
     requests = log
     let counter = Counter()
@@ -27,8 +41,9 @@ final class CannedServer: Sendable {
         channel.eventLoop.makeCompletedFuture {
           if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
           let index = counter.next()
+          log.ends.withLock { $0.append(channel.closeFuture) }
           try channel.pipeline.syncOperations.addHandler(
-            Responder(answer: answers[min(index, answers.count - 1)], log: log))
+            Responder(answer: answers[min(index, answers.count - 1)], log: log, keepsAlive: keepsAlive))
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
@@ -52,11 +67,13 @@ final class CannedServer: Sendable {
     typealias OutboundOut = ByteBuffer
     private let answer: String?
     private let log: RequestLog
+    private let keepsAlive: Bool
     private var isAnswered = false
 
-    init(answer: String?, log: RequestLog) {
+    init(answer: String?, log: RequestLog, keepsAlive: Bool) {
       self.answer = answer
       self.log = log
+      self.keepsAlive = keepsAlive
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -66,9 +83,8 @@ final class CannedServer: Sendable {
       log.texts.withLock { $0.append(text) }
       guard let answer else { return }
       let channel = context.channel
-      context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer))).whenComplete { _ in
-        channel.close(promise: nil)
-      }
+      let written = context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)))
+      if !keepsAlive { written.whenComplete { _ in channel.close(promise: nil) } }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -383,6 +383,8 @@ import Testing
   @Test func attemptsGoOnWithGrowingWaitsUntilTheLimit() {
     var script = Script(limit: 60_000_000_000)
     script.joined()
+    // Nothing is known of the media connection.
+    (script.mediaFlows, script.answersProbes) = (false, nil)
     _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
     var times: [Int64] = []
     var lines: [String] = []

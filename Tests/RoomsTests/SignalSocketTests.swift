@@ -113,6 +113,28 @@ final class CollectingSink: SessionSink {
     await server.stop()
   }
 
+  @Test func aRefusalLeavesNoConnectionBehind() async throws {
+    for texts in [["", "token is expired (exp)"], ["", ""], ["no"]] {
+      let server = try await CannedServer(texts.map { answer("503 Service Unavailable", $0) }, keepsAlive: true)
+      #expect(await failure(url: "ws://127.0.0.1:\(server.port)") != nil)
+      #expect(await server.allClosed())
+      await server.stop()
+    }
+  }
+
+  @Test func aBadAddressEndsTheSessionOnce() async {
+    let loop = MediaLoop(name: "test")
+    let sink = CollectingSink()
+    let ends = Mutex(0)
+    let client = LiveKitRoomClient(
+      options: RoomOptions(url: "nonsense", tokens: .given("")), loop: loop, sink: sink, logger: Logger(label: "test"),
+      onEnd: { _, _ in ends.withLock { $0 += 1 } })
+    await #expect(throws: RoomError.self) { try await client.join() }
+    client.leave()
+    loop.stop()
+    #expect(sink.texts.count == 1 && ends.withLock { $0 } == 1)
+  }
+
   @Test func otherServersAreNotRoomServers() async throws {
     for text in [
       answer("200 OK", "<html>hello</html>"), answer("404 Not Found", "404 page not found"), "SSH-2.0-OpenSSH_9.2\r\n",

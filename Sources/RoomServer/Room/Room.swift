@@ -192,7 +192,7 @@ final class Room {
   func detached(_ connection: SignalConnection) { directory.detached(connection) }
 
   /// How long it is known who has left, in nanoseconds; longer than any resume can take.
-  private static let departureMemory: Int64 = 120_000_000_000
+  private static let departureMemory: Int64 = 360_000_000_000
 
   private func noteDeparture(_ info: Livekit_ParticipantInfo) {
     let now = MediaLoop.now()

@@ -24,7 +24,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   private var ends: [String: Livekit_DisconnectReason] = [:]
 
   /// How long that is known, in nanoseconds.
-  private static let endMemory: Int64 = 120_000_000_000
+  private static let endMemory: Int64 = 360_000_000_000
 
   init(configuration: RoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
     self.configuration = configuration

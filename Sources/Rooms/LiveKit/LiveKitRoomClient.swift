@@ -81,10 +81,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
         self.url = url
         addresses = ServerAddresses(host: url.host, loop: loop)
       } catch {
-        let fault = RoomError(.invalidURL, "\(error)")
-        sink.put(.room(.ended(.connectionLost(fault.summary))))
-        completion(fault)
-        onEnd(.connectionLost(fault.summary), fault)
+        handle(.unusable(RoomError(.invalidURL, "\(error)")))
         return
       }
       network = NetworkWatcher(loop: loop) { [weak self] in self?.handle(.networkChanged) }
@@ -142,6 +139,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       let now = MediaLoop.now()
       session.lastPacketAt = media?.lastPacketAt
       session.mediaHeardAt = media?.heardAt(now: now)
+      session.isMediaBeyondRestart = media?.isBeyondRestart ?? false
       for action in session.handle(next, at: now) { perform(action) }
     }
     isHandling = false

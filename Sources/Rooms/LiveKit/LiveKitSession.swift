@@ -14,6 +14,8 @@ struct LiveKitSession: Sendable {
   /// Something that happened. The numbers say of which connection; what belongs to an older one is ignored.
   enum Input: Sendable {
     case connect
+    /// There is nothing to connect to.
+    case unusable(RoomError)
     /// TCP stands; TLS, the upgrade and the first message are to follow.
     case reached(attempt: Int)
     case message(attempt: Int, Livekit_SignalResponse)
@@ -158,6 +160,8 @@ struct LiveKitSession: Sendable {
   var lastPacketAt: Int64?
   /// When the last datagram of any kind came, ns; set like `lastPacketAt`. Nil when that cannot be known.
   var mediaHeardAt: Int64?
+  /// Whether no ICE restart can bring media back; set like `lastPacketAt`.
+  var isMediaBeyondRestart = false
   private var toldStatus = RoomStatus()
   private var toldAttemptAt: Int64?
 
@@ -205,6 +209,7 @@ struct LiveKitSession: Sendable {
       default: break
       }
     default:
+      policy.mediaHeardAt = [lastPacketAt, mediaHeardAt].compactMap { $0 }.max()
       dispatch(input, at: now)
       look(at: now)
       tellStatus(at: now)
@@ -216,6 +221,8 @@ struct LiveKitSession: Sendable {
     switch input {
     case .connect:
       if phase == .idle { follow(policy.handle(.start, at: now), at: now) }
+    case .unusable(let error):
+      if phase == .idle { finish(.connectionLost(error.summary), error) }
     case .reached(let number):
       if number == attempt, case .connecting = phase, hasJoined { connectDeadline = now &+ Self.answerWait }
     case .message(let number, let message):
@@ -259,7 +266,9 @@ struct LiveKitSession: Sendable {
     }
     if let deadline = disconnectedDeadline, deadline <= now {
       disconnectedDeadline = nil
-      if phase == .open { lost(.mediaLost, lossText, canResume: true, reason: .rrSubscriberFailed, at: now) }
+      if phase == .open {
+        lost(.mediaLost, lossText, canResume: !isMediaBeyondRestart, reason: .rrSubscriberFailed, at: now)
+      }
     }
     if let deadline = mediaDeadline, deadline <= now {
       mediaFailed("nothing was connected in time", at: now)

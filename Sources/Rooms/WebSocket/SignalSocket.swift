@@ -132,12 +132,7 @@ final class SignalSocket: Sendable {
       case .failure(let error):
         self.finish(.failed(RoomError(connecting: error, to: self.request.url)))
       case .success(let channel):
-        // Closed meanwhile: nobody wants it any more.
-        if self.state.withLock({ $0.isOver }) {
-          channel.close(promise: nil)
-        } else {
-          self.report(.reached(channel.remoteAddress?.ipAddress))
-        }
+        if !self.state.withLock({ $0.isOver }) { self.report(.reached(channel.remoteAddress?.ipAddress)) }
       }
     }
   }
@@ -159,6 +154,16 @@ final class SignalSocket: Sendable {
         }
       }
       .connect(host: request.address ?? url.host, port: url.port)
+      .map { channel in
+        // A name with several addresses had a channel for each (RFC 8305 section 5); this is the one that is left.
+        let isWanted = self.state.withLock { state in
+          if !state.isOver { state.channel = channel }
+          return !state.isOver
+        }
+        // Closed meanwhile: nobody wants it any more.
+        if !isWanted { channel.close(promise: nil) }
+        return channel
+      }
   }
 
   private func upgraded(_ channel: any Channel) -> EventLoopFuture<Void> {
@@ -192,6 +197,8 @@ final class SignalSocket: Sendable {
       finish(.failed(.refusedUpgrade(status: status, text: text)))
       return
     }
+    // A server that keeps connections alive would keep this one for as long as it likes.
+    state.withLock { $0.channel }?.close(promise: nil)
     let check = UpgradeHandler(
       request: request, isCheck: true,
       refused: { checked, text in
