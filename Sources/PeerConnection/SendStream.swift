@@ -140,11 +140,8 @@ final class SendStream {
       guard let original = history.retransmit(number, at: now), let packet = RTPPacket(original) else { continue }
       retransmittedCount += 1
       guard let type = context.retransmissionType else {
-        // The same packet again; only its place in the transport's sequence is new.
-        if context.extensions.id(of: .transportSequence) != nil {
-          packet.overwriteTransportSequence(connection.takeTransportSequence(), context.extensions)
-        }
-        packet.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now), context.extensions)
+        // The very same bytes: its number is the nonce of AES-GCM, and two different packets under one nonce give
+        // the key of the authentication away (RFC 7714 section 8.4).
         _ = connection.transmit(original)
         continue
       }

@@ -79,6 +79,45 @@ import Transport
     }
   }
 
+  @Test func aPacketThatIsSentAgainUnderItsOwnNumberIsTheSame() async throws {
+    let loss = SeededLoss(seed: 8, percent: 10)
+    let pair = try Pair(
+      "again",
+      left: {
+        $0.losesPacket = { isOutgoing in isOutgoing && loss.decide() }
+        $0.usesRetransmission = false
+        $0.bandwidthFeedback = [.transportWide, .maximumBitrate]
+      }, right: { $0.bandwidthFeedback = [.transportWide, .maximumBitrate] })
+    defer { pair.close() }
+    let sender = try pair.on { left, right -> RTPSender in
+      right.wantsPackets = true
+      let video = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v")
+      try left.offer()
+      return video
+    }
+    let source = FrameSource([sender])
+    await pair.wait(
+      "repeated packets",
+      until: { left, right in left.pc.senders[0].retransmittedCount > 20 && right.packets.count > 500 },
+      each: { _, _ in source.step() })
+    try pair.on { left, right in
+      let extensions = try #require(right.pc.receivers.first).extensions
+      var unwrapper = SequenceUnwrapper()
+      let stamps = try right.packets.map { _, packet in
+        (
+          sequence: unwrapper.unwrap(packet.sequenceNumber),
+          transport: try #require(packet.transportSequence(extensions)),
+          time: try #require(packet.absoluteSendTime(extensions))
+        )
+      }.sorted { $0.sequence < $1.sequence }
+      // What was first sent is stamped in the order of the numbers; a packet with a new stamp would stand out.
+      for (before, after) in zip(stamps, stamps.dropFirst()) {
+        #expect(Int16(bitPattern: after.transport &- before.transport) > 0, "packet \(after.sequence)")
+        #expect(after.time.nanoseconds(since: before.time) >= 0, "packet \(after.sequence)")
+      }
+    }
+  }
+
   @Test func simulcastLayersArriveByTheirNames() async throws {
     let pair = try Pair("simulcast", right: { $0.bandwidthFeedback = [.transportWide, .maximumBitrate] })
     defer { pair.close() }
