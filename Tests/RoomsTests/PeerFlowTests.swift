@@ -18,12 +18,16 @@ struct PeerScript {
     MediaSection(mid: MID("1"), kind: .video, isActive: true),
   ]
 
-  init(role: PeerRole? = nil, hasRelays: Bool = false, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) {
+  init(
+    role: PeerRole? = nil, hasRelays: Bool = false, canRenewToken: Bool = false,
+    _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
+  ) {
     var reconnect = ReconnectPolicy.Settings()
     change(&reconnect)
     flow = PeerFlow(
       settings: .init(
-        room: "booth", role: role, name: "recbot", session: "S", reconnect: reconnect, hasRelays: hasRelays, seed: 1))
+        room: "booth", role: role, name: "recbot", session: "S", reconnect: reconnect, hasRelays: hasRelays,
+        canRenewToken: canRenewToken, seed: 1))
   }
   /// What was told of the connection, in order.
   var statuses: [RoomStatus] = []
@@ -459,31 +463,5 @@ struct PeerScript {
     }
     #expect(script.statuses.last?.error?.kind == .connectionLost)
     #expect((10_000_000_000...13_000_000_000).contains(script.now - began))
-  }
-
-  @Test func afterAMediaFailureTheNextConnectionGoesOverRelays() {
-    var script = PeerScript(hasRelays: true)
-    _ = script.handle(.join)
-    script.view = MailboxView(revision: 1, role: .host)
-    _ = script.answer("seat")
-    #expect(script.seatOther().contains("media 1 host"))
-    for (offer, expected) in [(1, "media 2 host over relays"), (2, "media 3 host"), (3, "media 4 host over relays")] {
-      _ = script.answer("clear")
-      _ = script.answer("put")
-      _ = script.show { $0.other?.description = PeerScript.answer(to: "S-\(offer)") }
-      #expect(script.pass(seconds: 16).contains(expected))
-    }
-    // Where the network is another one, the direct way is tried first again.
-    _ = script.answer("put")
-    _ = script.handle(.networkChanged)
-    _ = script.show { $0.other?.description = nil }
-    _ = script.pass(seconds: 5)
-    #expect(script.flow.prefersRelay == false)
-  }
-
-  @Test func aConnectionThatStoodIsTriedDirectlyAgain() {
-    var script = PeerScript(hasRelays: true)
-    script.connectedHost()
-    #expect(script.handle(.transport(generation: 1, .failed)).contains("media 2 host"))
   }
 }

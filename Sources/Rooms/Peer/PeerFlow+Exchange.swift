@@ -201,6 +201,7 @@ extension PeerFlow {
   /// Starts the whole flow over. `isMediaFailure`: the descriptions were exchanged, and no connection came of it.
   mutating func reset(_ text: String, isMediaFailure: Bool = false, at now: Int64) {
     guard let current = exchange else { return }
+    let isMediaFailure = isMediaFailure || hasWaited(current, at: now)
     log(resets == 0 && !isUp ? .info : .notice, text)
     let error = RoomError(.mediaLost, text)
     lost(error, at: now)
@@ -221,6 +222,13 @@ extension PeerFlow {
     }
     guard attempts < max(1, most) else { return fail(RoomError(.connectionLost, text)) }
     retryAt = attempts == 0 ? now : max(now, attemptAt &+ interval)
+  }
+
+  /// Whether a connection was waited for so long that it is no accident when the other side gives up: its time runs
+  /// out a moment before ours when it answers.
+  private func hasWaited(_ exchange: Exchange, at now: Int64) -> Bool {
+    guard exchange.stage == .exchanged, !isUp, let deadline = exchange.connectDeadline else { return false }
+    return deadline &- now <= Self.connectTime / 2
   }
 
   /// The other side is gone: it has no seat any more, and no media comes.

@@ -118,7 +118,8 @@ extension PeerFlow {
       retry(at: now)
     case .failed(let error):
       guard hasJoined else { return joinFailed(error, at: now) }
-      if error.action(hasJoined: true) == .fail, !isUp { return fail(error) }
+      let isHopeless = error.action(hasJoined: true) == .fail || error.kind == .tokenExpired && !settings.canRenewToken
+      if isHopeless, !isUp { return fail(error) }
       if isReachable { log(.notice, "the mailbox cannot be reached: \(error.summary)") }
       isReachable = false
       if !isUp {

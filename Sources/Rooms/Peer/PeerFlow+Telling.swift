@@ -75,6 +75,7 @@ extension PeerFlow {
     case .running where lostAt != nil:
       status.state = exchange?.continues != nil ? .resuming : prefersRelay ? .relaying : .rejoining
       (status.attempts, due) = (attempts, isReachable ? (exchange == nil ? retryAt : nil) : mailboxRetryAt)
+    case .running where prefersRelay && exchange != nil: (status.state, status.attempts) = (.relaying, resets)
     case .running: status.state = .joined
     }
     if status.state != .connected, status.state != .joined, let loss {

@@ -85,6 +85,8 @@ struct PeerFlow: Sendable {
     var reconnect = ReconnectPolicy.Settings()
     /// Whether TURN servers are known besides those that the mailbox names.
     var hasRelays = false
+    /// Whether a new token is made when one is too old.
+    var canRenewToken = false
     /// Decides the jitter of waits.
     var seed: UInt64
   }

@@ -76,7 +76,8 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
       settings: .init(
         room: room, role: role, name: "recbot", session: String(system.next(), radix: 36),
         reconnect: options.reconnect,
-        hasRelays: options.iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } }, seed: options.seed))
+        hasRelays: options.iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } },
+        canRenewToken: options.tokens.canRenew, seed: options.seed))
   }
 
   /// Joins; returns when the bot has its seat. Cancelling the task leaves the room.
