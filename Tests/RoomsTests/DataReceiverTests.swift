@@ -226,6 +226,15 @@ private func texts(_ events: [RoomEvent]) -> [String] {
     #expect(inbox.receiver.receiveStates.map(\.lastSeq) == [2, 1])
   }
 
+  @Test func repetitionsAreKnownHoweverManyHaveComeAndGone() {
+    var inbox = Inbox()
+    for number in 0..<1024 {
+      #expect(inbox.receive(from: "gone\(number)", sequence: 5, Inbox.user("a", "x")).count == 1)
+    }
+    #expect(inbox.receive(from: "ben", sequence: 7, Inbox.user("a", "x")).count == 1)
+    #expect(inbox.receive(from: "ben", sequence: 7, Inbox.user("a", "x")).isEmpty)
+  }
+
   @Test func aFloodIsCutOffAndEnds() {
     var inbox = Inbox()
     let large = String(repeating: "x", count: 10_000)

@@ -68,7 +68,7 @@ struct DataReceiver: Sendable {
   mutating func receive(
     _ packet: Livekit_DataPacket, isReliable: Bool, roster: LiveKitRoster, at now: Int64
   ) -> [RoomEvent] {
-    guard !isReliable || isNew(packet), let value = packet.value else { return [] }
+    guard !isReliable || isNew(packet, roster), let value = packet.value else { return [] }
     let sender = sender(of: packet, roster)
     switch value {
     case .user(let user): return receive(user, from: sender, at: now)
@@ -92,8 +92,12 @@ struct DataReceiver: Sendable {
   // MARK: Who and what
 
   /// False for a packet that was here before: after a resume the server sends again what it is not sure of.
-  private mutating func isNew(_ packet: Livekit_DataPacket) -> Bool {
+  private mutating func isNew(_ packet: Livekit_DataPacket, _ roster: LiveKitRoster) -> Bool {
     guard packet.sequence != 0, !packet.participantSid.isEmpty else { return true }
+    if sequences.count >= Self.senderLimit, sequences[packet.participantSid] == nil {
+      // In a room where people come and go for long, most of them are gone.
+      sequences = sequences.filter { roster.identity(ofSession: $0.key) != nil }
+    }
     if let last = sequences[packet.participantSid] {
       guard packet.sequence > last else { return false }
     } else if sequences.count >= Self.senderLimit || packet.participantSid.utf8.count > Self.nameLimit {
