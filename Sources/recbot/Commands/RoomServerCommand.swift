@@ -80,7 +80,8 @@ struct RoomServerCommand: AsyncParsableCommand {
     do {
       let port = try running.start()
       if server.hasTestAPI, !isLocal { logger.warning("the test API can be reached from other machines") }
-      Console.print("Room server on ws://\(bind):\(port) (API key \(key)); Ctrl-C ends it.")
+      let host = bind.contains(":") ? "[\(bind)]" : bind
+      Console.print("Room server on ws://\(host):\(port) (API key \(key)); Ctrl-C ends it.")
     } catch {
       throw Failure(error)
     }
