@@ -20,7 +20,7 @@ def chromium() -> str | None:
 class Browser:
     """One page in one browser with a fake camera (a green picture that moves) and a fake microphone (beeps)."""
 
-    def __init__(self, folder: pathlib.Path, name: str = "browser"):
+    def __init__(self, folder: pathlib.Path, name: str = "browser", namespace: str = ""):
         path = chromium()
         if path is None:
             raise Failed("there is no chromium")
@@ -40,8 +40,9 @@ class Browser:
             # The pages of several browsers must all go on, also when a machine is busy.
             "--disable-renderer-backgrounding", "--disable-background-timer-throttling", "about:blank"]
         self.log = open(folder / f"{name}.log", "wb")
+        inside = ["ip", "netns", "exec", namespace] if namespace else []
         self.child = subprocess.Popen(
-            ["bash", "-c", f'exec "$0" "$@" 3<&{command_read} 4>&{answer_write}', path, *flags],
+            [*inside, "bash", "-c", f'exec "$0" "$@" 3<&{command_read} 4>&{answer_write}', path, *flags],
             pass_fds=(command_read, answer_write), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         os.close(command_read)
         os.close(answer_write)

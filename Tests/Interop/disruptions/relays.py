@@ -14,16 +14,31 @@ PORT = 3478
 CHANGED = 8.0
 
 
-def relays(stage: Stage, verdict: Verdict) -> None:
-    """Relays on demand, from the beginning because nothing else is possible, and after a media failure."""
-    binary = shutil.which("turnserver") or "/usr/bin/turnserver"
+def begin(stage: Stage) -> str:
+    """Makes the far side, with a room server that names a relay; gives the relay's password."""
     password = secrets.token_hex(8)
     wiring.begin(stage, "--ice-server", f"turn:{TURN}:{PORT}?transport=tcp", "--ice-username", "u", "--ice-credential",
                  password)
-    coturn = stage.start(Process("coturn", [
+    return password
+
+
+def relay(stage: Stage, password: str) -> Process:
+    """Starts the relay."""
+    binary = shutil.which("turnserver") or "/usr/bin/turnserver"
+    return stage.start(Process("coturn", [
         binary, "-n", "--lt-cred-mech", "--user", f"u:{password}", "--realm", "r", "--listening-ip", TURN, "--relay-ip",
         TURN, "--listening-port", str(PORT), "--no-tls", "--no-dtls", "--no-cli", "--log-file", "stdout",
         "--simple-log", "--verbose", "--pidfile", "/dev/null"], stage.folder, namespace=stage.namespace))
+
+
+def allocations(coturn: Process) -> int:
+    """How often the relay gave out an address."""
+    return sum("ALLOCATE processed, success" in line for line in coturn.output)
+
+
+def relays(stage: Stage, verdict: Verdict) -> None:
+    """Relays on demand, from the beginning because nothing else is possible, and after a media failure."""
+    coturn = relay(stage, begin(stage))
     person = stage.publisher("ann", "--size", "480x270", colour="green", display="Sophie").join()
     person.tell("talk", "talking")
     scripts = {"forced": "delay=20ms", "walled": "delay=20ms; 0s udp loss=100%", "cut": "delay=20ms"}
@@ -45,7 +60,7 @@ def relays(stage: Stage, verdict: Verdict) -> None:
     gap = longest_gap(recordings["cut"], person, cut - recordings["cut"].zero - 2, recordings["cut"].duration - 0.5)
     verdict.check(gap <= CHANGED, f"cut: no picture for {ms(gap)}")
     verdict.figure(f"cut gap {ms(gap)}")
-    used = sum("ALLOCATE processed, success" in line for line in coturn.output)
+    used = allocations(coturn)
     verdict.check(used >= 3, f"the relay was asked for {used} allocations")
     for near in wires.values():
         near.close()

@@ -57,9 +57,14 @@ class Wire(Process):
         return {event["packets"]: event for event in found if event["event"] == "statistics"}
 
 
+def name() -> str:
+    """Of the far side's namespace."""
+    return f"rb{os.getpid() % 100_000}"
+
+
 def begin(stage: Stage, *options: str, port: str = "0") -> Process:
     """Makes the far side and starts the room server there."""
-    stage.namespace = f"rb{os.getpid() % 100_000}"
+    stage.namespace = name()
     # The first wire makes the far side's namespace and, ended last, takes it away.
     stage.start(Wire(stage, 1))
     server = stage.server(port, "--bind", "0.0.0.0", *options)

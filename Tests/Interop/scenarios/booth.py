@@ -12,10 +12,10 @@ GREEN = "008700"  # most of what Chromium's fake camera shows
 RECORDING = "document.body.dataset.recording === 'true'"
 
 
-def enter(stage: Stage, browser: Browser, name: str = "Ann") -> None:
+def enter(stage: Stage, browser: Browser, name: str = "Ann", room: str = "booth", url: str = "") -> None:
     """Opens the page of the room and joins, as a caller does."""
-    token = make_token("ann", "booth", canPublish=True, hidden=None)
-    browser.open(f"{stage.url.replace('ws', 'http', 1)}/peer/booth#token={token}")
+    token = make_token("ann", room, canPublish=True, hidden=None)
+    browser.open(f"{(url or stage.url).replace('ws', 'http', 1)}/peer/{room}#token={token}")
     browser.until("document.querySelector('#join')?.disabled === false")
     browser.run(f"document.querySelector('#name').value = '{name}'; document.querySelector('#join').click()")
 
