@@ -149,7 +149,7 @@ import Testing
       #expect(try await api.ask("POST", "/v1/jobs", ann, json: same).status == 201)
       #expect(try await api.ask("DELETE", "/v1/jobs", ann).status == 405)
       #expect(try await api.ask("DELETE", "/v1/jobs", ann).headers["allow"] == "POST, GET")
-      #expect(try await api.ask("GET", "/v1/nothing", ann).problem?.code == "not_found")
+      #expect(try await api.ask("GET", "/v1/nothing", ann).problem?.code == "unknown_path")
       #expect(try await api.ask("GET", "/v1/jobs/..%2f..%2fetc", ann).status == 404)
     }
   }

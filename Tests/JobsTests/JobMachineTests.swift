@@ -174,6 +174,78 @@ import Testing
     #expect(job.state == .failed && job.error?.name == "workersLost")
   }
 
+  @Test func anEndIsAskedForOnceHoweverOftenItIsSaid() throws {
+    var job = try claimed()
+    job = try machine.apply(.beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
+    for _ in 0..<1000 {
+      job = try machine.apply(.command(.stop, argument: "now"), to: job, now: Self.start)
+    }
+    #expect(job.commands.map(\.verb) == [.stop])
+    for _ in 0..<1000 {
+      job = try machine.apply(.command(.cancel, argument: nil), to: job, now: Self.start)
+    }
+    #expect(job.commands.map(\.verb) == [.stop, .cancel] && job.isCancelling)
+  }
+
+  @Test func whatWasRecordedOutlivesTheAttempts() throws {
+    var job = job()
+    var now = Self.start
+    var count = 0
+    while !job.state.isFinal, !job.isRecorded, count < 100 {
+      job = try machine.apply(.claim(worker: "w"), to: job, now: now)
+      if count == 0 {
+        job = try machine.apply(.beat(fence: job.fence, JobReport(state: .running, part: Self.part)), to: job, now: now)
+      }
+      now = now + .seconds(15)
+      job = try machine.apply(.expire, to: job, now: now)
+      count += 1
+    }
+    #expect(count == machine.maximumAttempts && job.state == .queued && job.isRecorded)
+    // The next worker has only to finish it.
+    job = try machine.apply(.claim(worker: "w"), to: job, now: now)
+    #expect(job.state == .finishing && job.error?.name == "workersLost")
+    let file = JobFile(location: "f", size: 1, duration: 1)
+    let done = try machine.apply(.complete(fence: job.fence, [file]), to: job, now: now)
+    #expect(done.state == .completed && done.error?.name == "workersLost")
+    // And where that can't be done, it ends all the same.
+    count = 0
+    while !job.state.isFinal, count < 100 {
+      now = now + .seconds(15)
+      job = try machine.apply(.expire, to: job, now: now)
+      if !job.state.isFinal { job = try machine.apply(.claim(worker: "w"), to: job, now: now) }
+      count += 1
+    }
+    #expect(count == machine.maximumAttempts && job.state == .failed)
+  }
+
+  @Test func handingOverAndSoundAttemptsAreNoFailures() throws {
+    var job = job()
+    var now = Self.start
+    for attempt in 1...100 {
+      job = try machine.apply(.claim(worker: "w"), to: job, now: now)
+      var part = Self.part
+      (part.attempt, part.duration) = (attempt, 3_600_000_000)
+      job = try machine.apply(.beat(fence: job.fence, JobReport(state: .running, part: part)), to: job, now: now)
+      if attempt % 2 == 0 {
+        job = try machine.apply(.release(fence: job.fence, JobReport()), to: job, now: now)
+      } else {
+        now = now + .seconds(15)
+        job = try machine.apply(.expire, to: job, now: now)
+      }
+      #expect(job.state == .queued && !job.isRecorded && (job.setbacks ?? 0) <= 1)
+    }
+    #expect(job.parts.count == 100)
+  }
+
+  @Test func theRoomsIdIsKeptAndStaysShort() throws {
+    var job = try claimed()
+    job = try machine.apply(.beat(fence: 1, JobReport(roomSID: "RM_1")), to: job, now: Self.start)
+    job = try machine.apply(.beat(fence: 1, JobReport()), to: job, now: Self.start)
+    #expect(job.roomSID == "RM_1")
+    let long = String(repeating: "x", count: 129)
+    #expect(try machine.apply(.beat(fence: 1, JobReport(roomSID: long)), to: job, now: Self.start).roomSID == "RM_1")
+  }
+
   /// Random lives: whatever happens, the rules that others build on hold.
   @Test(arguments: 0..<64) func invariantsHoldInRandomLives(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)

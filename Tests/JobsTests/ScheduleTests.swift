@@ -21,6 +21,38 @@ import Testing
     }
   }
 
+  /// However many were missed, the last one is made up for, and the next look finds nothing more.
+  @Test func ofManyMissedTimesTheLastIsMadeUpForAndNoOther() throws {
+    let now = try #require(Timestamp("2026-11-21T10:00:30Z"))
+    for (cron, last) in [
+      ("* * * * *", "2026-11-21T09:59:00Z"), ("*/7 3 1-20 * *", "2026-11-20T03:56:00Z"),
+      ("0 0 1 11 *", "2026-11-01T00:00:00Z"),
+    ] {
+      for rule in [CatchUp.latest, .none] {
+        var schedule = try schedule(cron, "UTC", catchUp: rule, within: 31 * 86_400)
+        schedule.nextFire = schedule.fire(after: now - .seconds(25 * 86_400))
+        let due = schedule.due(at: now)
+        let missed = due.fires.filter { $0 < now - .seconds(60) }
+        let current = due.fires.filter { $0 >= now - .seconds(60) }
+        // One that is in time leaves nothing to make up for.
+        let expected = rule == .none || !current.isEmpty ? [] : [last]
+        #expect(missed.map(\.description) == expected, "\(cron) \(rule)")
+        #expect(current.count <= 2 && (due.next ?? now) >= now - .seconds(60), "\(cron) \(rule)")
+      }
+    }
+  }
+
+  @Test(arguments: DatabaseKind.allCases) func aTimeThatIsOverIsRefused(backend: DatabaseKind) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let past = Schedule(
+      owner: "app", trigger: .at(queue.clock.now - .seconds(60)), request: JobRequest(room: "once"))
+    await #expect(throws: JobStoreError.self) { try await queue.store.add(past) }
+    let soon = Schedule(
+      owner: "app", trigger: .at(queue.clock.now + .seconds(60)), request: JobRequest(room: "once"))
+    #expect(try await queue.store.add(soon).nextFire == queue.clock.now + .seconds(60))
+  }
+
   @Test func triggersAreReadAndWritten() throws {
     for text in [
       #"{"at":"2026-11-21T09:30:00Z"}"#, #"{"cron":"0 9 * * *","zone":"Europe/Berlin"}"#, #"{"room":"team-*"}"#,

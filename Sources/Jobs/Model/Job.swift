@@ -179,6 +179,10 @@ public struct Job: Codable, Hashable, Sendable {
   public var isCancelling: Bool
   /// The schedule and moment that made it.
   public var origin: JobOrigin?
+  /// The id of the room's life that is recorded, as the newest worker was told it on joining; nil: not known.
+  public var roomSID: String?
+  /// How many attempts in a row came to nothing; nil: none.
+  public var setbacks: Int?
   /// When it was made.
   public var createdAt: Timestamp
   /// When it last changed state.
@@ -187,7 +191,8 @@ public struct Job: Codable, Hashable, Sendable {
   public var finishedAt: Timestamp?
 
   enum CodingKeys: String, CodingKey {
-    case id, owner, request, state, attempt, fence, lease, commands, steering, parts, files, error, origin
+    case id, owner, request, state, attempt, fence, lease, commands, steering, parts, files, error, origin, setbacks
+    case roomSID = "room_sid"
     case notBefore = "not_before"
     case commandSequence = "command_sequence"
     case isRecorded = "recorded"

@@ -28,12 +28,15 @@ public struct JobReport: Codable, Hashable, Sendable {
   public var isRecorded: Bool
   /// Why a recording that is over, and will be completed, is less than was wanted; nil: it isn't.
   public var error: JobError?
+  /// The id of this life of the room, at most 128 bytes; nil: not known.
+  public var roomSID: String?
   /// Makes a report.
   public init(
     state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, isRecorded: Bool = false,
-    error: JobError? = nil
+    error: JobError? = nil, roomSID: String? = nil
   ) {
     self.error = error
+    self.roomSID = roomSID
     self.state = state
     self.part = part
     self.confirmed = confirmed
@@ -42,6 +45,7 @@ public struct JobReport: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey {
     case state, part, confirmed, error
+    case roomSID = "room_sid"
     case isRecorded = "recorded"
   }
 }
@@ -74,8 +78,11 @@ public enum JobRefusal: String, Error, Codable, Hashable, Sendable {
 public struct JobMachine: Hashable, Sendable {
   /// How long a lease lasts after each heartbeat.
   public var leaseTime = TimeSpan.seconds(15)
-  /// How many times a job is taken before it fails.
+  /// After so many attempts in a row that came to nothing a job is given up: what was recorded before is finished,
+  /// with as many attempts again, and without that it fails. Being handed over is no failure.
   public var maximumAttempts = 20
+  /// A part of this length shows that an attempt was a sound one.
+  public var soundTime = TimeSpan.seconds(60)
   /// The wait before the next attempt after a failure; it doubles with each, up to the second.
   public var retryDelay = (first: TimeSpan.seconds(2), longest: TimeSpan.seconds(300))
   /// How many unconfirmed commands a job may have.
@@ -159,6 +166,7 @@ public struct JobMachine: Hashable, Sendable {
   }
 
   private func take(_ report: JobReport, into job: inout Job) throws(JobRefusal) {
+    if let sid = report.roomSID, (1...128).contains(sid.utf8.count) { job.roomSID = sid }
     if let state = report.state {
       guard state.isLeased else { throw .impossibleState }
       // What is over is over: a report that was overtaken must not bring a recording back.
@@ -172,6 +180,7 @@ public struct JobMachine: Hashable, Sendable {
     for command in job.commands where command.sequence <= report.confirmed { job.steering.apply(command) }
     job.commands.removeAll { $0.sequence <= report.confirmed }
     if let part = report.part {
+      if part.attempt == job.attempt, part.duration >= soundTime.microseconds { job.setbacks = nil }
       if let index = job.parts.firstIndex(where: { ($0.attempt, $0.piece) == (part.attempt, part.piece) }) {
         job.parts[index] = part
       } else {
@@ -186,10 +195,14 @@ public struct JobMachine: Hashable, Sendable {
     job.notBefore = notBefore
     if job.isCancelling || now >= job.deadline { job.isRecorded = true }
     if job.isRecorded, job.parts.isEmpty { endWithoutRecording(&job, now: now) }
-    if !job.state.isFinal, job.attempt >= maximumAttempts {
-      job.error = job.error ?? JobError(name: "workersLost", message: "every worker that took the job was lost")
-      end(&job, as: .failed, now: now)
-    }
+    // However well it goes: a job's row must not grow for ever.
+    let isWorn = (job.setbacks ?? 0) >= maximumAttempts || job.attempt / 50 >= maximumAttempts
+    guard !job.state.isFinal, isWorn else { return }
+    job.error = job.error ?? JobError(name: "workersLost", message: "every worker that took the job was lost")
+    // What there is of a recording is not given up with the rest of it.
+    guard !job.isRecorded, !job.parts.isEmpty else { return end(&job, as: .failed, now: now) }
+    job.isRecorded = true
+    job.setbacks = nil
   }
 
   private func endWithoutRecording(_ job: inout Job, now: Timestamp) {
@@ -205,7 +218,8 @@ public struct JobMachine: Hashable, Sendable {
   private func fail(_ job: inout Job, _ error: JobError, mayRetry: Bool, now: Timestamp) {
     job.error = error
     guard mayRetry else { return end(&job, as: .failed, now: now) }
-    let doublings = Int64(1) << Int64(min(max(job.attempt - 1, 0), 20))
+    job.setbacks = (job.setbacks ?? 0) + 1
+    let doublings = Int64(1) << Int64(min(max((job.setbacks ?? 1) - 1, 0), 20))
     let delay = min(
       TimeSpan(microseconds: retryDelay.first.microseconds.multipliedClamped(by: doublings)), retryDelay.longest)
     queue(&job, notBefore: now + delay, now: now)
@@ -214,6 +228,7 @@ public struct JobMachine: Hashable, Sendable {
   private func expire(_ job: inout Job, now: Timestamp) throws(JobRefusal) {
     if let lease = job.lease {
       guard lease.until <= now else { throw .notAvailable }
+      job.setbacks = (job.setbacks ?? 0) + 1
       queue(&job, notBefore: now, now: now)
     } else {
       guard now >= job.deadline, !job.isRecorded else { throw .notAvailable }
@@ -235,7 +250,10 @@ public struct JobMachine: Hashable, Sendable {
       job.isRecorded = true
       return queue(&job, notBefore: now, now: now)
     }
-    guard job.commands.count < maximumCommands || verb == .stop || verb == .cancel,
+    // An end that waits already is not asked for again: these have no limit in number.
+    let isEnd = verb == .stop || verb == .cancel
+    if isEnd, job.commands.contains(where: { $0.verb == verb }) { return }
+    guard job.commands.count < maximumCommands || isEnd,
       (argument?.utf8.count ?? 0) <= 65_536
     else { throw .impossibleCommand }
     job.commandSequence += 1

@@ -98,7 +98,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     ] {
       if let value, !(1...(31 * 86_400)).contains(value) { problems.append("\(name): 1 s to 31 days, in seconds") }
     }
-    if let layout, layout.isEmpty || layout.utf8.count > 256 { problems.append("layout: 1 to 256 bytes") }
+    if let layout, let problem = LayoutName.problem(with: layout) { problems.append("layout: \(problem)") }
     problems += selection?.problems ?? []
     problems += picture?.problems ?? []
     if outputs.count > 8 { problems.append("outputs: at most 8") }

@@ -40,11 +40,11 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   }
   /// Earlier by a span.
   public static func - (time: Timestamp, span: TimeSpan) -> Timestamp {
-    Timestamp(microseconds: time.microseconds.addedClamped(-span.microseconds))
+    Timestamp(microseconds: time.microseconds.subtractedClamped(span.microseconds))
   }
   /// The span from one moment to another.
   public static func - (left: Timestamp, right: Timestamp) -> TimeSpan {
-    TimeSpan(microseconds: left.microseconds.addedClamped(-right.microseconds))
+    TimeSpan(microseconds: left.microseconds.subtractedClamped(right.microseconds))
   }
 }
 
@@ -195,6 +195,11 @@ extension Int64 {
   func addedClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other > 0 ? .max : .min) : sum
+  }
+
+  func subtractedClamped(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other > 0 ? .min : .max) : difference
   }
 
   func multipliedClamped(by factor: Int64) -> Int64 {

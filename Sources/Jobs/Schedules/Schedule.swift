@@ -79,6 +79,8 @@ public struct Schedule: Codable, Hashable, Sendable {
     switch trigger {
     case .cron(_, let zone) where TimeZone(identifier: zone) == nil:
       problems.append("zone: '\(zone.prefix(60))' is not a time zone; give an IANA name such as Europe/Berlin")
+    case .at(let moment) where fire(after: now - .seconds(1)) == nil:
+      problems.append("at: \(moment) lies in the past")
     case .room(let glob) where glob.isEmpty || glob.utf8.count > 256: problems.append("room: 1 to 256 bytes")
     default: break
     }
@@ -107,9 +109,16 @@ public struct Schedule: Codable, Hashable, Sendable {
     // Years of missed minutes are not counted one by one.
     let oldest = now - .seconds(catchUpWithin)
     if let first = next, dueTime(of: first) <= now, first < oldest { next = fire(after: oldest - .seconds(1)) }
+    // Of those only the last counts, unless each is made up for: it is looked for, and not come upon one by one.
+    let late = now - .seconds(60)
+    if catchUp != .all, let first = next, first < late {
+      let last = latestFire(from: first, before: late)
+      missed = [last]
+      next = fire(after: last)
+    }
     while let moment = next, dueTime(of: moment) <= now, missed.count + fires.count < 1000 {
       // A minute late is in time: a backend that restarts must not lose a recording to its own start.
-      if now - moment > .seconds(60) { missed.append(moment) } else { fires.append(moment) }
+      if moment < late { missed.append(moment) } else { fires.append(moment) }
       next = fire(after: moment)
     }
     switch catchUp {
@@ -118,6 +127,17 @@ public struct Schedule: Codable, Hashable, Sendable {
     case .all: fires = missed + fires
     }
     return (fires, next)
+  }
+
+  /// The last time at which it fires between one of them and a later moment.
+  private func latestFire(from first: Timestamp, before end: Timestamp) -> Timestamp {
+    var (low, high) = (first, end)
+    // Times are whole minutes, so that nothing lies between two that are a second apart.
+    while high - low > .seconds(1) {
+      let middle = low + TimeSpan(microseconds: (high - low).microseconds / 2)
+      if let later = fire(after: middle), later < end { low = later } else { high = middle }
+    }
+    return low
   }
 
   /// The job of a fire time.
