@@ -85,6 +85,8 @@ public final class Backend: Service {
     } catch let error as IOError {
       let (bind, port) = (core.configuration.bind, core.configuration.port)
       throw BackendError("cannot listen on \(bind):\(port): \(String(cString: strerror(error.errnoCode)))")
+    } catch is SocketAddressError.UnknownHost {
+      throw BackendError("cannot listen on \(core.configuration.bind): the name is not known")
     } catch is SocketAddressError {
       throw BackendError("cannot listen on \(core.configuration.bind): there is no such address here")
     }

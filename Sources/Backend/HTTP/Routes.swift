@@ -112,7 +112,8 @@ private struct Front: HTTPResponder {
     let response = try await router.respond(to: request, context: context)
     guard context.endpointPath == "NotFound" else { return response }
     let others = routes.filter { $0.matches(request.uri.path[...]) }.map(\.method)
-    var refusal = Refusal.notFound("path")
+    // Another code than for a job that is not there: who asks may have the wrong address.
+    var refusal = Refusal(.notFound, "unknown_path", "there is no such path")
     if !others.isEmpty {
       refusal = Refusal(.methodNotAllowed, "method_not_allowed", "the path takes \(others.joined(separator: ", "))")
       refusal.headers[.allow] = others.joined(separator: ", ")

@@ -16,8 +16,10 @@ struct QueueKeeper: BackgroundWork {
       try await round(expires: ContinuousClock.now >= patience)
       // The old is swept out once in ten minutes.
       if rounds % 600 == 0 {
-        try await core.store.prune(
-          keysOlderThan: core.configuration.keyRetention, jobsOlderThan: core.configuration.jobRetention)
+        while !Task.isCancelled,
+          try await core.store.prune(
+            keysOlderThan: core.configuration.keyRetention, jobsOlderThan: core.configuration.jobRetention)
+        {}
         try await core.store.forgetWorkers(unseenFor: .seconds(86_400))
       }
       rounds += 1

@@ -19,8 +19,10 @@ struct EventRoutes: RouteGroup {
     var last = try call.number("after", in: 0...(.max), default: 0)
     return try await call.hold(on: call.core.eventsBell, for: try call.wait()) {
       var page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
-      // Events that the caller must not see are passed over.
-      while page.events.isEmpty, page.next > last {
+      // Events that the caller must not see are passed over; very many, in several requests.
+      var rounds = 0
+      while page.events.isEmpty, page.next > last, rounds < 100 {
+        rounds += 1
         last = page.next
         page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
       }
@@ -33,13 +35,20 @@ struct EventRoutes: RouteGroup {
 }
 
 extension Call {
+  /// The least time from one look of a held request to its next.
+  private static let lookInterval = Duration.milliseconds(50)
+
   /// Looks, and looks again each time the bell rings, until there is what is waited for, the time is over, or nobody
   /// waits for the answer any more. Gives what was seen last.
   func hold<Value: Sendable>(
     on bell: Bell, for time: Duration, look: () async throws -> Value, until isReady: (Value) -> Bool
   ) async throws -> Value {
     let end = ContinuousClock.now + time
+    var looked: ContinuousClock.Instant?
     while true {
+      // At once after a quiet time; while the bell never rests, so often that the database is not asked for nothing.
+      if let looked { try? await Task.sleep(until: min(end, looked + Self.lookInterval), clock: .continuous) }
+      looked = .now
       let rings = bell.rings
       let value = try await look()
       let left = end - .now

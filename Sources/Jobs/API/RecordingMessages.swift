@@ -82,6 +82,8 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   public var size: Int64
   /// People in the room.
   public var participants: Int
+  /// The id of this life of the room; nil: not known.
+  public var roomSID: String?
   /// The newest command that was carried out or refused.
   public var confirmed: Int64
   /// Why a command was refused, told once.
@@ -141,6 +143,7 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case state, duration, size, participants, confirmed, refusal, end
     case startedAt = "started_at"
+    case roomSID = "room_sid"
   }
 }
 

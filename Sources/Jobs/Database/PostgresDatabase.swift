@@ -80,6 +80,7 @@ private final class PostgresConnection: SQLConnection {
   /// Runs a transaction, again when the database gave it up before anything was kept; gives the error.
   func perform(_ body: (any SQLConnection) throws -> Void) -> (any Error)? {
     var attempts = 0
+    let began = ContinuousClock.now
     while true {
       attempts += 1
       do {
@@ -95,7 +96,7 @@ private final class PostgresConnection: SQLConnection {
         do { try command("COMMIT") } catch { return error }
         return nil
       } catch let error as SQLError {
-        guard case .unavailable = error, attempts < 8 else { return error }
+        guard case .unavailable = error, attempts < 8, ContinuousClock.now - began < Self.longest else { return error }
         usleep(UInt32(min(50_000 << attempts, 1_000_000)))
       } catch {
         return error
@@ -151,11 +152,30 @@ private final class PostgresConnection: SQLConnection {
   private func connect() throws(SQLError) {
     if let connection, PQstatus(connection) == CONNECTION_OK { return }
     PQfinish(connection)
-    connection = PQconnectdb(address)
+    connection = Self.open(address)
     guard let connection, PQstatus(connection) == CONNECTION_OK else { throw .unavailable(message) }
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
     // A backend that hangs must not hold a job's row for ever, nor wait for one.
     try command("SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'")
+  }
+
+  /// So long a transaction is begun anew.
+  private static let longest = Duration.seconds(10)
+
+  /// What libpq would wait for without end: a server that takes a connection and says nothing, or a way to it that is
+  /// gone. The address may say otherwise.
+  private static let patience = [
+    ("connect_timeout", "5"), ("keepalives_idle", "5"), ("keepalives_interval", "3"), ("keepalives_count", "3"),
+    ("tcp_user_timeout", "15000"), ("application_name", "recbot"),
+  ]
+
+  private static func open(_ address: String) -> OpaquePointer? {
+    let settings = patience + [("dbname", address), ("client_encoding", "UTF8")]
+    let names = settings.map { strdup($0.0) }
+    let values = settings.map { strdup($0.1) }
+    defer { for text in names + values { free(text) } }
+    let (keywords, texts) = (names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil])
+    return PQconnectdbParams(keywords, texts, 1)
   }
 
   private func command(_ sql: String) throws(SQLError) { PQclear(try run { PQexec($0, sql) }) }

@@ -1,4 +1,5 @@
 import GRDB
+import Glibc
 
 /// A queue in one file, for one machine: GRDB's serial connection, rollback journal, one writer.
 ///
@@ -23,6 +24,10 @@ public final class SQLiteDatabase: SQLDatabase {
       try database.execute(sql: "PRAGMA synchronous = FULL")
       try database.execute(sql: "PRAGMA foreign_keys = ON")
     }
+    // For this user only, whatever the folder is: SQLite itself takes what the umask allows, and gives a journal the
+    // same rights as the file.
+    let made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    if made >= 0 { Glibc.close(made) }
     let database: DatabaseQueue
     do {
       database = try DatabaseQueue(path: path, configuration: configuration)

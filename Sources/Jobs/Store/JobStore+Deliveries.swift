@@ -42,6 +42,24 @@ extension JobStore {
     }
   }
 
+  /// Goes on holding deliveries that are still on their way here. Gives those of them that are not this backend's any
+  /// more.
+  public func renew(_ deliveries: [WebhookDelivery], hold: TimeSpan) async throws -> [WebhookDelivery] {
+    guard !deliveries.isEmpty else { return [] }
+    return try await database.transaction { connection in
+      let now = try connection.now()
+      return try deliveries.filter { delivery in
+        try connection(
+          """
+          UPDATE deliveries SET due_at = ?3
+          WHERE event = ?1 AND target = ?2 AND state = 'pending' AND attempts = ?4 RETURNING number
+          """, .text(delivery.event.id), .text(try JSONText.encode(delivery.target)), SQLValue(now + hold),
+          .integer(Int64(delivery.attempts))
+        ).isEmpty
+      }
+    }
+  }
+
   /// What came of a delivery.
   public enum WebhookOutcome: Hashable, Sendable {
     /// The receiver took it, or there was nothing to tell.
@@ -69,9 +87,16 @@ extension JobStore {
       switch outcome {
       case .done: _ = try connection.query("UPDATE deliveries SET state = 'done', detail = NULL \(mine)", names)
       case .retry(let delay):
-        _ = try connection.query(
-          "UPDATE deliveries SET due_at = ?3, detail = ?4 \(mine) AND attempts = ?5",
+        let kept = try connection.query(
+          "UPDATE deliveries SET due_at = ?3, detail = ?4 \(mine) AND attempts = ?5 RETURNING number",
           names + [SQLValue(now + delay), .text(detail), fence])
+        guard let number = kept.first?.integer(0) else { return }
+        // What comes after it waits as long, and is not looked at meanwhile.
+        try connection(
+          """
+          UPDATE deliveries SET due_at = ?4
+          WHERE job = ?1 AND target = ?2 AND state = 'pending' AND number > ?3 AND due_at < ?4
+          """, .text(delivery.event.job.id), .text(target), .integer(number), SQLValue(now + delay))
       case .postponed(let delay):
         _ = try connection.query(
           "UPDATE deliveries SET due_at = ?3, attempts = attempts - 1 \(mine) AND attempts = ?4",

@@ -66,34 +66,57 @@ extension JobStore {
     try await eventPage(of: job, after: number, limit: limit).events
   }
 
-  /// The same of those jobs only that a filter allows, with the number to go on after.
+  /// So many events are looked at in one transaction, however few of them a filter allows: nobody waits long for it.
+  private static let span: Int64 = 2000
+
+  /// The same of those jobs only that a filter allows, with the number to go on after: it grows as long as there is
+  /// anything that was not looked at.
   public func eventPage(
     of job: String? = nil, filter: Filter = Filter(), after number: Int64 = 0, limit: Int = 100
   ) async throws -> (events: [JobEvent], next: Int64) {
-    try await database.transaction { connection in
-      func read() throws -> [JobEvent] {
-        try connection(
+    let most = max(1, min(limit, 1000))
+    let last = job == nil ? number.addedClamped(Self.span) : .max
+    var query = SQLConditions()
+    query.add("e.number > ", .integer(number))
+    query.add("e.number <= ", .integer(last))
+    if let job { query.add("e.job = ", .text(job)) }
+    if let owner = filter.owner {
+      query.add("EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.owner = ", .text(owner), ")")
+    }
+    let count = query.parameter(.integer(Int64(most)))
+    let conditions = query
+    return try await database.transaction { connection in
+      func read() throws -> (events: [JobEvent], next: Int64) {
+        let events = try connection.query(
           """
-          SELECT e.id, e.number, e.kind, e.at, e.body FROM events e
-          WHERE e.number > ?1 AND (?2 = '' OR e.job = ?2)
-            AND (?3 = '' OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.owner = ?3))
-          ORDER BY e.number LIMIT CAST(?4 AS BIGINT)
-          """, .integer(number), .text(job ?? ""), .text(filter.owner ?? ""),
-          .integer(Int64(max(1, min(limit, 1000))))
+          SELECT e.id, e.number, e.kind, e.at, e.body FROM events e \(conditions.text)
+          ORDER BY e.number LIMIT CAST(\(count) AS BIGINT)
+          """, conditions.values
         ).map { try Self.event($0, from: 0) }
+        if job != nil || events.count == most { return (events, events.last?.number ?? number) }
+        return (events, try Self.newest(from: number, to: last, in: connection))
       }
-      var events = try read()
+      var page = try read()
       // PostgreSQL gives numbers before transactions end, in any order: where one is missing, it may still come (those
       // of one job take turns, on the job's row). Who inserts holds a lock of the table until then; once nobody does,
       // what is missing stays missing.
-      if job == nil, connection.dialect == .postgres, let last = events.last,
-        try Self.hasGap(from: number, to: last.number, in: connection)
+      if job == nil, connection.dialect == .postgres, page.next > number,
+        try Self.hasGap(from: number, to: page.next, in: connection)
       {
         try connection("LOCK TABLE events IN SHARE MODE")
-        events = try read()
+        page = try read()
       }
-      return (events.filter { filter.allows($0.job) }, events.last?.number ?? number)
+      return (page.events.filter { filter.allows($0.job) }, page.next)
     }
+  }
+
+  /// Up to where there is nothing more to look at between two numbers, or, when all there was forgotten, before the next.
+  private static func newest(from first: Int64, to last: Int64, in connection: any SQLConnection) throws -> Int64 {
+    let newest = try connection(
+      "SELECT MAX(number) FROM events WHERE number > ?1 AND number <= ?2", .integer(first), .integer(last))
+    if let number = newest.first?.integer(0) { return number }
+    let next = try connection("SELECT MIN(number) FROM events WHERE number > ?1", .integer(last))
+    return next.first?.integer(0).map { $0 &- 1 } ?? first
   }
 
   private static func hasGap(from first: Int64, to last: Int64, in connection: any SQLConnection) throws -> Bool {
@@ -110,18 +133,34 @@ extension JobStore {
       id: id, number: number, kind: kind, at: at, job: try JSONText.decode(Job.self, row.text(column + 4)))
   }
 
-  /// Forgets what nobody asks for any more: idempotency keys, and final jobs with their events and deliveries.
-  public func prune(keysOlderThan keyAge: TimeSpan, jobsOlderThan jobAge: TimeSpan) async throws {
+  /// Forgets what nobody asks for any more: idempotency keys, and jobs that ended so long ago, with their events and
+  /// deliveries, unless something of them must still be told. At most `limit` of each at once; true when that was not
+  /// all.
+  @discardableResult
+  public func prune(
+    keysOlderThan keyAge: TimeSpan, jobsOlderThan jobAge: TimeSpan, limit: Int = 500
+  ) async throws -> Bool {
     try await database.transaction { connection in
       let now = try connection.now()
-      try connection("DELETE FROM idempotency WHERE at < ?1", SQLValue(now - keyAge))
-      let old = SQLValue(now - jobAge)
-      let jobs =
-        "SELECT id FROM jobs WHERE state IN ('completed', 'failed', 'cancelled') AND created_at < ?1 LIMIT 1000"
-      try connection("DELETE FROM deliveries WHERE job IN (\(jobs)) AND state <> 'pending'", old)
-      let removable = "\(jobs.replacing(" LIMIT 1000", with: "")) AND id NOT IN (SELECT job FROM deliveries) LIMIT 1000"
-      try connection("DELETE FROM events WHERE job IN (\(removable))", old)
-      try connection("DELETE FROM jobs WHERE id IN (\(removable))", old)
+      let most = SQLValue.integer(Int64(max(1, limit)))
+      let keys = try connection(
+        """
+        DELETE FROM idempotency WHERE (owner, token) IN (
+          SELECT owner, token FROM idempotency WHERE at < ?1 ORDER BY at LIMIT CAST(?2 AS BIGINT)) RETURNING at
+        """, SQLValue(now - keyAge), most)
+      let jobs = try connection(
+        """
+        SELECT id FROM jobs WHERE finished_at < ?1 AND NOT EXISTS (
+          SELECT 1 FROM deliveries d WHERE d.job = jobs.id AND d.state = 'pending')
+        ORDER BY finished_at LIMIT CAST(?2 AS BIGINT)
+        """, SQLValue(now - jobAge), most)
+      for job in jobs {
+        let id = SQLValue(job.text(0))
+        try connection("DELETE FROM deliveries WHERE job = ?1", id)
+        try connection("DELETE FROM events WHERE job = ?1", id)
+        try connection("DELETE FROM jobs WHERE id = ?1", id)
+      }
+      return max(keys.count, jobs.count) >= max(1, limit)
     }
   }
 }

@@ -7,15 +7,15 @@ extension JobStore {
     let cursor = (after ?? "").split(separator: ":")
     let (job, shown) = (cursor.first.map(String.init) ?? "", cursor.count == 2 ? Int(cursor[1]) ?? 0 : 0)
     let limit = max(1, min(limit, 1000))
-    let pattern = Self.likePattern(filter.rooms)
+    var query = filter.query
+    if !job.isEmpty { query.add("id <= ", .text(job)) }
+    query.add("state IN ('completed', 'cancelled')")
+    let most = query.parameter(.integer(Int64(limit + 1)))
+    let conditions = query
     let jobs = try await database.transaction { connection in
-      try connection(
-        """
-        SELECT body FROM jobs WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR room = ?2) AND (?3 = '' OR id <= ?3)
-          AND (?4 = '' OR room LIKE ?4 ESCAPE '!') AND state IN ('completed', 'cancelled')
-        ORDER BY id DESC LIMIT CAST(?5 AS BIGINT)
-        """, .text(filter.owner ?? ""), .text(filter.room ?? ""), .text(job), .text(pattern),
-        .integer(Int64(limit + 1))
+      try connection.query(
+        "SELECT body FROM jobs \(conditions.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)",
+        conditions.values
       ).map { try JSONText.decode(Job.self, $0.text(0)) }
     }
     var recordings: [RecordingPage.Entry] = []

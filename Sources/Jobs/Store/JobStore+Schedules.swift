@@ -42,12 +42,15 @@ extension JobStore {
 
   /// Schedules, the newest first: those after the one named `after` (the last of the page before).
   public func schedules(owner: String? = nil, after: String? = nil, limit: Int = 50) async throws -> [Schedule] {
-    try await database.transaction { connection in
-      try connection(
-        """
-        SELECT body FROM schedules WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR id < ?2)
-        ORDER BY id DESC LIMIT CAST(?3 AS BIGINT)
-        """, .text(owner ?? ""), .text(after ?? ""), .integer(Int64(max(1, min(limit, 1000))))
+    var query = SQLConditions()
+    if let owner { query.add("owner = ", .text(owner)) }
+    if let after { query.add("id < ", .text(after)) }
+    let most = query.parameter(.integer(Int64(max(1, min(limit, 1000)))))
+    let conditions = query
+    return try await database.transaction { connection in
+      try connection.query(
+        "SELECT body FROM schedules \(conditions.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)",
+        conditions.values
       ).map { try JSONText.decode(Schedule.self, $0.text(0)) }
     }
   }
@@ -111,6 +114,7 @@ extension JobStore {
         guard try !exists(origin, in: connection) else { continue }
         var request = schedule.request
         request.room = room
+        request.startAt = nil
         if let length = schedule.length { request.deadline = now + .seconds(length) }
         guard request.problems(now: now).isEmpty else { continue }
         jobs.append(try submit(request, owner: schedule.owner, origin: origin, at: now, in: connection))

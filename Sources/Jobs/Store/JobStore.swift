@@ -133,32 +133,37 @@ public final class JobStore: Sendable {
       (owner.map { $0 == job.owner } ?? true) && (room.map { $0 == job.request.room } ?? true)
         && (rooms.map { Glob.matches($0, job.request.room) } ?? true) && (!isActive || !job.state.isFinal)
     }
-  }
 
-  /// A name with `*` as the pattern of LIKE with the escape character `!`; empty for all. LIKE may find more than is
-  /// meant (SQLite's doesn't tell letters by case), never less.
-  static func likePattern(_ glob: String?) -> String {
-    guard let glob else { return "" }
-    return glob.map { "!%_".contains($0) ? "!\($0)" : $0 == "*" ? "%" : "\($0)" }.joined()
+    /// The same as conditions on rows of `jobs`; they may find more than is meant, never less.
+    var query: SQLConditions {
+      var query = SQLConditions()
+      if let owner { query.add("owner = ", .text(owner)) }
+      if let room { query.add("room = ", .text(room)) }
+      if let rooms { query.add("room LIKE ", .text(Self.likePattern(rooms)), " ESCAPE '!'") }
+      if isActive { query.add(JobStore.isActive) }
+      return query
+    }
+
+    /// A name with `*` as the pattern of LIKE with the escape character `!`. LIKE may find more than is meant (SQLite's
+    /// doesn't tell letters by case), never less.
+    private static func likePattern(_ glob: String) -> String {
+      glob.unicodeScalars.map { "!%_".unicodeScalars.contains($0) ? "!\($0)" : $0 == "*" ? "%" : "\($0)" }.joined()
+    }
   }
 
   /// Jobs, the newest first: those after the job named `after` (the last of the page before).
   public func jobs(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws -> [Job] {
-    let pattern = Self.likePattern(filter.rooms)
-    return try await database.transaction { connection in
+    try await database.transaction { connection in
       var page: [Job] = []
-      var last = after ?? ""
+      var last = after
       let limit = max(1, min(limit, 1000))
       // What LIKE finds too much is left out, and made up for.
       while page.count < limit {
-        let rows = try connection(
-          """
-          SELECT body FROM jobs WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR room = ?2) AND (?3 = '' OR id < ?3)
-            AND (CAST(?4 AS BIGINT) = 0 OR state NOT IN ('completed', 'failed', 'cancelled'))
-            AND (?5 = '' OR room LIKE ?5 ESCAPE '!')
-          ORDER BY id DESC LIMIT CAST(?6 AS BIGINT)
-          """, .text(filter.owner ?? ""), .text(filter.room ?? ""), .text(last), .integer(filter.isActive ? 1 : 0),
-          .text(pattern), .integer(Int64(limit - page.count)))
+        var query = filter.query
+        if let last { query.add("id < ", .text(last)) }
+        let most = query.parameter(.integer(Int64(limit - page.count)))
+        let rows = try connection.query(
+          "SELECT body FROM jobs \(query.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)", query.values)
         let found = try rows.map { try JSONText.decode(Job.self, $0.text(0)) }
         let isLast = rows.count < limit - page.count
         page.append(contentsOf: found.filter(filter.allows))
@@ -174,6 +179,9 @@ public final class JobStore: Sendable {
   public func command(
     _ verb: JobCommand.Verb, argument: String? = nil, job id: String, key: String? = nil, owner: String = ""
   ) async throws -> Job {
+    if verb == .layout, let problem = LayoutName.problem(with: argument ?? "") {
+      throw JobStoreError.invalid(["argument: \(problem)"])
+    }
     let text = "command \(id) \(verb.rawValue) \(argument ?? "")"
     let isNew = Atomic<Bool>(false)
     let job = try await onceMore { [self] in
@@ -252,7 +260,7 @@ public final class JobStore: Sendable {
       let now = try connection.now()
       let rows = try connection(
         """
-        SELECT id, body FROM jobs WHERE state NOT IN ('completed', 'failed', 'cancelled') AND expires_at <= ?1
+        SELECT id, body FROM jobs WHERE \(Self.isActive) AND expires_at <= ?1
         ORDER BY expires_at LIMIT CAST(?2 AS BIGINT)\(connection.dialect.skipLocked)
         """, SQLValue(now), .integer(Int64(limit)))
       var expired: [Job] = []
@@ -312,14 +320,18 @@ public final class JobStore: Sendable {
     return try JSONText.decode(Job.self, row.text(0))
   }
 
+  /// What is true of rows of jobs that are not final; word for word as in the indexes.
+  static let isActive = "state NOT IN ('completed', 'failed', 'cancelled')"
+
   private func keep(_ job: Job, before: Job, at now: Timestamp, in connection: any SQLConnection) throws {
     guard job != before else { return }
     let body = try JSONText.encode(job)
     try connection(
       """
-      UPDATE jobs SET state = ?2, available_at = ?3, expires_at = ?4, version = version + 1, body = ?5 WHERE id = ?1
+      UPDATE jobs SET state = ?2, available_at = ?3, expires_at = ?4, finished_at = ?5, version = version + 1, body = ?6
+      WHERE id = ?1
       """, .text(job.id), .text(job.state.rawValue), SQLValue(job.notBefore),
-      SQLValue(machine.nextExpiry(of: job)), .text(body))
+      SQLValue(machine.nextExpiry(of: job)), SQLValue(job.finishedAt), .text(body))
     if job.state != before.state {
       try record(JobEventKind(job.state, before: before.state), of: job, text: body, at: now, in: connection)
     }
