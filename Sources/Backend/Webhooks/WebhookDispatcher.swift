@@ -10,9 +10,11 @@ struct WebhookDispatcher: BackgroundWork {
   static let interval = Duration.milliseconds(500)
   /// How long a message that found its host busy waits, which is rare: the outbox is asked for none of such hosts.
   static let postponement = TimeSpan.milliseconds(250)
-  /// How long a message is kept from other backends. Longer than one waits here and is sent, even when its host takes
-  /// nothing: seven before it in its lane, and it, at the client's patience of 15 s each.
-  static let hold = TimeSpan.seconds(180)
+  /// How long a message is kept from other backends, from the last time that this one said that it has it. So soon
+  /// another one sends what a backend had that died.
+  static let hold = TimeSpan.seconds(10)
+  /// How often it says so.
+  static let renewal = Duration.seconds(3)
 
   let name = "webhooks"
   let store: JobStore
@@ -25,23 +27,45 @@ struct WebhookDispatcher: BackgroundWork {
 
   func run() async throws {
     let traffic = WebhookTraffic()
-    try await withThrowingDiscardingTaskGroup { group in
+    await withDiscardingTaskGroup { group in
+      group.addTask { await renewUntilCancelled(traffic) }
       while !Task.isCancelled {
         let rings = bell.rings
-        let free = traffic.free
-        let deliveries =
-          free == 0
-          ? []
-          : try await store.takeDeliveries(
-            limit: min(free, WebhookTraffic.batch), hold: Self.hold, excluding: traffic.busy)
-        for delivery in deliveries {
-          switch traffic.depart(delivery) {
-          case .leaves: group.addTask { await carryOn(from: delivery, traffic) }
-          case .waits: break
-          case .refused: try await store.finish(delivery, .postponed(Self.postponement))
+        var count = 0
+        do {
+          for delivery in try await take(traffic) {
+            count += 1
+            switch traffic.depart(delivery) {
+            case .leaves: group.addTask { await carryOn(from: delivery, traffic) }
+            case .waits: break
+            case .refused: try await store.finish(delivery, .postponed(Self.postponement))
+            }
           }
+        } catch {
+          // What is on its way goes on.
+          logger.error("webhooks: \(error)")
+          try? await Task.sleep(for: .seconds(1))
         }
-        if deliveries.isEmpty { await bell.wait(since: rings, atMost: Self.interval) }
+        if count == 0 { await bell.wait(since: rings, atMost: Self.interval) }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func take(_ traffic: WebhookTraffic) async throws -> [WebhookDelivery] {
+    let free = traffic.free
+    guard free > 0 else { return [] }
+    return try await store.takeDeliveries(
+      limit: min(free, WebhookTraffic.batch), hold: Self.hold, excluding: traffic.busy)
+  }
+
+  /// Goes on holding what is on its way or waits here.
+  private func renewUntilCancelled(_ traffic: WebhookTraffic) async {
+    while (try? await Task.sleep(for: Self.renewal)) != nil {
+      do {
+        traffic.drop(try await store.renew(traffic.held, hold: Self.hold))
+      } catch {
+        logger.error("webhooks: \(error)")
       }
     }
   }

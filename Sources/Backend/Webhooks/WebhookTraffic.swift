@@ -24,7 +24,7 @@ final class WebhookTraffic: Sendable {
   }
 
   private struct Host {
-    var count = 0
+    var leaving: [WebhookDelivery] = []
     var waiting: [WebhookDelivery] = []
     /// Receivers there that were told something lately.
     var targets: Set<WebhookTarget> = []
@@ -56,8 +56,8 @@ final class WebhookTraffic: Sendable {
       var host = state.hosts[name] ?? Host()
       defer { state.hosts[name] = host }
       host.targets.insert(delivery.target)
-      if host.count < Self.mostPerHost {
-        host.count += 1
+      if host.leaving.count < Self.mostPerHost {
+        host.leaving.append(delivery)
         state.count += 1
         return .leaves
       }
@@ -72,15 +72,33 @@ final class WebhookTraffic: Sendable {
     let name = Self.host(delivery.target.url)
     return state.withLock { state in
       guard var host = state.hosts[name] else { return (nil, false) }
-      defer { state.hosts[name] = host.count > 0 ? host : nil }
+      defer { state.hosts[name] = host.leaving.isEmpty ? nil : host }
+      guard let index = host.leaving.firstIndex(where: { Self.isSame($0, delivery) }) else { return (nil, false) }
+      host.leaving.remove(at: index)
       guard host.waiting.isEmpty else {
         let next = host.waiting.removeFirst()
+        host.leaving.append(next)
         return (next, !host.waiting.isEmpty)
       }
-      host.count -= 1
       state.count -= 1
       return (nil, false)
     }
+  }
+
+  /// Everything that is on its way or waits here.
+  var held: [WebhookDelivery] { state.withLock { $0.hosts.values.flatMap { $0.leaving + $0.waiting } } }
+
+  /// Others have these by now: what of them waits here does not leave.
+  func drop(_ lost: [WebhookDelivery]) {
+    state.withLock { state in
+      for delivery in lost {
+        state.hosts[Self.host(delivery.target.url)]?.waiting.removeAll { Self.isSame($0, delivery) }
+      }
+    }
+  }
+
+  private static func isSame(_ one: WebhookDelivery, _ other: WebhookDelivery) -> Bool {
+    one.event.id == other.event.id && one.attempts == other.attempts && one.target == other.target
   }
 
   private static func host(_ url: String) -> String {
