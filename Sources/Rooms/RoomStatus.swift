@@ -20,6 +20,8 @@ public struct RoomStatus: Hashable, Sendable {
   public var nextAttemptIn: Int64?
   /// In the state `waitingForAdmission`, what for.
   public var waitingFor: Waiting?
+  /// The id of this life of the room, as the service gives it (`RM_…`); nil: not known, or the service has none.
+  public var roomSID: String?
 
   /// A status without an error.
   public init(state: ReconnectPolicy.State = .idle) { self.state = state }

@@ -26,6 +26,23 @@ import Testing
       ])
   }
 
+  /// Servers tell the room's id in the join response or, newer ones, in an update after it.
+  @Test func theRoomsIdIsPartOfTheStatus() {
+    for isLate in [false, true] {
+      var script = Script()
+      _ = script.handle(.connect)
+      _ = script.receive {
+        $0.join = Script.join([])
+        if isLate { $0.join.room.sid = "" }
+      }
+      #expect(script.session.roomSID == (isLate ? nil : "RM_1"))
+      if isLate { _ = script.receive { $0.roomUpdate.room = .with { ($0.sid, $0.name) = ("RM_2", "lobby") } } }
+      #expect(script.session.roomSID == (isLate ? "RM_2" : "RM_1"))
+      _ = script.receive { $0.roomUpdate.room = .with { $0.name = "lobby" } }
+      #expect(script.session.roomSID == (isLate ? "RM_2" : "RM_1"), "an update without it changes nothing")
+    }
+  }
+
   @Test func everyOfferIsAnsweredEvenWithoutTracks() {
     var script = Script()
     script.joined()

@@ -86,8 +86,10 @@ enum EgressInfo {
     return info
   }
 
-  /// The room's id, as far as it is known: a recording that began because its room did was told it.
+  /// The room's id, as far as it is known: the bot learns it on joining, and a recording that began because its room
+  /// did was told it before.
   private static func roomID(of job: Job) -> String {
+    if let sid = job.roomSID { return sid }
     guard let key = job.origin?.key, key.hasPrefix("RM_") else { return "" }
     return key
   }

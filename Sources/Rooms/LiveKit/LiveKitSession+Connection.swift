@@ -115,6 +115,7 @@ extension LiveKitSession {
       return
     }
     participantSID = join.participant.sid
+    if !join.room.sid.isEmpty { roomSID = RoomError.oneLine(join.room.sid) }
     roster.reset(own: join.participant, others: join.otherParticipants)
     isAlone = roster.state.participants.isEmpty
     (bindings, paused, refused) = (TrackBindings(), [], [])

@@ -45,7 +45,10 @@ extension LiveKitSession {
       }
     case .join, .reconnect:
       log(.notice, "a second join response is ignored")
-    case .answer, .trackPublished, .mute, .roomUpdate, .subscribedQualityUpdate,
+    case .roomUpdate(let update):
+      // Newer servers tell the id only now.
+      if !update.room.sid.isEmpty { roomSID = RoomError.oneLine(update.room.sid) }
+    case .answer, .trackPublished, .mute, .subscribedQualityUpdate,
       .trackUnpublished, .pong, .trackSubscribed, .mediaSectionsRequirement,
       .subscribedAudioCodecUpdate, nil:
       // About publishing, about the other mode, or of no interest to a recording.
@@ -229,6 +232,7 @@ extension LiveKitSession {
     if !moved.token.isEmpty { refreshedToken = moved.token }
     guard moved.hasParticipant, !moved.participant.sid.isEmpty else { return }
     participantSID = moved.participant.sid
+    if !moved.room.sid.isEmpty { roomSID = RoomError.oneLine(moved.room.sid) }
     roster.reset(own: moved.participant, others: moved.otherParticipants)
     forgetEndedTracks()
     tell()

@@ -163,6 +163,8 @@ struct LiveKitSession: Sendable {
   /// Whether no ICE restart can bring media back; set like `lastPacketAt`.
   var isMediaBeyondRestart = false
   private var toldStatus = RoomStatus()
+  /// The id of this life of the room; nil: not told yet.
+  var roomSID: String?
   private var toldAttemptAt: Int64?
 
   var pingInterval: Int64 = 5_000_000_000
@@ -291,6 +293,7 @@ struct LiveKitSession: Sendable {
     var status = RoomStatus(state: policy.state)
     (status.attempts, status.error, status.action) = (policy.attempts, policy.error, policy.action)
     if policy.state == .waitingForAdmission { status.waitingFor = isAlone ? .waitForModerator : .knock }
+    status.roomSID = roomSID
     guard status != toldStatus || policy.nextAttemptAt != toldAttemptAt else { return }
     (toldStatus, toldAttemptAt) = (status, policy.nextAttemptAt)
     status.nextAttemptIn = policy.nextAttemptAt.map { max(0, $0 &- now) }

@@ -119,6 +119,7 @@ final class ReportOutput: Sendable {
       guard !state.isOver, let running = state.running else { return !state.isOver }
       let progress = running.recording.progress
       fill(&state.report, progress)
+      state.report.roomSID = running.board.latest.roomSID.map { String($0.prefix(64)) }
       if let deadline = order.request.deadline, deadline <= Timestamp.now { running.stop() }
       if progress.phase != .waiting {
         for command in state.waiting { carryOut(command, running, &state) }
@@ -151,6 +152,7 @@ final class ReportOutput: Sendable {
   private func tell(_ state: inout State) {
     if let told = state.told, told.report.state == state.report.state,
       told.report.confirmed == state.report.confirmed, told.report.startedAt == state.report.startedAt,
+      told.report.roomSID == state.report.roomSID,
       ContinuousClock.now - told.at < .seconds(1)
     {
       return
