@@ -25,7 +25,7 @@ actor JobRun {
   /// The crashes in a row after which the job is given back.
   private static let crashes = 6
   /// Names of errors of the finishing alone.
-  private static let passing: Set = ["deliveryFailed", "notFinished", "partsMissing", "workersLost", "dataFolder"]
+  private static let passing: Set = ["deliveryFailed", "notFinished", "partsMissing", "dataFolder"]
   /// A recording that says nothing for so long has got stuck.
   private static let silence = Duration.seconds(30)
   /// A process that ran so long has begun anew.
@@ -64,6 +64,8 @@ actor JobRun {
   var wholeParts: Set<String> = []
   var live: (upload: LiveUpload, task: Task<Void, Never>, path: String)?
   private var lastReport: RecordingReport?
+  /// The id of the room's life, as the newest process was told it.
+  private var roomSID: String?
   private var lastHeard = ContinuousClock.now
   /// Looks at files whose process broke off.
   private var settling: [Task<Void, Never>] = []
@@ -254,6 +256,10 @@ actor JobRun {
       state = report.state
       needsBeat = true
     }
+    if let sid = report.roomSID, sid != roomSID {
+      roomSID = sid
+      needsBeat = true
+    }
     lastReport = report
     lastHeard = .now
     guard let startedAt = report.startedAt else { return }
@@ -337,7 +343,8 @@ actor JobRun {
     let told = untold.first
     let request = BeatRequest(
       fence: fence,
-      report: JobReport(state: state, part: told, confirmed: confirmed, isRecorded: isRecorded, error: shortfall))
+      report: JobReport(
+        state: state, part: told, confirmed: confirmed, isRecorded: isRecorded, error: shortfall, roomSID: roomSID))
     do {
       let answer = try await context.client.beat(job: id, request, wait: wait)
       guard request.fence == fence else { return false }
@@ -357,8 +364,7 @@ actor JobRun {
       if error.isFenced {
         isFenced = true
         process?.kill()
-      } else if !error.isPassing {
-        // A report that another one has overtaken.
+      } else if error.isOvertaken {
         logger.debug("a sign of life was refused", metadata: ["reason": "\(error)"])
       } else if !isAway {
         logger.warning("no sign of life reached the backend; the job goes on", metadata: ["reason": "\(error)"])

@@ -10,6 +10,8 @@ final class Journal: Sendable {
   private let path: String
   private let queue = DispatchQueue(label: "recbot.journal")
   private let descriptor: Mutex<Int32>
+  /// Where the last whole line ends.
+  private let end: Mutex<Int64>
 
   /// Opens the journal, gives what is open in it, and begins it anew with only that.
   static func open(_ path: String) throws(WorkerError) -> (journal: Journal, open: [OpenJob]) {
@@ -31,6 +33,7 @@ final class Journal: Sendable {
   private init(path: String, descriptor: Int32) {
     self.path = path
     self.descriptor = Mutex(descriptor)
+    end = Mutex(Self.size(descriptor))
   }
 
   deinit { close(descriptor.withLock { $0 }) }
@@ -41,8 +44,15 @@ final class Journal: Sendable {
       queue.async { [self] in
         do throws(WorkerError) {
           try descriptor.withLock { descriptor throws(WorkerError) in
-            try Self.write(Self.line(entry), to: descriptor, path: path)
-            guard fdatasync(descriptor) == 0 else { throw Self.failure("cannot be written", path) }
+            try end.withLock { end throws(WorkerError) in
+              // Half a line, left by a full disk, must not spoil the next one.
+              if Self.size(descriptor) > end, ftruncate(descriptor, off_t(end)) != 0 {
+                throw Self.failure("cannot be written", path)
+              }
+              try Self.write(Self.line(entry), to: descriptor, path: path)
+              end = Self.size(descriptor)
+              guard fdatasync(descriptor) == 0 else { throw Self.failure("cannot be written", path) }
+            }
           }
           continuation.resume(returning: .success(()))
         } catch {
@@ -110,6 +120,11 @@ final class Journal: Sendable {
     }
   }
 
+  private static func size(_ descriptor: Int32) -> Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
   private static func syncFolder(of path: String) throws(WorkerError) {
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -119,6 +134,6 @@ final class Journal: Sendable {
   }
 
   private static func failure(_ what: String, _ path: String) -> WorkerError {
-    WorkerError("\(path) \(what): \(String(cString: strerror(errno)))")
+    WorkerError("\(path) \(what): \(String(cString: strerror(errno)))", isFolder: true)
   }
 }

@@ -15,13 +15,14 @@ struct Leftovers: Sendable {
     for job in open {
       var logger = logger
       logger[metadataKey: "job"] = "\(job.job)"
-      guard await settle(job, client, worker: worker, logger: logger) else { return }
+      // What the backend does not take now stays in the journal, for the next start.
+      guard await settle(job, client, worker: worker, logger: logger) else { continue }
       await handIn(job, client, courier, logger: logger)
       try? await journal.append(JournalEntry(kind: .closed, job: job.job, fence: job.fence))
     }
   }
 
-  /// False when the backend could not be told; the journal keeps it then.
+  /// False when the backend could not be told, or did not take it (a wrong secret, for example).
   private func settle(_ job: OpenJob, _ client: BackendClient, worker: String, logger: Logger) async -> Bool {
     let id = job.job
     var answer = Insistence.agreed
@@ -60,7 +61,7 @@ struct Leftovers: Sendable {
           metadata: ["parts": "\(places.joined(separator: " "))"])
       }
     }
-    return answer != .refused || !Task.isCancelled
+    return answer != .refused
   }
 
   /// Brings parts to where the job's owner reaches them, unless the job is over.

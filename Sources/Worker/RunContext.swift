@@ -40,7 +40,7 @@ struct RunContext: Sendable {
         try await ask(client)
         return .agreed
       } catch {
-        guard error.isPassing else {
+        guard error.isPassing || error.isForeign else {
           logger.warning("the backend did not take it", metadata: ["reason": "\(error)"])
           return error.isFenced ? .fenced : .refused
         }

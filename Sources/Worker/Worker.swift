@@ -38,6 +38,8 @@ public actor Worker {
   private var lastContact: ContinuousClock.Instant?
   private var taken = 0
   private var isAway = false
+  /// Why this backend is not the right one, or this worker not for it.
+  private var refusal: BackendError?
 
   /// Takes a place in the data folder and reads what was left there. Throws when the folder can't be used. Blocks for
   /// the disk a moment.
@@ -61,8 +63,10 @@ public actor Worker {
     admission = Admission(limits: Machine.limits(), fixed: settings.capacity)
   }
 
-  /// Works until `drain` was called and nothing runs any more. Cancelling the task hands everything over at once.
-  public func run() async {
+  /// Works until `drain` was called and nothing runs any more. Cancelling the task hands everything over at once. Throws
+  /// when the backend takes no such worker: its first answer says that the secret is wrong, or it is none of recbot's.
+  /// One that was known before is waited for, whatever stands in its place meanwhile.
+  public func run() async throws(BackendError) {
     logger.notice(
       "worker \(settings.name) takes jobs",
       metadata: ["backend": "\(client.url)", "capacity": "\(admission.capacity)", "data": "\(context.folder.path)"])
@@ -86,6 +90,7 @@ public actor Worker {
     housekeeping.cancel()
     await settling.value
     await housekeeping.value
+    if let refusal { throw refusal }
     logger.notice("worker \(settings.name) has ended")
   }
 
@@ -138,6 +143,10 @@ public actor Worker {
       // A worker that is full still says so now and then; one that found something asks again at once.
       if free == 0 { await pause(.seconds(2)) }
     } catch {
+      if lastContact == nil, !error.isPassing {
+        refusal = error
+        return drain()
+      }
       if !isAway { logger.warning("no jobs can be taken", metadata: ["reason": "\(error)"]) }
       isAway = true
       await pause(error.isPassing ? .milliseconds(500) : .seconds(5))

@@ -2,6 +2,11 @@
 public struct WorkerError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One line: what is wrong, where, what to do.
   public var description: String
+  /// True when it is a folder or file that can't be made or written, and not a setting.
+  public var isFolder: Bool
   /// Makes an error.
-  public init(_ description: String) { self.description = description }
+  public init(_ description: String, isFolder: Bool = false) {
+    self.description = description
+    self.isFolder = isFolder
+  }
 }

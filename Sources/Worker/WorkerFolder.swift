@@ -59,7 +59,7 @@ final class WorkerFolder: Sendable {
     try make(path)
     let descriptor = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw WorkerError("\(path)/lock cannot be opened: \(String(cString: strerror(errno)))")
+      throw WorkerError("\(path)/lock cannot be opened: \(String(cString: strerror(errno)))", isFolder: true)
     }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
@@ -74,7 +74,7 @@ final class WorkerFolder: Sendable {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw WorkerError("the folder \(path) cannot be made: \(String(cString: strerror(errno)))")
+      throw WorkerError("the folder \(path) cannot be made: \(String(cString: strerror(errno)))", isFolder: true)
     }
   }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -24,6 +25,10 @@ public final class WorkerPage: Sendable {
           }
         }
         .bind(host: host, port: port).get()
+    } catch let error as IOError {
+      throw WorkerError("cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
+    } catch is SocketAddressError.UnknownHost {
+      throw WorkerError("cannot listen on \(address): the name is not known")
     } catch {
       throw WorkerError("cannot listen on \(address): \(error)")
     }

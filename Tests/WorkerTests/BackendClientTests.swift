@@ -65,6 +65,67 @@ import Testing
     }
   }
 
+  /// Only a backend says that a job is another's: what stands between may answer anything while one moves.
+  @Test func aProxyEndsNoRecording() {
+    func refusal(_ status: Int, _ code: String) -> BackendError {
+      .refused(status: status, APIProblem.Body(code: code, message: ""))
+    }
+    for (status, code) in [(409, "fenced"), (409, "is_over"), (404, "not_found")] {
+      #expect(refusal(status, code).isFenced, "\(code)")
+    }
+    for (status, code) in [
+      (404, "http404"), (404, "unknown_path"), (409, "http409"), (401, "unauthorized"), (409, "conflict"),
+      (409, "impossible_state"),
+      (502, "http502"), (503, "unavailable"),
+    ] {
+      #expect(!refusal(status, code).isFenced, "\(code)")
+    }
+    #expect(refusal(404, "http404").isForeign && !refusal(404, "not_found").isForeign)
+    #expect(refusal(409, "conflict").isPassing && refusal(409, "impossible_state").isOvertaken)
+  }
+
+  /// A worker that was started with the wrong secret keeps what it must tell for a start with the right one.
+  @Test func whatTheBackendDoesNotTakeStaysInTheJournal() async throws {
+    try await TestQueue.run { queue in
+      let job = try await queue.submit()
+      let fence = try #require(try await queue.claim()).job.fence
+      let path = queue.folder + "/journal.jsonl"
+      let files = [JobFile(location: "/r/a.webm", size: 1, duration: 2)]
+      do {
+        let (journal, _) = try Journal.open(path)
+        try await journal.append(JournalEntry(kind: .taken, job: job.id, fence: fence))
+        try await journal.append(JournalEntry(kind: .completing, job: job.id, fence: fence, files: files))
+      }
+      let context = try queue.context(RecordingLaunch())
+      let stranger = try BackendClient(url: queue.client.url, credential: "not-the-secret-of-the-workers-at-all")
+      for (client, isTaken) in [(stranger, false), (queue.client, true)] {
+        let (journal, open) = try Journal.open(path)
+        #expect(open.map(\.completion) == [CompleteRequest(fence: fence, files: files)])
+        await Leftovers(folder: context.folder, journal: journal, open: open)
+          .settle(client, worker: "w1", courier: context.courier, logger: queue.logger)
+        #expect(try Journal.open(path).open.isEmpty == isTaken)
+        #expect(try await queue.store.job(job.id).state == (isTaken ? .completed : .waiting))
+      }
+      await stranger.shutdown()
+    }
+  }
+
+  /// Who starts a worker with the wrong secret is told, and does not wait for jobs that never come.
+  @Test(.timeLimit(.minutes(1))) func aWorkerThatIsNotTakenEnds() async throws {
+    try await TestQueue.run { queue in
+      let stranger = try BackendClient(url: queue.client.url, credential: "not-the-secret-of-the-workers-at-all")
+      let worker = try Worker(
+        WorkerSettings(dataDirectory: queue.folder + "/data"), client: stranger, logger: queue.logger)
+      await #expect(
+        performing: { try await worker.run() },
+        throws: { error in
+          guard case .refused(401, _)? = error as? BackendError else { return false }
+          return true
+        })
+      await stranger.shutdown()
+    }
+  }
+
   @Test func addressesAndCredentialsThatCannotBeAreRefused() {
     for url in ["", "ftp://x", "http://", "http://a?b=c", "http://user@host", "recbot", "http://a#b"] {
       #expect(throws: WorkerError.self, "\(url)") { _ = try BackendClient(url: url, credential: "x") }

@@ -113,6 +113,24 @@ import Testing
     }
   }
 
+  /// A disk that is full takes half a line; when there is room again, the next one must be readable.
+  @Test func halfALineSpoilsNoOther() async throws {
+    try await withFolder { folder in
+      let path = folder + "/journal.jsonl"
+      let (journal, _) = try Journal.open(path)
+      for entry in Self.story {
+        try await journal.append(entry)
+        let handle = try #require(fopen(path, "a"))
+        fputs("{\"kind\":\"compl", handle)
+        fclose(handle)
+      }
+      try await journal.append(JournalEntry(kind: .taken, job: "job_9", fence: 1))
+      #expect(
+        Journal.read(Array(try Data(contentsOf: URL(filePath: path))))
+          == Self.story + [JournalEntry(kind: .taken, job: "job_9", fence: 1)])
+    }
+  }
+
   @Test func aJournalThatCannotBeWrittenSaysSo() async throws {
     #expect(throws: WorkerError.self) { _ = try Journal.open("/proc/nowhere/journal.jsonl") }
   }

@@ -57,7 +57,7 @@ struct WorkerCommand: AsyncParsableCommand {
       client = try BackendClient(url: url, credential: secret, tlsCA: tlsCa, timeLimit: .seconds(5))
       worker = try Worker(settings, client: client, logger: logger)
     } catch {
-      throw Failure(.usage, error.description)
+      throw Failure(error)
     }
     let page = try await page(configuration, worker)
     let signals = Task {
@@ -71,11 +71,30 @@ struct WorkerCommand: AsyncParsableCommand {
         }
       }
     }
-    await worker.run()
+    var refusal: BackendError?
+    do { try await worker.run() } catch { refusal = error }
     signals.cancel()
     await page?.close()
     await client.shutdown()
+    if let refusal { throw Self.failure(refusal, url) }
   }
+
+  /// What a backend that takes no such worker means to who started it.
+  static func failure(_ error: BackendError, _ url: String) -> Failure {
+    switch error {
+    case .refused(401, _):
+      Failure(
+        .backendRefused,
+        "the backend at \(url) does not know this worker secret: set RECBOT_WORKER_SECRET to the same for both")
+    case .refused(let status, let body):
+      Failure(
+        .backendRefused,
+        "what answers at \(url) takes no workers: HTTP \(status), \(RoomText.oneLine(body.message, limit: 200)); check the "
+          + "address, and that backend and worker are of one version")
+    case .away, .strange: Failure(error, url: url)
+    }
+  }
+
   /// The page of health and metrics, if there is to be one.
   private func page(_ configuration: Configuration, _ worker: Worker) async throws -> WorkerPage? {
     guard let address = configuration.text(flag: bind, .workerBind) else { return nil }

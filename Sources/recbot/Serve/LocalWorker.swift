@@ -33,15 +33,21 @@ final class LocalWorker: Service {
       client = try BackendClient(url: try await address(), credential: secret, timeLimit: .seconds(5))
       worker = try Worker(settings, client: client, logger: logger)
     } catch let error as WorkerError {
-      throw Failure(.usage, "the worker: \(error.description)")
+      throw Failure(error.isFolder ? .outputNotWritable : .usage, "the worker: \(error.description)")
     }
     self.worker.withLock { $0 = worker }
-    await withGracefulShutdownHandler {
-      await worker.run()
+    let refusal = await withGracefulShutdownHandler { () -> BackendError? in
+      do throws(BackendError) {
+        try await worker.run()
+        return nil
+      } catch {
+        return error
+      }
     } onGracefulShutdown: {
       Task { await worker.drain() }
     }
     await client.shutdown()
+    if let refusal { throw Failure(.backendRefused, "the worker: \(refusal)") }
   }
 
   /// Hands everything over at once. False when there is nothing to hand over yet.

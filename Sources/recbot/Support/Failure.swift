@@ -4,6 +4,7 @@ import RoomServer
 import Rooms
 import Settings
 import WebM
+import Worker
 
 /// The exit codes that are not a room's. Those of rooms (10 to 39) stand in `RoomError`'s table.
 enum ExitCode: Hashable {
@@ -90,6 +91,7 @@ struct Failure: Error {
     self.init(code, error.description)
   }
 
+  init(_ error: WorkerError) { self.init(error.isFolder ? .outputNotWritable : .usage, error.description) }
   init(_ error: RoomServerError) { self.init(.addressInUse, error.description) }
 
   init(_ error: RecordingError) {
