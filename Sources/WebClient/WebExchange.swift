@@ -21,10 +21,12 @@ public struct WebExchange: Sendable {
 
   /// `https`, or `http` where that is allowed.
   public var scheme: String { address.scheme }
-  /// The host as it stands in a URL, with the port when one was given.
+  /// The host as it stands in a URL and in the header `Host` (RFC 9110, section 7.2): with the port when it is not that
+  /// of the scheme.
   public var authority: String {
     let name = address.host.utf8.contains(UInt8(ascii: ":")) ? "[\(address.host)]" : address.host
-    return name + (address.port.map { ":\($0)" } ?? "")
+    let usual = address.scheme == "https" ? 443 : 80
+    return name + (address.port.flatMap { $0 == usual ? nil : ":\($0)" } ?? "")
   }
   /// Path and query of the server's address.
   public var target: String { address.target }

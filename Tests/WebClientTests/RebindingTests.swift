@@ -36,6 +36,17 @@ import Testing
     WebClient(policy: .allow, timeLimit: .minutes(5), names: names.lookup) { $0 == IPAddress(open) }
   }
 
+  /// What is signed for a store must be what the header `Host` says: without the port that the scheme has anyway.
+  @Test(arguments: [
+    ("https://store.example:443", "store.example"), ("http://store.example:80", "store.example"),
+    ("https://store.example:80", "store.example:80"), ("http://store.example:9000", "store.example:9000"),
+    ("http://[::1]:80", "[::1]"), ("https://store.example", "store.example"),
+  ])
+  func theUsualPortIsNotPartOfTheAuthority(url: String, authority: String) throws {
+    let exchange = try WebExchange(url, privateAddresses: .allow, silence: 1000)
+    #expect(exchange.authority == authority)
+  }
+
   private static func get(_ client: WebClient, _ url: String) async throws -> String {
     String(decoding: try await client.get(url, accept: "*/*", maximumBytes: 1000), as: UTF8.self)
   }
