@@ -11,16 +11,43 @@ import NIOFoundationCompat
 //
 // The limits are asserted: every submission is kept, 99 in 100 within 50 ms.
 
+let usage = "usage: backend-bench [RECBOT] [RATE] [SECONDS]   (.build/release/recbot, 1000 and 20 unless said)"
 let arguments = CommandLine.arguments.dropFirst()
+if arguments.contains(where: { ["-h", "--help", "help"].contains($0) }) {
+  print(usage)
+  exit(0)
+}
+let numbers = arguments.dropFirst().map { Int($0) }
+guard arguments.count <= 3, !(arguments.first ?? "").hasPrefix("-"), numbers.allSatisfy({ (1...100_000) ~= $0 ?? 0 })
+else {
+  FileHandle.standardError.write(Data("backend-bench: \(usage)\n".utf8))
+  exit(64)
+}
 let recbot = arguments.first ?? ".build/release/recbot"
-let rate = arguments.dropFirst().first.flatMap { Int($0) } ?? 1000
-let seconds = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 20
+let rate = numbers.first.flatMap { $0 } ?? 1000
+let seconds = numbers.dropFirst().first.flatMap { $0 } ?? 20
 let longestP99 = Duration.milliseconds(50)
 
 /// Ends with a line on standard error.
 func fail(_ line: String) -> Never {
   FileHandle.standardError.write(Data("backend-bench: \(line)\n".utf8))
   exit(1)
+}
+
+/// Ends with a line when the path leads to something else than recbot.
+func check(_ path: String) {
+  let process = Process()
+  process.executableURL = URL(filePath: path)
+  process.arguments = ["serve", "--help"]
+  let output = Pipe()
+  process.standardOutput = output
+  process.standardError = FileHandle.nullDevice
+  do { try process.run() } catch { fail("\(path) is no recbot: it cannot be started") }
+  let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  process.waitUntilExit()
+  guard process.terminationStatus == 0, text.contains("USAGE: recbot serve") else {
+    fail("\(path) is no recbot: it does not know `serve`")
+  }
 }
 
 /// Runs a command of recbot to its end and gives the first line that it prints.
@@ -101,6 +128,7 @@ func load(
 
 func milliseconds(_ time: Duration) -> String { String(format: "%.1f ms", time / .milliseconds(1)) }
 
+check(recbot)
 let folder = NSTemporaryDirectory() + "backend-bench-\(getpid())"
 let key = try run(["keys", "add", "bench"], in: folder)
 let server = try serve(in: folder)

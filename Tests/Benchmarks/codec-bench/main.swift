@@ -169,5 +169,10 @@ func audioBenchmarks() throws {
   report("OpusEncoder 20 ms, 96 kbit/s", calls: blocks, perSecond: 50, nanoseconds: recording)
 }
 
+let arguments = CommandLine.arguments.dropFirst()
+guard arguments.isEmpty else {
+  print("usage: codec-bench")
+  exit(["-h", "--help", "help"].contains(arguments.first) ? 0 : 64)
+}
 try videoBenchmarks()
 try audioBenchmarks()

@@ -18,5 +18,5 @@ if arguments.count == 3, arguments[1] == "--pictures" {
   exit(Bench().run() ? 0 : 1)
 } else {
   print("usage: compositor-bench [--pictures FOLDER]")
-  exit(2)
+  exit(["-h", "--help", "help"].contains(arguments[1]) ? 0 : 64)
 }
