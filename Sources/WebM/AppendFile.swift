@@ -16,8 +16,8 @@
 /// 3. The batch's first five bytes overwrite the head of the Void: now it is committed.
 ///
 /// Steps that take effect are single writes inside one page, which the kernel does not divide. Only step 1 takes new
-/// space, so a full disk is met while nothing is half written, and the reserve is left to end the file properly.
-/// Confined to one thread.
+/// space, so a full disk is met while nothing is half written; and as much of the reserve as was asked for is left then
+/// to end the file properly. Confined to one thread.
 struct AppendFile {
   /// The granule in which the kernel copies; larger pages are multiples of it.
   static let pageSize: Int64 = 4096
@@ -54,8 +54,9 @@ struct AppendFile {
     emptyPage = page.bytes
   }
 
-  /// Appends a batch of whole elements, at least five bytes. The buffer is used as scratch; empty it afterwards.
-  mutating func append(_ batch: inout EBMLBuffer) throws(WebMError) {
+  /// Appends a batch of whole elements, at least five bytes, if so many bytes are left behind it. The buffer is used as
+  /// scratch; empty it afterwards.
+  mutating func append(_ batch: inout EBMLBuffer, leaving rest: Int64 = 0) throws(WebMError) {
     guard batch.count >= Self.headLength else { return }
     var next = end + Int64(batch.count)
     let room = Self.pageSize - next % Self.pageSize
@@ -65,7 +66,7 @@ struct AppendFile {
       batch.putVoid(total: Int(filler))
       next += filler
     }
-    try reserve(upTo: next + Int64(Self.headLength))
+    try reserve(upTo: next + Int64(Self.headLength) + rest)
     batch.putID(ElementID.void)
     batch.putSize(Int(limit - next) - Self.headLength, length: 4)
     let start = end

@@ -6,6 +6,8 @@ struct ClusterWriter {
   static let cueSpacing: Int64 = 1000
   /// ID and size of a Cluster.
   private static let headLength: Int64 = 12
+  /// Bytes kept for what is only known at the end: the last chapter, tags.
+  private static let lastWords: Int64 = 4096
 
   private struct Cluster {
     /// Where it begins in the file.
@@ -74,7 +76,7 @@ struct ClusterWriter {
   mutating func commit() throws(WebMError) {
     guard batch.count > 0 else { return }
     defer { batch.removeAll() }
-    try output.append(&batch)
+    try output.append(&batch, leaving: index.sizeLimit + Self.lastWords)
     writtenEnd = batchEnd
   }
 
@@ -90,8 +92,8 @@ struct ClusterWriter {
     self.cluster = nil
   }
 
-  /// Writes Cues, Chapters and Tags and takes the reserve away. Returns where they are; parts for which the disk has no
-  /// room are left out.
+  /// Writes Cues, Chapters and Tags and takes the reserve away. Returns where they are; parts for which there is no room,
+  /// neither in the reserve nor on the disk, are left out.
   mutating func writeIndex() throws(WebMError) -> [(id: UInt32, position: Int64)] {
     index.removeCues(from: output.end - WebMHead.segmentDataStart)
     var places: [(id: UInt32, position: Int64)] = []

@@ -23,8 +23,14 @@ struct WebMIndex {
   private var cues: [Cue] = []
   private var chapters: [Chapter] = []
   private var tags: [(name: String, value: String)] = []
+  private var chapterBytes: Int64 = 0
+  private var tagBytes: Int64 = 0
 
   init() { cues.reserveCapacity(4096) }
+
+  /// More bytes than `parts` take. At any time, so that room for them can be kept: IDs, sizes and numbers are counted at
+  /// their longest.
+  var sizeLimit: Int64 { 128 + Int64(cues.count) * 64 + chapterBytes + tagBytes }
 
   /// Number of Cues.
   var cueCount: Int { cues.count }
@@ -41,6 +47,7 @@ struct WebMIndex {
   mutating func addChapter(start: SessionTime, end: SessionTime?, title: String) {
     let title = WebMHead.prefix(of: title, bytes: 512)
     chapters.append(Chapter(start: max(.zero, start), end: end, title: title))
+    chapterBytes += 96 + Int64(title.utf8.count)
   }
 
   /// Sets or takes away a tag; see `WebMWriter.setTag`.
@@ -53,6 +60,7 @@ struct WebMIndex {
     } else if !value.isEmpty {
       tags.append((name, value))
     }
+    tagBytes = tags.reduce(0) { $0 + 48 + Int64($1.name.utf8.count + $1.value.utf8.count) }
   }
 
   /// The level 1 elements that have content. `duration` ends chapters that nothing else ends, in milliseconds.

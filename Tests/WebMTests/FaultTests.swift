@@ -18,7 +18,8 @@ import Testing
 
   /// Writes a small recording to a disk on which `fault` decides about each change by its index.
   private func record(
-    _ path: String, seconds: Int64 = 2, fault: @escaping (Int, OutputFile.Change) -> Int32
+    _ path: String, seconds: Int64 = 2, pictureSize: Int = 3000, chapters: Int64 = 0,
+    fault: @escaping (Int, OutputFile.Change) -> Int32
   ) throws -> Outcome {
     var outcome = Outcome()
     let file = try OutputFile(creating: path)
@@ -35,7 +36,11 @@ import Testing
       outcome.changes = count
       return outcome
     }
-    let picture = [UInt8](repeating: 7, count: 3000)
+    let picture = [UInt8](repeating: 7, count: pictureSize)
+    for index in 0..<chapters {
+      writer.addChapter(start: .milliseconds(index), title: String(repeating: "é", count: 250))
+      writer.setTag("TAG\(index)", String(repeating: "x", count: 300))
+    }
     for index in 0..<seconds * 10 {
       do throws(WebMError) {
         try writer.addSound(index * 100)
@@ -90,6 +95,24 @@ import Testing
       #expect(report.declaredDuration != nil && report.hasSegmentSize && report.size <= limit, context)
       #expect(report.declaredDuration == outcome.summary?.duration, context)
       unlink(path)
+    }
+  }
+
+  @Test func aFullDiskLeavesRoomForTheIndexWhereverItIsFull() throws {
+    for chapters in [Int64(0), 40] {
+      for pictureSize in 3000..<3128 {
+        let path = directory.path("full.webm")
+        let outcome = try record(path, seconds: 9, pictureSize: pictureSize, chapters: chapters) { _, change in
+          guard case .write(let offset, let bytes) = change else { return 0 }
+          return offset + Int64(bytes.count) > 184_320 ? ENOSPC : 0
+        }
+        let context = Comment(rawValue: "pictures of \(pictureSize) bytes, \(chapters) chapters")
+        #expect(outcome.addErrors.first?.code == .full && outcome.finishError == nil, context)
+        let report = try WebMProbe.probe(path)
+        #expect(report.endedCleanly && report.problems == [] && report.cues > 0, context)
+        #expect(report.chapters.count == Int(chapters) && report.size <= 184_320, context)
+        unlink(path)
+      }
     }
   }
 
