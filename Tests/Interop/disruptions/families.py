@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import subprocess
 import time
 
 from disruptions import wiring
@@ -15,9 +16,6 @@ NAME = "twin"
 
 def families(stage: Stage, verdict: Verdict) -> None:
     """The first SYN to either address is lost, so that both are being tried when the first one answers (RFC 8305)."""
-    if not shutil.which("nft"):
-        print("      skipped: there is no `nft` (Debian: nftables)")
-        return
     stage.namespace = wiring.name()
     hosts = pathlib.Path("/etc/netns") / stage.namespace
     hosts.mkdir(parents=True)
@@ -25,9 +23,24 @@ def families(stage: Stage, verdict: Verdict) -> None:
         # What `ip netns exec` shows to its programs as /etc/hosts.
         (hosts / "hosts").write_text(f"127.0.0.1 localhost {NAME}\n::1 {NAME}\n")
         stage.start(wiring.Wire(stage, 1))
-        attend(stage, verdict)
+        if reason := obstacle(stage):
+            verdict.figure(f"skipped: {reason}")
+        else:
+            attend(stage, verdict)
     finally:
         shutil.rmtree(hosts)
+
+
+def obstacle(stage: Stage) -> str:
+    """Why this cannot be tried here; empty when it can."""
+    if not shutil.which("nft"):
+        return "there is no `nft` (Debian: nftables)"
+    try:
+        nft(stage, "add table inet trial; delete table inet trial")
+    except subprocess.CalledProcessError as error:
+        return f"no packet filter: {error.stderr.strip().splitlines()[-1:]}"
+    has_both = "::1" in wiring.inside(stage.namespace, "ip", "-6", "addr", "show", "dev", "lo")
+    return "" if has_both else "there is no IPv6"
 
 
 def attend(stage: Stage, verdict: Verdict) -> None:
