@@ -48,12 +48,15 @@ public final class LiveKitPublisher: @unchecked Sendable {
   private let token: String
   private let loop: MediaLoop
   private let logger: Logger
+  private let patience: Int64
   private let onKeyframeRequest: @Sendable (TrackID) -> Void
 
   // On the loop from here on.
   private var socket: SignalSocket?
   private var media: PeerConnection?
   private var pingTimer: LoopTimer?
+  /// Runs while the server owes an answer.
+  private var deadline: LoopTimer?
   private var onJoin: (@Sendable (RoomError?) -> Void)?
   private var publications: [TrackID: RTPSender] = [:]
   private var waiting: [Work] = []
@@ -62,15 +65,17 @@ public final class LiveKitPublisher: @unchecked Sendable {
   private var isNegotiating = false
   private var isClosed = false
 
-  /// Makes a participant that does nothing yet. `onKeyframeRequest` is called when somebody needs a keyframe.
+  /// Makes a participant that does nothing yet. `patience`: how long an answer of the server is waited for, ns.
+  /// `onKeyframeRequest` is called when somebody needs a keyframe.
   public init(
-    url: String, token: String, loop: MediaLoop, logger: Logger,
+    url: String, token: String, loop: MediaLoop, logger: Logger, patience: Int64 = 10_000_000_000,
     onKeyframeRequest: @escaping @Sendable (TrackID) -> Void = { _ in }
   ) {
     self.url = url
     self.token = token
     self.loop = loop
     self.logger = logger
+    self.patience = patience
     self.onKeyframeRequest = onKeyframeRequest
   }
 
@@ -122,12 +127,13 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
   private func connect(_ completion: @escaping @Sendable (RoomError?) -> Void) {
     onJoin = completion
+    awaitAnswer(to: "the join")
     do {
       var query = SignalQuery()
       query.protocolVersion = 16
       query.autoSubscribe = false
       let request = SignalSocket.Request(
-        url: try SignalURL(url), query: query, token: token, tlsCAFile: nil, connectTimeout: 10_000_000_000)
+        url: try SignalURL(url), query: query, token: token, tlsCAFile: nil, connectTimeout: patience)
       socket = SignalSocket(request) { [self] event in
         loop.post { [self] in heard(event) }
       }
@@ -137,8 +143,21 @@ public final class LiveKitPublisher: @unchecked Sendable {
   }
 
   private func joined(_ error: RoomError?) {
-    onJoin?(error)
-    onJoin = nil
+    guard let onJoin else { return }
+    self.onJoin = nil
+    deadline?.cancel()
+    onJoin(error)
+  }
+
+  /// Ends everything when the server says nothing in time.
+  private func awaitAnswer(to what: String) {
+    deadline?.cancel()
+    deadline = loop.timer(after: patience) { [weak self] in
+      guard let self else { return }
+      if onJoin == nil { logger.error("the room server does not answer \(what)") }
+      joined(RoomError(.timeout, "no answer to \(what)"))
+      close()
+    }
   }
 
   private func heard(_ event: SignalSocket.Event) {
@@ -190,6 +209,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
     switch waiting.removeFirst() {
     case .publish(let track, let done):
       current = (track, done)
+      awaitAnswer(to: "the track \(track.name)")
       send(
         .addTrack(
           .with {
@@ -225,6 +245,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
     do {
       let sdp = try media.createOffer()
       isNegotiating = true
+      awaitAnswer(to: "an offer")
       send(.offer(.with { ($0.type, $0.sdp) = ("offer", sdp) }))
     } catch {
       logger.error("no offer could be made", metadata: ["reason": "\(error)"])
@@ -238,6 +259,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
       logger.error("the room server's answer cannot be used", metadata: ["reason": "\(error)"])
     }
     isNegotiating = false
+    deadline?.cancel()
     if let published { current?.done(published) }
     (current, published) = (nil, nil)
     next()
@@ -255,7 +277,8 @@ public final class LiveKitPublisher: @unchecked Sendable {
     for case .publish(_, let done) in waiting { done(nil) }
     (current, published, waiting) = (nil, nil, [])
     pingTimer?.cancel()
-    pingTimer = nil
+    deadline?.cancel()
+    (pingTimer, deadline) = (nil, nil)
     media?.delegate = nil
     media?.close()
     media = nil
