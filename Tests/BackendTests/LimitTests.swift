@@ -49,9 +49,9 @@ import Testing
 
   @Test func aSlowHeadOrBodyIsAnsweredWith408AndClosed() async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .milliseconds(300)
-      $0.limits.requestTime = .milliseconds(600)
-      $0.limits.idleTime = .milliseconds(500)
+      $0.limits.headerTime = .seconds(2)
+      $0.limits.requestTime = .seconds(3)
+      $0.limits.idleTime = .milliseconds(2500)
     } _: { api in
       // A slow loris: a header a moment, for ever.
       let loris = (0..<1000).map { "X-\($0): y\r\n" }

@@ -55,7 +55,7 @@ import Transport
     let box = Box()
     let client = client(port, loop, sink) { end, error in box.value.withLock { $0 = "\(end) \(error?.name ?? "-")" } }
     try await client.join()
-    #expect(sink.texts.prefix(2) == ["joined lobby", "synchronized"])
+    #expect(await eventually { sink.texts.prefix(2) == ["joined lobby", "synchronized"] })
     client.leave()
     #expect(await eventually { box.value.withLock { $0 } == "stopped -" })
     #expect(sink.texts.last == "ended stopped")

@@ -75,26 +75,28 @@ extension JobStore {
     of job: String? = nil, filter: Filter = Filter(), after number: Int64 = 0, limit: Int = 100
   ) async throws -> (events: [JobEvent], next: Int64) {
     let most = max(1, min(limit, 1000))
-    let last = job == nil ? number.addedClamped(Self.span) : .max
-    var query = SQLConditions()
-    query.add("e.number > ", .integer(number))
-    query.add("e.number <= ", .integer(last))
-    if let job { query.add("e.job = ", .text(job)) }
-    if let owner = filter.owner {
-      query.add("EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.owner = ", .text(owner), ")")
-    }
-    let count = query.parameter(.integer(Int64(most)))
-    let conditions = query
     return try await database.transaction { connection in
       func read() throws -> (events: [JobEvent], next: Int64) {
+        // Asked before the events: each question sees what was committed until then, and what comes between the two
+        // must not be passed over unseen.
+        let last =
+          job == nil ? try Self.newest(from: number, to: number.addedClamped(Self.span), in: connection) : .max
+        var query = SQLConditions()
+        query.add("e.number > ", .integer(number))
+        query.add("e.number <= ", .integer(last))
+        if let job { query.add("e.job = ", .text(job)) }
+        if let owner = filter.owner {
+          query.add("EXISTS (SELECT 1 FROM jobs j WHERE j.id = e.job AND j.owner = ", .text(owner), ")")
+        }
+        let count = query.parameter(.integer(Int64(most)))
         let events = try connection.query(
           """
-          SELECT e.id, e.number, e.kind, e.at, e.body FROM events e \(conditions.text)
+          SELECT e.id, e.number, e.kind, e.at, e.body FROM events e \(query.text)
           ORDER BY e.number LIMIT CAST(\(count) AS BIGINT)
-          """, conditions.values
+          """, query.values
         ).map { try Self.event($0, from: 0) }
-        if job != nil || events.count == most { return (events, events.last?.number ?? number) }
-        return (events, try Self.newest(from: number, to: last, in: connection))
+        let isWhole = job == nil && events.count < most
+        return (events, isWhole ? last : events.last?.number ?? number)
       }
       var page = try read()
       // PostgreSQL gives numbers before transactions end, in any order: where one is missing, it may still come (those
