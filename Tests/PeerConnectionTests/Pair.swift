@@ -26,10 +26,14 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
   init(_ loop: MediaLoop, _ configure: (inout PeerConnection.Configuration) -> Void = { _ in }) throws {
     var configuration = PeerConnection.Configuration()
     configuration.localAddresses = ["127.0.0.1"]
+    configuration.wallClock = Self.wallClock
     configure(&configuration)
     pc = try PeerConnection(loop: loop, configuration: configuration)
     pc.delegate = self
   }
+
+  /// A wall clock that can't drift from the loop's: reading two clocks takes as long as the scheduler likes.
+  static func wallClock(at now: Int64) -> NTPTime { NTPTime(nanoseconds: 3_900_000_000_000_000_000 + now) }
 
   /// Offers everything, takes the other's answer.
   func offer(iceRestart: Bool = false) throws {
@@ -117,7 +121,7 @@ struct Pair: Sendable {
 
   /// Waits until a condition, looked at after every event, holds; fails the test after `seconds`.
   func wait(
-    _ what: String, seconds: Int64 = 15, until condition: @escaping @Sendable (End, End) -> Bool,
+    _ what: String, seconds: Int64 = 30, until condition: @escaping @Sendable (End, End) -> Bool,
     each: (@Sendable (End, End) -> Void)? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) async {
     let holds = await withCheckedContinuation { continuation in

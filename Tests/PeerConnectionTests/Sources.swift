@@ -1,4 +1,3 @@
-import Glibc
 import MediaCore
 import RTP
 import Synchronization
@@ -7,14 +6,14 @@ import Transport
 @testable import PeerConnection
 
 // Confined to the loop.
-/// Sends a frame on every sender at each step, as fast as it is asked to: a test's time is its own.
+/// Sends a frame on every sender at each step, as fast as it is asked to. Its media was captured 10 ms apart whenever the
+/// steps come, so that the capture clock and the RTP clock agree to the nanosecond on a busy machine too.
 final class FrameSource: @unchecked Sendable {
   static let frameSize = 5000
   private let senders: [RTPSender]
   private let layers: Int
   private var count: [UInt32]
   private let start = MediaLoop.now()
-  private var anchors: [UInt32: Int64] = [:]
 
   init(_ senders: [RTPSender], layers: Int = 1) {
     self.senders = senders
@@ -24,19 +23,18 @@ final class FrameSource: @unchecked Sendable {
 
   /// 10 ms of media.
   func step() {
-    let now = MediaLoop.now()
     for (index, sender) in senders.enumerated() where sender.isSending {
       let number = count[index]
       count[index] += 1
+      let capturedAt = start + Int64(number) * 10_000_000
       switch sender.codec {
       case .vp8:
         let timestamp = number &* 900
-        anchors[timestamp] = now
         for layer in 0..<layers {
           let frame = vp8Frame(
             keyframe: number % 100 == 0, count: Self.frameSize, number: UInt8(truncatingIfNeeded: number))
           frame.withUnsafeBytes { bytes in
-            _ = sender.send(frame: bytes, rtpTimestamp: timestamp, capturedAt: now, layer: layer)
+            _ = sender.send(frame: bytes, rtpTimestamp: timestamp, capturedAt: capturedAt, layer: layer)
           }
         }
       case .opus:
@@ -44,19 +42,15 @@ final class FrameSource: @unchecked Sendable {
         let frame: [UInt8] = [0xf0] + Array(repeating: UInt8(truncatingIfNeeded: number), count: 40)
         frame.withUnsafeBytes { bytes in
           _ = sender.send(
-            frame: bytes, rtpTimestamp: number &* 480, capturedAt: now, audioLevel: 33, isVoice: true)
+            frame: bytes, rtpTimestamp: number &* 480, capturedAt: capturedAt, audioLevel: 33, isVoice: true)
         }
       }
     }
   }
 
-  /// The wall clock when the frame with a timestamp was captured.
+  /// The wall clock of `End` when the frame with a timestamp was captured.
   func captureTime(ofOriginal timestamp: UInt32) -> NTPTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let wall = (Int64(time.tv_sec) + 2_208_988_800) * 1_000_000_000 + Int64(time.tv_nsec)
-    let age = MediaLoop.now() - (anchors[timestamp] ?? 0)
-    return NTPTime(nanoseconds: wall - age)
+    End.wallClock(at: start + Int64(timestamp / 900) * 10_000_000)
   }
 }
 
