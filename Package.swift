@@ -136,8 +136,9 @@ let package = Package(
         protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
-    .target(name: "DatabaseKit", path: "Tests/DatabaseKit"),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "queue-workers"]),
+    .target(name: "ProcessKit", path: "Tests/ProcessKit"),
+    .target(name: "DatabaseKit", dependencies: ["ProcessKit"], path: "Tests/DatabaseKit"),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "ProcessKit", "queue-workers"]),
     .executableTarget(
       name: "queue-workers", dependencies: ["Jobs", "MediaCore", "DatabaseKit"], path: "Tests/Tools/queue-workers"),
     .testTarget(
@@ -167,12 +168,13 @@ let package = Package(
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient"] + nio),
-    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore"]),
+    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore", "ProcessKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
       path: "Tests/Fuzz/Bodies"),
     .testTarget(
-      name: "WebMTests", dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "webm-writer-loop"]),
+      name: "WebMTests",
+      dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "ProcessKit", "webm-writer-loop"]),
     .executableTarget(
       name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(

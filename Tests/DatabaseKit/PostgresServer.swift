@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessKit
 import Synchronization
 
 /// A PostgreSQL server of the tests' own: a fresh folder, a Unix socket in it, no TCP.
@@ -92,23 +93,14 @@ package final class PostgresServer: Sendable {
     }
   }
 
-  /// Runs a program to its end. Not `Process`: it waits for everybody who holds its descriptors, the server too.
+  /// Runs a program to its end.
   private static func run(_ path: String, _ arguments: [String]) throws {
     let log = NSTemporaryDirectory() + "recbot-pg-\(UUID().uuidString).log"
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    var strings: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-    defer { for string in strings { free(string) } }
-    var process: pid_t = 0
-    let code = posix_spawn(&process, path, &actions, nil, &strings, environ)
-    guard code == 0 else { throw Missing(reason: "\(path): \(String(cString: strerror(code)))") }
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
     defer { unlink(log) }
+    guard let process = ChildProcess.start([path] + arguments, output: log, errors: log) else {
+      throw Missing(reason: "\(path) can't be started")
+    }
+    let status = ChildProcess.wait(process)
     guard status == 0 else {
       let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
       throw Missing(reason: "\(path) \(arguments.joined(separator: " ")): \(status) \(text)")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessKit
 
 /// A process of `queue-workers`. Ended with SIGKILL, as a machine that loses power ends one.
 final class WorkerProcess {
@@ -15,14 +16,7 @@ final class WorkerProcess {
     guard length > 0 else { return nil }
     let own = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let program = URL(filePath: own).deletingLastPathComponent().appending(path: "queue-workers").path
-    var strings: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { word in strdup(word) } + [nil]
-    defer { for string in strings { free(string) } }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    var process: pid_t = 0
-    guard posix_spawn(&process, program, &actions, nil, &strings, environ) == 0 else { return nil }
+    guard let process = ChildProcess.start([program] + arguments) else { return nil }
     self.process = process
   }
 
@@ -33,8 +27,7 @@ final class WorkerProcess {
     guard isRunning else { return }
     isRunning = false
     Glibc.kill(process, SIGKILL)
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    _ = ChildProcess.wait(process)
   }
 
   /// The exit code once it has ended by itself, -1 for any other end; nil while it runs.

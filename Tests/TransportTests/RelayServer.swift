@@ -1,4 +1,5 @@
 import Glibc
+import ProcessKit
 
 @testable import Transport
 
@@ -10,7 +11,7 @@ final class RelayServer {
   static let path = "/usr/bin/turnserver"
   static var isInstalled: Bool { access(path, X_OK) == 0 }
 
-  /// Starts it and waits until it answers; nil when it does not within 10 s.
+  /// Starts it and waits until it answers; nil when it does not within 30 s.
   init?() {
     guard let port = RelayServer.freePort() else { return nil }
     self.port = port
@@ -19,15 +20,7 @@ final class RelayServer {
       "--relay-ip", "127.0.0.1", "--listening-port", "\(port)", "--allow-loopback-peers", "--no-tls", "--no-dtls",
       "--no-cli", "--log-file", "/dev/null", "--pidfile", "/dev/null", "--userdb", "/dev/null",
     ]
-    var cArguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-    defer { for argument in cArguments { free(argument) } }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    var process = pid_t()
-    guard posix_spawn(&process, RelayServer.path, &actions, nil, &cArguments, environ) == 0 else { return nil }
+    guard let process = ChildProcess.start(arguments, output: "/dev/null", errors: "/dev/null") else { return nil }
     self.process = process
     guard answers() else {
       stop()
@@ -37,8 +30,7 @@ final class RelayServer {
 
   func stop() {
     kill(process, SIGKILL)
-    var status: Int32 = 0
-    waitpid(process, &status, 0)
+    _ = ChildProcess.wait(process)
   }
 
   func server(_ transport: String) -> ICEServer {
@@ -74,7 +66,7 @@ final class RelayServer {
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     let request: [UInt8] = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
     let address = RelayServer.loopback(port: port)
-    let deadline = MediaLoop.now() + 10_000_000_000
+    let deadline = MediaLoop.now() + 30_000_000_000
     var answer = [UInt8](repeating: 0, count: 500)
     while MediaLoop.now() < deadline {
       _ = withUnsafePointer(to: address) {

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import ProcessKit
 import Testing
 
 @testable import WebM
@@ -168,7 +169,7 @@ import Testing
       kill(process, SIGKILL)
       while let more = Files.readSome(log) { said += more }
       close(log)
-      #expect(Tool.wait(process) == 128 + SIGKILL, "\(String(decoding: Files.read(errors), as: UTF8.self))")
+      #expect(ChildProcess.wait(process) == 128 + SIGKILL, "\(String(decoding: Files.read(errors), as: UTF8.self))")
       let lines = String(decoding: said, as: UTF8.self).split(separator: "\n")
       let taken = try #require(lines.last.flatMap { Int64($0) })
       let report = try WebMProbe.probe(path)

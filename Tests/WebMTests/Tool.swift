@@ -1,4 +1,5 @@
 import Glibc
+import ProcessKit
 
 /// Runs programs for the tests.
 enum Tool {
@@ -28,7 +29,7 @@ enum Tool {
     guard let process = start(arguments, output: output, errors: errors) else {
       return Result(status: 127, output: "", errors: "cannot start \(arguments)")
     }
-    let status = wait(process)
+    let status = ChildProcess.wait(process)
     defer {
       unlink(output)
       unlink(errors)
@@ -51,23 +52,7 @@ enum Tool {
 
   private static func start(_ arguments: [String], output: String, errors: String) -> pid_t? {
     guard let name = arguments.first, let path = name.contains("/") ? name : find(name) else { return nil }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT, 0o600)
-    posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT, 0o600)
-    var words = arguments.map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
-    var process: pid_t = 0
-    return posix_spawn(&process, path, &actions, nil, &words, environ) == 0 ? process : nil
-  }
-
-  /// Waits for a program's end.
-  static func wait(_ process: pid_t) -> Int32 {
-    var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+    return ChildProcess.start([path] + arguments.dropFirst(), output: output, errors: errors)
   }
 
   /// What ffmpeg says when it decodes a file and may not overlook any error: nothing, for a good one.
