@@ -199,6 +199,7 @@ import Testing
     var room = [UInt8](repeating: 0, count: 65_536)
     while answers < count {
       let size = recv(client, &room, room.count, 0)
+      if size < 0, errno == EINTR { continue }
       guard size > 0 else { break }
       total += size
       answers += room[..<size].count { $0 == UInt8(ascii: "\n") }

@@ -20,7 +20,7 @@ final class WireClient {
       }
     }
     guard connected == 0 else { return nil }
-    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    var limit = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
@@ -37,11 +37,19 @@ final class WireClient {
     }
   }
 
+  /// A process that was stopped and goes on finds its wait interrupted (signal(7)): it waits again.
+  private func receive(_ bytes: inout [UInt8]) -> Int {
+    while true {
+      let count = recv(descriptor, &bytes, bytes.count, 0)
+      if count >= 0 || errno != EINTR { return count }
+    }
+  }
+
   /// Reads until the condition holds or nothing more comes; what has been read.
   private func fill(until isEnough: ([UInt8]) -> Bool) -> Bool {
     while !isEnough(buffer) {
       var chunk = [UInt8](repeating: 0, count: 65_536)
-      let count = recv(descriptor, &chunk, chunk.count, 0)
+      let count = receive(&chunk)
       guard count > 0 else { return false }
       buffer += chunk[..<count]
     }
@@ -52,7 +60,7 @@ final class WireClient {
   func waitForEnd() -> Bool {
     var byte = [UInt8](repeating: 0, count: 4096)
     while true {
-      let count = recv(descriptor, &byte, byte.count, 0)
+      let count = receive(&byte)
       if count == 0 { return true }
       if count < 0 { return errno == ECONNRESET }
     }

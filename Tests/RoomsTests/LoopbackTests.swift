@@ -38,16 +38,6 @@ import Transport
     return LiveKitRoomClient(options: options, loop: loop, sink: sink, logger: Self.quiet, onEnd: onEnd)
   }
 
-  /// Waits until `condition` holds, 10 s at most. Real sockets have no manual time.
-  func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < deadline {
-      if condition() { return true }
-      try? await Task.sleep(for: .milliseconds(10))
-    }
-    return condition()
-  }
-
   @Test func theBotJoinsAnEmptyRoomAndLeaves() async throws {
     let (server, port) = try server()
     let loop = MediaLoop(name: "test")

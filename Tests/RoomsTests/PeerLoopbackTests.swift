@@ -51,16 +51,6 @@ import Transport
     }
   }
 
-  /// Waits until `condition` holds, 20 s at most. Real sockets have no manual time.
-  static func eventually(_ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while ContinuousClock.now < deadline {
-      if condition() { return true }
-      try? await Task.sleep(for: .milliseconds(10))
-    }
-    return condition()
-  }
-
   /// Two peers that join one after the other.
   func connect(
     _ booth: Booth, first: (String, PeerRole?), second: (String, PeerRole?), pause: Duration
@@ -167,14 +157,14 @@ import Transport
     try await bot.join()
     try await ann.join()
     booth.loop.sync { senders.start(on: booth.loop) }
-    #expect(await Self.eventually { sink.frames(of: "ann/camera/1") > 5 && sink.frames(of: "ann/microphone/1") > 5 })
+    #expect(await eventually { sink.frames(of: "ann/camera/1") > 5 && sink.frames(of: "ann/microphone/1") > 5 })
     booth.loop.sync { ann.media?.close() }
-    #expect(await Self.eventually { sink.texts.contains { $0.hasPrefix("lost") } })
-    #expect(await Self.eventually { sink.frames(of: "ann/camera/2") > 5 })
+    #expect(await eventually { sink.texts.contains { $0.hasPrefix("lost") } })
+    #expect(await eventually { sink.frames(of: "ann/camera/2") > 5 })
     #expect(sink.texts.contains("restored"))
     booth.loop.sync { senders.stop() }
     ann.leave()
-    #expect(await Self.eventually { sink.texts.last == "ended roomEnded" })
+    #expect(await eventually { sink.texts.last == "ended roomEnded" })
     #expect(sink.texts.contains("left ann"))
     booth.close()
   }

@@ -83,8 +83,6 @@ import Transport
       return directory.loop.sync { directory.room("lobby")?.participant(identity: "bot")?.connection != nil }
     }
 
-    func eventually(_ condition: () -> Bool) async -> Bool { await LoopbackTests().eventually(condition) }
-
     /// True when more of a kind arrives from now on.
     func flows(_ kind: MediaKind) async -> Bool {
       let before = sink.count(kind)
@@ -132,7 +130,7 @@ import Transport
     let sid = stage.sid
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(300))
     #expect(!stage.hasSignal)
-    #expect(await stage.eventually { stage.hasSignal })
+    #expect(await eventually { stage.hasSignal })
     #expect(await stage.flows(.audio))
     #expect(await stage.flows(.video))
     #expect(stage.sid == sid && sid != nil)
@@ -146,7 +144,7 @@ import Transport
     try await stage.begin()
     let sid = stage.sid
     try stage.server.testing.restart(wipe: false)
-    #expect(await stage.eventually { stage.hasSignal })
+    #expect(await eventually { stage.hasSignal })
     #expect(stage.sid == sid && sid != nil)
     stage.end()
   }
@@ -156,9 +154,9 @@ import Transport
     try await stage.begin()
     // The first pair of the connection must not be what carries the media now.
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(100))
-    #expect(await stage.eventually { stage.hasSignal })
+    #expect(await eventually { stage.hasSignal })
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(100))
-    #expect(await stage.eventually { stage.hasSignal })
+    #expect(await eventually { stage.hasSignal })
     try stage.server.testing.cutMedia(room: "lobby", identity: "bot", for: .milliseconds(200))
     #expect(await stage.flows(.audio))
     #expect(await stage.flows(.video))
@@ -172,7 +170,7 @@ import Transport
     try stage.server.testing.cutMedia(room: "lobby", identity: "bot")
     // Time by the publisher's own count; a sound or two may have been on the way.
     let begin = (sent: stage.sent, received: stage.sink.count(.audio))
-    #expect(await stage.eventually { stage.sent > begin.sent + 20 })
+    #expect(await eventually { stage.sent > begin.sent + 20 })
     #expect(stage.sink.count(.audio) < begin.received + 10)
     try stage.server.testing.restore()
     #expect(await stage.flows(.audio))
@@ -187,7 +185,7 @@ import Transport
     let sid = stage.sid
     try stage.server.testing.cutMedia(room: "lobby", identity: "bot", for: .milliseconds(500))
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(500))
-    #expect(await stage.eventually { stage.hasSignal })
+    #expect(await eventually { stage.hasSignal })
     #expect(await stage.flows(.audio))
     #expect(stage.sid == sid)
     stage.end()
@@ -198,7 +196,7 @@ import Transport
     try await stage.begin()
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(300))
     try stage.server.testing.kick(room: "lobby", identity: "ann")
-    #expect(await stage.eventually { stage.sink.texts.contains("left ann") })
+    #expect(await eventually { stage.sink.texts.contains("left ann") })
     #expect(!stage.sink.texts.contains { $0.hasPrefix("lost") })
     stage.end()
   }
@@ -208,7 +206,7 @@ import Transport
     try await stage.begin()
     let sid = stage.sid
     try stage.server.testing.cutSignal(room: "lobby", identity: "bot", for: .milliseconds(400))
-    #expect(await stage.eventually { stage.sid != nil && stage.sid != sid })
+    #expect(await eventually { stage.sid != nil && stage.sid != sid })
     #expect(await stage.flows(.audio))
     #expect(stage.sink.texts.contains("restored"))
     stage.end()
@@ -219,8 +217,8 @@ import Transport
     try await stage.begin()
     let sid = stage.sid
     try stage.server.testing.restart()
-    #expect(await stage.eventually { stage.sid != nil && stage.sid != sid })
-    #expect(await stage.eventually { stage.sink.texts.contains("restored") })
+    #expect(await eventually { stage.sid != nil && stage.sid != sid })
+    #expect(await eventually { stage.sink.texts.contains("restored") })
     #expect(stage.sink.texts.contains("left ann"))
     stage.end()
   }
@@ -229,7 +227,7 @@ import Transport
     let stage = try Stage()
     try await stage.begin()
     try stage.server.testing.pauseStreams(room: "lobby", identity: "bot", paused: true)
-    #expect(await stage.eventually { stage.sink.texts.contains { $0.hasPrefix("paused ") && $0.hasSuffix("true") } })
+    #expect(await eventually { stage.sink.texts.contains { $0.hasPrefix("paused ") && $0.hasSuffix("true") } })
     let paused = stage.sink.count(.video)
     #expect(await stage.flows(.audio))
     #expect(stage.sink.count(.video) <= paused + 1)
@@ -245,7 +243,7 @@ import Transport
     try await stage.begin()
     let sid = stage.sid
     try stage.server.testing.migrate(room: "lobby", identity: "bot", action: action)
-    #expect(await stage.eventually { stage.hasSignal && (stage.sid == sid) == (action == .resume) })
+    #expect(await eventually { stage.hasSignal && (stage.sid == sid) == (action == .resume) })
     #expect(await stage.flows(.audio))
     stage.end()
   }

@@ -24,19 +24,23 @@ final class DatagramSocket {
     }
     self.descriptor = descriptor
     port = UInt16(bigEndian: address.sin_port)
-    var patience = timeval(tv_sec: 10, tv_usec: 0)
+    var patience = timeval(tv_sec: 30, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
   }
 
   deinit { close(descriptor) }
 
-  /// Waits for a datagram and gives the port that it came from; nil after ten seconds without one.
+  /// Waits for a datagram and gives the port that it came from; nil after thirty seconds without one.
   func nextSender() -> UInt16? {
     var address = sockaddr_in()
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let count = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { recvfrom(descriptor, nil, 0, 0, $0, &length) }
-    }
+    var count = -1
+    repeat {
+      count = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { recvfrom(descriptor, nil, 0, 0, $0, &length) }
+      }
+      // A process that was stopped and goes on finds its wait interrupted (signal(7): sockets with a timeout).
+    } while count < 0 && errno == EINTR
     return count < 0 ? nil : UInt16(bigEndian: address.sin_port)
   }
 }

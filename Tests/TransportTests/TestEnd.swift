@@ -47,7 +47,7 @@ final class Heard: @unchecked Sendable {
   }
 
   /// Waits until the condition holds; false when it does not within so many seconds.
-  func wait(seconds: Int = 10, until holds: (Log) -> Bool) -> Bool {
+  func wait(seconds: Int = 30, until holds: (Log) -> Bool) -> Bool {
     var deadline = timespec()
     clock_gettime(CLOCK_REALTIME, &deadline)
     deadline.tv_sec += seconds
@@ -90,7 +90,7 @@ final class TestEnd: MediaTransportDelegate, @unchecked Sendable {
   }
 
   /// Waits until something holds of the transport, looking every 2 ms on its loop; false after so many seconds.
-  func wait(seconds: Int = 10, until holds: @escaping @Sendable (MediaTransport) -> Bool) -> Bool {
+  func wait(seconds: Int = 30, until holds: @escaping @Sendable (MediaTransport) -> Bool) -> Bool {
     let done = Heard()
     loop.post { [loop] in
       var timer: LoopTimer?
