@@ -20,12 +20,9 @@ test: test-deps lint unit interop fuzz
 build: deps
 	swift build $(BUILD) --product recbot
 
-# Tests with servers and clients keep to times of the real clock: a thousand at once would starve each other. What failed
-# is told once more at the end, where a long log is read first.
 unit:
 	swift build $(BUILD) --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 swift test $(BUILD) --skip-build 2>&1 | tee .build/unit.log \
-	  || { echo; echo "What failed:"; grep '✘' .build/unit.log; exit 1; }
+	Tests/unit.sh $(BUILD)
 
 interop: $(PYTHON)
 	swift build $(BUILD) --product recbot

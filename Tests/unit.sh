@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The unit tests, as built: Tests/unit.sh [option of swift test…]
+#
+# Tests with servers, sockets and processes keep to times of the real clock. Beside a thousand others they would starve:
+# Swift's pool has as many threads as the machine has cores, and a test that computes or blocks holds one. So what only
+# computes runs first, together, and then each of the others' targets alone.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+clocked=(BackendTests JobsTests PeerConnectionTests RoomServerTests RoomsTests TransportTests WebClientTests WorkerTests)
+log=.build/unit.log
+: > "$log"
+failed=0
+
+run() {
+  swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
+}
+
+names=$(IFS='|'; echo "${clocked[*]}")
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6
+run "$@" --skip "^($names)\."
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
+for target in "${clocked[@]}"; do run "$@" --filter "^$target\."; done
+
+# A long log is read from its end.
+echo
+grep -E 'Test run with' "$log"
+if [ "$failed" != 0 ]; then
+  echo "What failed:"
+  grep '✘' "$log" | grep -v 'Test run with' | sort -u
+fi
+exit "$failed"
