@@ -161,7 +161,7 @@ extension RoomError {
       case .mediaFailed:
         Row(
           exitCode: 31, phase: .media, codes: .init(twilio: 53405, enablex: 5086, livekit: "JOIN_FAILURE"),
-          joining: .retry, joined: .rejoin, cause: "No media connection to the room server",
+          joining: .retry, joined: .rejoin, cause: "No media connection could be made",
           remedy: "Open the server's UDP ports for this machine, or configure TURN on the server")
       case .connectionLost:
         Row(
@@ -195,7 +195,7 @@ extension RoomError {
       case .mediaLost:
         Row(
           exitCode: 38, phase: .media, codes: .init(twilio: 53405, livekit: "MEDIA_FAILURE"), joining: .retry,
-          joined: .retry, cause: "The media connection to the room server was lost",
+          joined: .retry, cause: "The media connection was lost",
           remedy: "What was recorded until then is complete; check the network, and don't give --no-reconnect")
       case .notAdmitted:
         Row(

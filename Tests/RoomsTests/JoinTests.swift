@@ -17,8 +17,8 @@ import Testing
     }
     #expect(
       lines == [
-        "bind ", "media 1 [\"stun:s\"]", "joined", "> joined lobby", "> participant anna", "> participant ben",
-        "> track TR_A1 anna", "> track TR_A2 ben", "> track TR_V1 anna", "> synchronized",
+        "bind ", "media 1 [\"stun:s\"]", "> joined lobby", "> participant anna", "> participant ben",
+        "> track TR_A1 anna", "> track TR_A2 ben", "> track TR_V1 anna", "> synchronized", "joined",
       ])
     #expect(
       script.offer(["0": "TR_A1", "1": "TR_V1"], id: 9) == [

@@ -169,7 +169,7 @@ struct PeerScript {
     var script = PeerScript()
     #expect(script.handle(.join) == ["seat auto"])
     script.view = MailboxView(revision: 1, role: .host)
-    #expect(script.answer("seat") == ["joined", "> joined booth", "> synchronized"])
+    #expect(script.answer("seat") == ["> joined booth", "> synchronized", "joined"])
     #expect(
       script.seatOther() == ["media 1 host", "offer", "> participant Ann", "put S-1"])
     _ = script.answer("put")

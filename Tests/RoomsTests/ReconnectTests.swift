@@ -92,7 +92,7 @@ import Testing
     var lines: [String] = []
     while lines.isEmpty, script.now < begin + 5_000_000_000 { lines += script.passQuietly(seconds: 0.05) }
     #expect((1_000_000_000...1_350_000_000).contains(script.now - begin))
-    #expect(lines == ["> lost The media connection to the room server was lost"])
+    #expect(lines == ["> lost The media connection was lost"])
     // An outage that ends soon needs nothing else.
     script.answersProbes = true
     #expect(script.passQuietly(seconds: 0.3) == everything)
@@ -259,7 +259,7 @@ import Testing
     own.permission.canSubscribe = true
     #expect(
       script.receive { $0.update.participants = [own] } == [
-        "joined", "> joined lobby", "> participant anna", "> track TR_V1 anna", "> synchronized",
+        "> joined lobby", "> participant anna", "> track TR_V1 anna", "> synchronized", "joined",
       ])
     #expect(script.statuses.last?.state == .connected && script.statuses.last?.error == nil)
     #expect(script.offer(["0": "TR_V1"]) == ["send answer 7", "> subscribed TR_V1 true", "bind 0=TR_V1"])
@@ -335,7 +335,7 @@ import Testing
     #expect(
       script.passQuietly(seconds: 0.7) == [
         "close socket", "socket 3 \(resumeQuery)3 T0",
-        "> lost The media connection to the room server was lost: the server closed it, or it failed",
+        "> lost The media connection was lost: the server closed it, or it failed",
       ])
     #expect(script.receive { $0.reconnect = .init() }.first == "send sync answer=7 offer=7")
     #expect(script.offer(["0": "TR_V1", "1": "TR_A2"], id: 8) == ["send answer 8"])

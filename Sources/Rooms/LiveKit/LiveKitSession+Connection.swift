@@ -185,10 +185,11 @@ extension LiveKitSession {
     guard !hasJoined else { return }
     hasJoined = true
     heldRoom = nil
-    add(.joined)
     add(.emit(.joined(room: room)))
     tell()
     add(.emit(.synchronized))
+    // Last: whoever waits for it finds the room's people told.
+    add(.joined)
   }
 
   /// The server changed what the bot may do.

@@ -96,10 +96,10 @@ extension PeerFlow {
     if phase == .joining {
       phase = .running
       hasJoined = true
-      add(.joined)
       add(.emit(.joined(room: settings.room)))
       tell()
       add(.emit(.synchronized))
+      add(.joined)
     }
   }
 
