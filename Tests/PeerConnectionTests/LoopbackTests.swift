@@ -55,7 +55,9 @@ import Transport
       left: {
         $0.losesPacket = { isOutgoing in isOutgoing && loss.decide() }
         $0.usesRetransmission = byRetransmissionStream
-      })
+      },
+      // What is repaired is looked at here, and not how long somebody waits for it.
+      right: { $0.jitterBufferDelay = 20_000_000_000 })
     defer { pair.close() }
     let senders = try pair.on { left, _ -> [RTPSender] in
       let video = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v")

@@ -76,11 +76,12 @@ extension JobStore {
   ) async throws -> (events: [JobEvent], next: Int64) {
     let most = max(1, min(limit, 1000))
     return try await database.transaction { connection in
-      func read() throws -> (events: [JobEvent], next: Int64) {
-        // Asked before the events: each question sees what was committed until then, and what comes between the two
-        // must not be passed over unseen.
-        let last =
-          job == nil ? try Self.newest(from: number, to: number.addedClamped(Self.span), in: connection) : .max
+      // Asked before the events: each question sees what was committed until then, and what comes between two of them
+      // must not be passed over unseen.
+      func newest() throws -> Int64 {
+        job == nil ? try Self.newest(from: number, to: number.addedClamped(Self.span), in: connection) : .max
+      }
+      func read(to last: Int64) throws -> (events: [JobEvent], next: Int64) {
         var query = SQLConditions()
         query.add("e.number > ", .integer(number))
         query.add("e.number <= ", .integer(last))
@@ -98,15 +99,16 @@ extension JobStore {
         let isWhole = job == nil && events.count < most
         return (events, isWhole ? last : events.last?.number ?? number)
       }
-      var page = try read()
+      let last = try newest()
       // PostgreSQL gives numbers before transactions end, in any order: where one is missing, it may still come (those
       // of one job take turns, on the job's row). Who inserts holds a lock of the table until then; once nobody does,
       // what is missing stays missing.
-      if job == nil, connection.dialect == .postgres, page.next > number,
-        try Self.hasGap(from: number, to: page.next, in: connection)
-      {
+      let gap =
+        job == nil && connection.dialect == .postgres ? try Self.gap(from: number, to: last, in: connection) : nil
+      var page = try read(to: last)
+      if let gap, page.next >= gap {
         try connection("LOCK TABLE events IN SHARE MODE")
-        page = try read()
+        page = try read(to: try newest())
       }
       return (page.events.filter { filter.allows($0.job) }, page.next)
     }
@@ -121,10 +123,18 @@ extension JobStore {
     return next.first?.integer(0).map { $0 &- 1 } ?? first
   }
 
-  private static func hasGap(from first: Int64, to last: Int64, in connection: any SQLConnection) throws -> Bool {
-    let count = try connection(
-      "SELECT COUNT(*) FROM events WHERE number > ?1 AND number <= ?2", .integer(first), .integer(last))
-    return count.first?.integer(0) != last &- first
+  /// The first number that is missing between two; nil when all of them are there.
+  private static func gap(from first: Int64, to last: Int64, in connection: any SQLConnection) throws -> Int64? {
+    let rows = try connection(
+      """
+      SELECT MIN(CASE WHEN number <> place THEN place END), MAX(number) FROM (
+        SELECT number, CAST(?1 AS BIGINT) + ROW_NUMBER() OVER (ORDER BY number) AS place FROM events
+        WHERE number > ?1 AND number <= ?2
+      ) AS numbered
+      """, .integer(first), .integer(last))
+    if let missing = rows.first?.integer(0) { return missing }
+    let newest = rows.first?.integer(1) ?? first
+    return newest < last ? newest &+ 1 : nil
   }
 
   static func event(_ row: SQLRow, from column: Int) throws -> JobEvent {
