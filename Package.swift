@@ -136,9 +136,9 @@ let package = Package(
         protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
-    .target(name: "ProcessKit", path: "Tests/ProcessKit"),
-    .target(name: "DatabaseKit", dependencies: ["ProcessKit"], path: "Tests/DatabaseKit"),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "ProcessKit", "queue-workers"]),
+    .target(name: "SystemKit", path: "Tests/SystemKit"),
+    .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "SystemKit", "queue-workers"]),
     .executableTarget(
       name: "queue-workers", dependencies: ["Jobs", "MediaCore", "DatabaseKit"], path: "Tests/Tools/queue-workers"),
     .testTarget(
@@ -161,20 +161,20 @@ let package = Package(
     .testTarget(
       name: "RoomsTests",
       dependencies: [
-        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", logging,
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", "SystemKit", logging,
       ] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
-    .testTarget(name: "WebClientTests", dependencies: ["WebClient"] + nio),
-    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore", "ProcessKit"]),
+    .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),
+    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore", "SystemKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
       path: "Tests/Fuzz/Bodies"),
     .testTarget(
       name: "WebMTests",
-      dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "ProcessKit", "webm-writer-loop"]),
+      dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "SystemKit", "webm-writer-loop"]),
     .executableTarget(
       name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(

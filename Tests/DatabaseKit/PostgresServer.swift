@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ProcessKit
+import SystemKit
 import Synchronization
 
 /// A PostgreSQL server of the tests' own: a fresh folder, a Unix socket in it, no TCP.

@@ -1,6 +1,7 @@
 import DatabaseKit
 import Foundation
 import Synchronization
+import SystemKit
 import Testing
 
 @testable import Jobs
@@ -221,23 +222,11 @@ import Testing
 
   /// A server that takes connections and says nothing, as one behind a way that is gone: libpq would wait for ever.
   @Test(.timeLimit(.minutes(2))) func aServerThatSaysNothingIsGivenUp() async throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(listener) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16 in
-        guard bind(listener, generic, length) == 0, listen(listener, 16) == 0 else { return 0 }
-        guard getsockname(listener, generic, &length) == 0 else { return 0 }
-        return UInt16(bigEndian: pointer.pointee.sin_port)
-      }
-    }
-    try #require(port > 0)
+    let silent = try LoopbackSocket(.silent)
+    defer { withExtendedLifetime(silent) {} }
     // The address has the last word, so that a test need not wait as long as is usual.
     let database = PostgresDatabase(
-      address: "postgres://nobody@127.0.0.1:\(port)/none?connect_timeout=2", connections: 1)
+      address: "postgres://nobody@127.0.0.1:\(silent.port)/none?connect_timeout=2", connections: 1)
     defer { database.close() }
     await #expect(
       performing: {

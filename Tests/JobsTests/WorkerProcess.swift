@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import ProcessKit
+import SystemKit
 
 /// A process of `queue-workers`. Ended with SIGKILL, as a machine that loses power ends one.
 final class WorkerProcess {

@@ -1,4 +1,3 @@
-import Glibc
 import Logging
 import MediaCore
 import NIOCore
@@ -7,6 +6,7 @@ import NIOSSL
 import Session
 import Signaling
 import Synchronization
+import SystemKit
 import Testing
 import Transport
 
@@ -62,20 +62,9 @@ final class CollectingSink: SessionSink {
   }
 
   @Test func nobodyThereIsRefused() async throws {
-    // Bound, but not listening: nobody else can get this port meanwhile.
-    let held = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(held) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(held, $0, length) == 0 && getsockname(held, $0, &length) == 0
-      }
-    }
-    try #require(bound)
-    #expect(await failure(url: "ws://127.0.0.1:\(address.sin_port.byteSwapped)")?.kind == .refused)
+    let held = try LoopbackSocket(.closed)
+    defer { withExtendedLifetime(held) {} }
+    #expect(await failure(url: "ws://127.0.0.1:\(held.port)")?.kind == .refused)
   }
 
   @Test func unknownNamesAreNamed() async {

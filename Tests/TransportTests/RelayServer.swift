@@ -1,5 +1,5 @@
 import Glibc
-import ProcessKit
+import SystemKit
 
 @testable import Transport
 
@@ -13,7 +13,7 @@ final class RelayServer {
 
   /// Starts it and waits until it answers; nil when it does not within 30 s.
   init?() {
-    guard let port = RelayServer.freePort() else { return nil }
+    guard let port = (try? LoopbackSocket(.closed))?.port else { return nil }
     self.port = port
     let arguments = [
       RelayServer.path, "-n", "--lt-cred-mech", "--user", "u:p", "--realm", "r", "--listening-ip", "127.0.0.1",
@@ -35,19 +35,6 @@ final class RelayServer {
 
   func server(_ transport: String) -> ICEServer {
     ICEServer(urls: ["turn:127.0.0.1:\(port)?transport=\(transport)"], username: "u", credential: "p")
-  }
-
-  private static func freePort() -> UInt16? {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = loopback(port: 0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    return bound ? UInt16(bigEndian: address.sin_port) : nil
   }
 
   private static func loopback(port: UInt16) -> sockaddr_in {

@@ -1,8 +1,8 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import SystemKit
 import Testing
 
 @testable import WebClient
@@ -123,23 +123,11 @@ import Testing
   }
 
   @Test func aPortWithoutServerIsAnError() async throws {
-    // Bound, but not listened on: nobody else gets it meanwhile.
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    try #require(isBound)
-    let closed = UInt16(bigEndian: address.sin_port)
+    let held = try LoopbackSocket(.closed)
+    defer { withExtendedLifetime(held) {} }
     // At once: not after all the time that there is.
     await #expect(throws: WebClientError("cannot be reached: Connection refused")) {
-      try await WebClient.patient.get("http://127.0.0.1:\(closed)/", accept: "*/*", maximumBytes: 9)
+      try await WebClient.patient.get("http://127.0.0.1:\(held.port)/", accept: "*/*", maximumBytes: 9)
     }
   }
 

@@ -1,6 +1,6 @@
 import Glibc
 import MediaCore
-import ProcessKit
+import SystemKit
 import Testing
 
 @testable import WebM

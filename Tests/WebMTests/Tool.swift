@@ -1,5 +1,5 @@
 import Glibc
-import ProcessKit
+import SystemKit
 
 /// Runs programs for the tests.
 enum Tool {
