@@ -58,8 +58,10 @@ def speaker(stage: Stage, verdict: Verdict) -> None:
     delay = taken("bob", unshare - 0.2) - 0.2
     verdict.check(delay <= 0.4, f"the talker has the place back {ms(delay)} after the sharing")
     verdict.figure(f"given back after {ms(delay)}")
-    changes = [b for a, b in zip(who, who[1:]) if a != b]
-    verdict.check(changes == ["bob", "ann", "screen", "bob"], f"large in turn: {[who[0], *changes]}")
+    # Before anybody talks, the first whose picture is there has the place, until one who came before has one too.
+    talking = [large for moment, large in zip(moments, who) if moment >= talks["bob"] - recording.zero]
+    changes = [b for a, b in zip(talking, talking[1:]) if a != b]
+    verdict.check(changes == ["bob", "ann", "screen", "bob"], f"large in turn: {[*talking[:1], *changes]}")
     # Nothing is stretched: the screen's black bars are straight and its shape is kept (16:9, whole).
     box = recording.tile(SCREEN_COLOUR, share + 2.5)
     if verdict.check(box is not None, "no tile of the screen's colour"):
