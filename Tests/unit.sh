@@ -12,8 +12,16 @@ log=.build/unit.log
 : > "$log"
 failed=0
 
+# Ten minutes are many times what the slowest of them takes: what hangs is named, and not waited for.
 run() {
-  swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
+  timeout --kill-after=10 600 swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
+}
+
+# The tests that began and did not end: who hung, or ended the process.
+unfinished() {
+  comm -23 \
+    <(sed -nE '/◇ Test (case|run) /d; s/^.*◇ Test (.*) started\.$/\1/p' "$log" | sort -u) \
+    <(sed -nE 's/^.*[✔✘] Test (.*) (passed|failed) after .*/\1/p' "$log" | sed -E 's/ with [0-9]+ test cases?$//' | sort -u)
 }
 
 names=$(IFS='|'; echo "${clocked[*]}")
@@ -28,5 +36,6 @@ grep -E 'Test run with' "$log"
 if [ "$failed" != 0 ]; then
   echo "What failed:"
   grep '✘' "$log" | grep -v 'Test run with' | sort -u
+  unfinished | sed 's/^/did not end: /'
 fi
 exit "$failed"
