@@ -12,9 +12,10 @@ log=.build/unit.log
 : > "$log"
 failed=0
 
-# Ten minutes are many times what the slowest of them takes: what hangs is named, and not waited for.
+# Ten minutes are many times what the slowest of them takes: what hangs is named, and not waited for. Interrupted, SwiftPM
+# ends the tests' process too; terminated, it leaves it behind.
 run() {
-  timeout --kill-after=10 600 swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
+  timeout --signal=INT --kill-after=30 600 swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
 }
 
 # The tests that began and did not end: who hung, or ended the process.
