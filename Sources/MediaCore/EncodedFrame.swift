@@ -25,12 +25,14 @@ public struct EncodedFrame: Sendable {
   /// Loudness of sound in -dBov, 0 (loudest) to 127 (silence), from the audio level extension (RFC 6464), or measured
   /// on the decoded sound by the recording. Nil for pictures, for lost sound, and as long as it is not known.
   public var audioLevel: UInt8?
+  /// For how long the frame stood behind missing ones before it was handed out, nanoseconds: so much earlier it arrived.
+  public var held: Int64
 
   /// Makes a frame; see the properties for units.
   public init(
     track: TrackID, codec: Codec, payload: MediaBuffer, rtpTime: Int64, captureTime: NTPTime? = nil,
     isKeyframe: Bool, width: Int = 0, height: Int = 0, rotation: Int = 0, followsLoss: Bool = false,
-    audioLevel: UInt8? = nil
+    audioLevel: UInt8? = nil, held: Int64 = 0
   ) {
     self.track = track
     self.codec = codec
@@ -43,5 +45,6 @@ public struct EncodedFrame: Sendable {
     self.rotation = rotation
     self.followsLoss = followsLoss
     self.audioLevel = audioLevel
+    self.held = held
   }
 }

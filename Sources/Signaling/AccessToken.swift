@@ -1,14 +1,5 @@
-import Crypto
 import FoundationEssentials
-import JWTKit
-
-/// A token was refused. There is one case and one text on purpose: the sender must not learn which check failed.
-public struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Makes the error.
-  public init() {}
-  /// The one text.
-  public var description: String { "invalid authorization token" }
-}
+import MediaCore
 
 /// A LiveKit access token: the claims of a JWT (RFC 7519) signed with HMAC SHA-256 (RFC 7515, `HS256`) under the
 /// secret that belongs to an API key. `SignedToken` says what is accepted.
@@ -36,8 +27,6 @@ public struct AccessToken: Hashable, Sendable {
 
   /// By how many seconds the clocks of two machines may differ.
   public static let leeway: Int64 = 60
-  /// The longest token that is looked at, in bytes.
-  public static let maximumLength = 65_536
 
   /// Makes the claims of a token that is valid from `now` (seconds since 1970) for `lifetime` seconds.
   public init(
@@ -56,46 +45,14 @@ public struct AccessToken: Hashable, Sendable {
     expires = now &+ lifetime
   }
 
-  /// Makes the claims of a token that vouches for a body, as webhooks carry it: its SHA-256 in the claim `sha256`.
-  public init(vouchingFor body: [UInt8], apiKey: String, now: Int64, lifetime: Int64) {
-    self.init(apiKey: apiKey, identity: "", video: nil, now: now, lifetime: lifetime)
-    sha256 = Base64URL.encodeStandard(Array(SHA256.hash(data: body)))
-  }
-
-  /// The compact serialization (RFC 7515 section 3.1), signed with the key's secret. Throws only when a claim can't be
-  /// written as JSON.
-  public func signed(secret: String) throws(AccessTokenError) -> String {
-    do {
-      let header = Self.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
-      let payload = try DefaultJWTSerializer().serialize(Claims(self))
-      let input = header + [UInt8(ascii: ".")] + payload
-      let code = HMAC<SHA256>.authenticationCode(
-        for: input, using: SymmetricKey(data: Array(secret.utf8)))
-      return String(decoding: input + [UInt8(ascii: ".")] + Self.encode(Array(code)), as: UTF8.self)
-    } catch {
-      throw AccessTokenError()
-    }
-  }
-
-  /// The claims of a compact token that is signed by the secret of its API key and valid at `now` (seconds since
-  /// 1970). `secret` gives the secret of a key, nil for unknown keys. Every fault is the same error.
-  public init(
-    verifying token: String, now: Int64, secret: (_ apiKey: String) -> String?
-  ) throws(AccessTokenError) {
-    let claims = try SignedToken.claims(verifying: token, as: Claims.self) { claims in
-      claims.iss.flatMap { $0.isEmpty ? nil : secret($0) }
-    }
-    guard let value = AccessToken(claims), value.isValid(at: now) else { throw AccessTokenError() }
-    self = value
-  }
-
   /// The claims of a compact token without any check of signature and time: for showing, and for knowing what a
   /// token that somebody else made is for. Never for access.
   public init(reading token: String) throws(AccessTokenError) {
-    guard let value = AccessToken(try SignedToken.parse(Array(token.utf8), as: Claims.self).claims) else {
+    do {
+      try self.init(CompactToken(token).claims.decode(Claims.self))
+    } catch {
       throw AccessTokenError()
     }
-    self = value
   }
 
   /// True when `now` (seconds since 1970) lies in the token's time, with `leeway` on both sides.
@@ -104,12 +61,16 @@ public struct AccessToken: Hashable, Sendable {
     return late < expires && (notBefore ?? early) <= early
   }
 
-  private static func encode(_ bytes: [UInt8]) -> [UInt8] {
-    Base64URL.encode(bytes, padding: false)
+  /// The claims as JSON.
+  func json() throws(AccessTokenError) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(Claims(self)) else { throw AccessTokenError() }
+    return Array(data)
   }
 
-  private init?(_ claims: Claims) {
-    guard let expires = claims.exp else { return nil }
+  init(_ claims: Claims) throws(AccessTokenError) {
+    guard let expires = claims.exp else { throw AccessTokenError() }
     apiKey = claims.iss ?? ""
     identity = claims.sub.flatMap { $0.isEmpty ? nil : $0 } ?? claims.jti ?? ""
     name = claims.name
@@ -124,7 +85,7 @@ public struct AccessToken: Hashable, Sendable {
 }
 
 /// The claims as they stand in the JSON.
-private struct Claims: JWTPayload {
+struct Claims: Codable {
   var iss: String?
   var sub: String?
   var jti: String?
@@ -149,13 +110,10 @@ private struct Claims: JWTPayload {
     video = token.video
     sha256 = token.sha256
   }
-
-  /// Never used: times are checked against a time that is an argument.
-  func verify(using algorithm: some JWTAlgorithm) throws {}
 }
 
 /// Seconds since 1970, whole or with a fraction (RFC 7519 section 2).
-private struct NumericDate: Codable, Hashable {
+struct NumericDate: Codable, Hashable {
   var seconds: Int64
 
   init(seconds: Int64) { self.seconds = seconds }

@@ -57,4 +57,35 @@ public enum Base64URL {
     }
     return bits == 6 ? nil : result
   }
+
+  /// Decodes as RFC 7515 wants it: the URL alphabet, no padding, no other character, spare bits zero; nil for everything
+  /// else. Equal bytes have one spelling.
+  static func decodeStrict(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    guard text.count % 4 != 1 else { return nil }
+    return text.withUnsafeBufferPointer { text in
+      var result: [UInt8] = []
+      result.reserveCapacity(text.count / 4 * 3 + 2)
+      var word: UInt32 = 0
+      var bits: UInt32 = 0
+      for character in text {
+        let value = values[Int(character)]
+        guard value < 64 else { return nil }
+        word = word << 6 | UInt32(value)
+        bits += 6
+        if bits >= 8 {
+          bits -= 8
+          result.append(UInt8(truncatingIfNeeded: word >> bits))
+        }
+      }
+      return word & (1 << bits - 1) == 0 ? result : nil
+    }
+  }
+
+  /// The value of each character of the URL alphabet; 255 for all others.
+  private static let values: [UInt8] = {
+    var values = [UInt8](repeating: 255, count: 256)
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt8(value) }
+    return values
+  }()
 }

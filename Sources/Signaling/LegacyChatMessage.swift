@@ -1,4 +1,4 @@
-import FoundationEssentials
+import MediaCore
 
 /// A chat message as older web clients send it: JSON in a data packet on the topic `lk-chat-topic`.
 public struct LegacyChatMessage: Hashable, Sendable, Decodable {
@@ -18,9 +18,9 @@ public struct LegacyChatMessage: Hashable, Sendable, Decodable {
 
   /// Reads the JSON; nil when it is no chat message, or longer than 64 KiB.
   public init?(json: some Collection<UInt8>) {
-    guard json.count <= 65_536, let value = try? JSONDecoder().decode(LegacyChatMessage.self, from: Data(json)) else {
-      return nil
-    }
+    guard json.count <= 65_536,
+      let value = try? BoundedJSON.decode(LegacyChatMessage.self, from: Array(json), limits: JSONLimits(bytes: 65_536))
+    else { return nil }
     self = value
   }
 }

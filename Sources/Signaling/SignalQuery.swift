@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The query of a `/rtc` request: how a client wants to join. Written by the client, read by the room server.
 public struct SignalQuery: Hashable, Sendable {
   /// Version of the signalling protocol; 16 is what recbot's client speaks.
@@ -15,7 +17,7 @@ public struct SignalQuery: Hashable, Sendable {
   /// Why it comes back.
   public var reconnectReason = Livekit_ReconnectReason.rrUnknown
   /// The token, when it isn't in the `Authorization` header.
-  public var accessToken: String?
+  @Redacted public var accessToken: String? = nil
   /// The client library's name; it switches server behaviour, so recbot leaves it out.
   public var sdk: String?
   /// The single-connection form of joining: base64url of a `WrappedJoinRequest`.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MediaCore
 
 /// One ICE candidate as it travels in `TrickleRequest.candidateInit`: an RTCIceCandidateInit dictionary (W3C WebRTC)
 /// as JSON.
@@ -24,8 +25,7 @@ public struct TrickleCandidate: Hashable, Sendable {
 
   /// Reads the JSON; nil when it isn't an object with a text `candidate`. Other members may be missing or null.
   public init?(json: String) {
-    guard json.utf8.count <= 16_384,
-      let wire = try? JSONDecoder().decode(Wire.self, from: Data(json.utf8))
+    guard let wire = try? BoundedJSON.decode(Wire.self, from: Array(json.utf8), limits: JSONLimits(bytes: 16_384))
     else { return nil }
     candidate = wire.candidate
     sdpMid = wire.sdpMid ?? ""

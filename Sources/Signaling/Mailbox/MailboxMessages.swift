@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MediaCore
 
 /// Which of the two peers of a room one is (RFC 3264's offerer and answerer).
 public enum PeerRole: String, Codable, Hashable, Sendable, CaseIterable {
@@ -168,7 +169,7 @@ public struct MailboxView: Codable, Hashable, Sendable {
     /// Long-term credential for TURN; empty for STUN.
     public var username: String
     /// See `username`.
-    public var credential: String
+    @Redacted public var credential: String
 
     /// Makes it.
     public init(urls: [String], username: String, credential: String) {
@@ -230,9 +231,12 @@ public enum MailboxCoding {
   /// The largest request body, in bytes.
   public static let maximumBody = 64 << 10
 
-  /// Reads a message; nil when it isn't one. Unknown members are no error.
+  /// The largest answer, in bytes.
+  public static let maximumAnswer = 512 << 10
+
+  /// Reads a message; nil when it isn't one, or has more than `maximumAnswer`. Unknown members are no error.
   public static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) -> Message? {
-    try? JSONDecoder().decode(type, from: Data(bytes))
+    try? BoundedJSON.decode(type, from: bytes, limits: JSONLimits(bytes: maximumAnswer))
   }
 
   /// The JSON of a message; empty when it can't be written.

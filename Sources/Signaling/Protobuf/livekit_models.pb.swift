@@ -479,6 +479,45 @@ public nonisolated enum Livekit_AudioTrackFeature: SwiftProtobuf.Enum, Swift.Cas
 
 }
 
+/// What a publisher writes behind each of its video frames.
+public nonisolated enum Livekit_PacketTrailerFeature: SwiftProtobuf.Enum, Swift.CaseIterable {
+  public typealias RawValue = Int
+  case ptfUserTimestamp // = 0
+  case ptfFrameID // = 1
+  case ptfUserData // = 2
+  case UNRECOGNIZED(Int)
+
+  public init() {
+    self = .ptfUserTimestamp
+  }
+
+  public init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .ptfUserTimestamp
+    case 1: self = .ptfFrameID
+    case 2: self = .ptfUserData
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  public var rawValue: Int {
+    switch self {
+    case .ptfUserTimestamp: return 0
+    case .ptfFrameID: return 1
+    case .ptfUserData: return 2
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  public static let allCases: [Livekit_PacketTrailerFeature] = [
+    .ptfUserTimestamp,
+    .ptfFrameID,
+    .ptfUserData,
+  ]
+
+}
+
 /// What the publisher does for receivers that cannot decode its first codec.
 public nonisolated enum Livekit_BackupCodecPolicy: SwiftProtobuf.Enum, Swift.CaseIterable {
   public typealias RawValue = Int
@@ -1063,6 +1102,12 @@ public nonisolated struct Livekit_TrackInfo: @unchecked Sendable {
   public var backupCodecPolicy: Livekit_BackupCodecPolicy {
     get {_storage._backupCodecPolicy}
     set {_uniqueStorage()._backupCodecPolicy = newValue}
+  }
+
+  /// SDKs call them frame_metadata_features.
+  public var packetTrailerFeatures: [Livekit_PacketTrailerFeature] {
+    get {_storage._packetTrailerFeatures}
+    set {_uniqueStorage()._packetTrailerFeatures = newValue}
   }
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2089,6 +2134,10 @@ nonisolated extension Livekit_AudioTrackFeature: SwiftProtobuf._ProtoNameProvidi
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TF_STEREO\0\u{1}TF_NO_DTX\0\u{1}TF_AUTO_GAIN_CONTROL\0\u{1}TF_ECHO_CANCELLATION\0\u{1}TF_NOISE_SUPPRESSION\0\u{1}TF_ENHANCED_NOISE_CANCELLATION\0\u{1}TF_PRECONNECT_BUFFER\0")
 }
 
+nonisolated extension Livekit_PacketTrailerFeature: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0PTF_USER_TIMESTAMP\0\u{1}PTF_FRAME_ID\0\u{1}PTF_USER_DATA\0")
+}
+
 nonisolated extension Livekit_BackupCodecPolicy: SwiftProtobuf._ProtoNameProviding {
   public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0PREFER_REGRESSION\0\u{1}SIMULCAST\0\u{1}REGRESSION\0")
 }
@@ -2669,7 +2718,7 @@ nonisolated extension Livekit_SimulcastCodecInfo: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".TrackInfo"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}sid\0\u{1}type\0\u{1}name\0\u{1}muted\0\u{1}width\0\u{1}height\0\u{1}simulcast\0\u{3}disable_dtx\0\u{1}source\0\u{1}layers\0\u{3}mime_type\0\u{1}mid\0\u{1}codecs\0\u{1}stereo\0\u{3}disable_red\0\u{1}encryption\0\u{1}stream\0\u{1}version\0\u{3}audio_features\0\u{3}backup_codec_policy\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}sid\0\u{1}type\0\u{1}name\0\u{1}muted\0\u{1}width\0\u{1}height\0\u{1}simulcast\0\u{3}disable_dtx\0\u{1}source\0\u{1}layers\0\u{3}mime_type\0\u{1}mid\0\u{1}codecs\0\u{1}stereo\0\u{3}disable_red\0\u{1}encryption\0\u{1}stream\0\u{1}version\0\u{3}audio_features\0\u{3}backup_codec_policy\0\u{3}packet_trailer_features\0")
 
   fileprivate class _StorageClass {
     var _sid: String = String()
@@ -2692,6 +2741,7 @@ nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._M
     var _version: Livekit_TimedVersion? = nil
     var _audioFeatures: [Livekit_AudioTrackFeature] = []
     var _backupCodecPolicy: Livekit_BackupCodecPolicy = .preferRegression
+    var _packetTrailerFeatures: [Livekit_PacketTrailerFeature] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2722,6 +2772,7 @@ nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._M
       _version = source._version
       _audioFeatures = source._audioFeatures
       _backupCodecPolicy = source._backupCodecPolicy
+      _packetTrailerFeatures = source._packetTrailerFeatures
     }
   }
 
@@ -2760,6 +2811,7 @@ nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._M
         case 18: try { try decoder.decodeSingularMessageField(value: &_storage._version) }()
         case 19: try { try decoder.decodeRepeatedEnumField(value: &_storage._audioFeatures) }()
         case 20: try { try decoder.decodeSingularEnumField(value: &_storage._backupCodecPolicy) }()
+        case 21: try { try decoder.decodeRepeatedEnumField(value: &_storage._packetTrailerFeatures) }()
         default: break
         }
       }
@@ -2832,6 +2884,9 @@ nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._M
       if _storage._backupCodecPolicy != .preferRegression {
         try visitor.visitSingularEnumField(value: _storage._backupCodecPolicy, fieldNumber: 20)
       }
+      if !_storage._packetTrailerFeatures.isEmpty {
+        try visitor.visitPackedEnumField(value: _storage._packetTrailerFeatures, fieldNumber: 21)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -2861,6 +2916,7 @@ nonisolated extension Livekit_TrackInfo: SwiftProtobuf.Message, SwiftProtobuf._M
         if _storage._version != rhs_storage._version {return false}
         if _storage._audioFeatures != rhs_storage._audioFeatures {return false}
         if _storage._backupCodecPolicy != rhs_storage._backupCodecPolicy {return false}
+        if _storage._packetTrailerFeatures != rhs_storage._packetTrailerFeatures {return false}
         return true
       }
       if !storagesAreEqual {return false}

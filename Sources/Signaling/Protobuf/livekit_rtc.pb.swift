@@ -1385,6 +1385,11 @@ public nonisolated struct Livekit_AddTrackRequest: @unchecked Sendable {
     set {_uniqueStorage()._audioFeatures = newValue}
   }
 
+  public var packetTrailerFeatures: [Livekit_PacketTrailerFeature] {
+    get {_storage._packetTrailerFeatures}
+    set {_uniqueStorage()._packetTrailerFeatures = newValue}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -4034,7 +4039,7 @@ nonisolated extension Livekit_SimulcastCodec: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AddTrackRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cid\0\u{1}name\0\u{1}type\0\u{1}width\0\u{1}height\0\u{1}muted\0\u{3}disable_dtx\0\u{1}source\0\u{1}layers\0\u{3}simulcast_codecs\0\u{1}sid\0\u{1}stereo\0\u{3}disable_red\0\u{1}encryption\0\u{1}stream\0\u{3}backup_codec_policy\0\u{3}audio_features\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cid\0\u{1}name\0\u{1}type\0\u{1}width\0\u{1}height\0\u{1}muted\0\u{3}disable_dtx\0\u{1}source\0\u{1}layers\0\u{3}simulcast_codecs\0\u{1}sid\0\u{1}stereo\0\u{3}disable_red\0\u{1}encryption\0\u{1}stream\0\u{3}backup_codec_policy\0\u{3}audio_features\0\u{3}packet_trailer_features\0")
 
   fileprivate class _StorageClass {
     var _cid: String = String()
@@ -4054,6 +4059,7 @@ nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProto
     var _stream: String = String()
     var _backupCodecPolicy: Livekit_BackupCodecPolicy = .preferRegression
     var _audioFeatures: [Livekit_AudioTrackFeature] = []
+    var _packetTrailerFeatures: [Livekit_PacketTrailerFeature] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4081,6 +4087,7 @@ nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProto
       _stream = source._stream
       _backupCodecPolicy = source._backupCodecPolicy
       _audioFeatures = source._audioFeatures
+      _packetTrailerFeatures = source._packetTrailerFeatures
     }
   }
 
@@ -4116,6 +4123,7 @@ nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProto
         case 15: try { try decoder.decodeSingularStringField(value: &_storage._stream) }()
         case 16: try { try decoder.decodeSingularEnumField(value: &_storage._backupCodecPolicy) }()
         case 17: try { try decoder.decodeRepeatedEnumField(value: &_storage._audioFeatures) }()
+        case 18: try { try decoder.decodeRepeatedEnumField(value: &_storage._packetTrailerFeatures) }()
         default: break
         }
       }
@@ -4175,6 +4183,9 @@ nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProto
       if !_storage._audioFeatures.isEmpty {
         try visitor.visitPackedEnumField(value: _storage._audioFeatures, fieldNumber: 17)
       }
+      if !_storage._packetTrailerFeatures.isEmpty {
+        try visitor.visitPackedEnumField(value: _storage._packetTrailerFeatures, fieldNumber: 18)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4201,6 +4212,7 @@ nonisolated extension Livekit_AddTrackRequest: SwiftProtobuf.Message, SwiftProto
         if _storage._stream != rhs_storage._stream {return false}
         if _storage._backupCodecPolicy != rhs_storage._backupCodecPolicy {return false}
         if _storage._audioFeatures != rhs_storage._audioFeatures {return false}
+        if _storage._packetTrailerFeatures != rhs_storage._packetTrailerFeatures {return false}
         return true
       }
       if !storagesAreEqual {return false}
