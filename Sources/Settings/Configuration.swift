@@ -7,12 +7,28 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
   public let description: String
 }
 
-/// The settings in force below the flags: environment first, then the configuration file.
-public struct Configuration: Sendable {
+/// The settings in force below the flags: environment first, then the configuration file. Printed and dumped, it shows
+/// no secret.
+public struct Configuration: Sendable, CustomStringConvertible, CustomReflectable {
   private var values: [Setting: (text: String, origin: String)] = [:]
 
   /// Nothing set.
   public init() {}
+
+  /// What is set, as it may be shown.
+  public var customMirror: Mirror { Mirror(self, children: shown.map { (label: $0.name, value: $0.text as Any) }) }
+
+  /// What is set, as it may be shown, on one line.
+  public var description: String { shown.map { "\($0.name)=\($0.text)" }.joined(separator: " ") }
+
+  /// The values that must never be shown.
+  public var secrets: [String] { Setting.allCases.filter(\.isSecret).compactMap { values[$0]?.text } }
+
+  private var shown: [(name: String, text: String)] {
+    Setting.allCases.compactMap { setting in
+      values[setting].map { (setting.rawValue, setting.shown($0.text)) }
+    }
+  }
 
   /// Reads the file and the environment.
   ///
@@ -85,7 +101,7 @@ public struct Configuration: Sendable {
   private mutating func merge(yaml text: String, file: String) -> [ConfigurationError] {
     let root: Node?
     do {
-      root = try Yams.compose(yaml: text)
+      root = try YAMLText.compose(text)
     } catch {
       return [ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))]
     }

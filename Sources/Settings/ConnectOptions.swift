@@ -21,7 +21,7 @@ public struct ConnectOptions: Sendable, Equatable {
     self.file = file
     let root: Node?
     do {
-      root = try Yams.compose(yaml: source)
+      root = try YAMLText.compose(source)
     } catch {
       throw ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))
     }

@@ -2,12 +2,18 @@ import Yams
 
 /// A value in a layout file, with its place: what YAML and JSON have in common.
 struct DataNode {
-  indirect enum Value {
+  enum Value {
     case null
     /// A number, a boolean or a word as it stands, or the text of a string.
     case scalar(String, isString: Bool)
     case list([DataNode])
-    case map([(key: DataNode, value: DataNode)])
+    case map([Entry])
+  }
+
+  /// A member of a map.
+  struct Entry {
+    var key: DataNode
+    var value: DataNode
   }
 
   var value: Value
@@ -29,7 +35,7 @@ struct DataNode {
   init(yaml text: String, file: String) throws(LayoutError) {
     let root: Node?
     do {
-      root = try Yams.compose(yaml: text)
+      root = try YAMLText.compose(text)
     } catch let error as YamlError {
       throw LayoutError(yaml: error, of: text, file: file)
     } catch {
@@ -62,7 +68,7 @@ struct DataNode {
       }
       value = .list(list)
     case .mapping(let mapping):
-      var pairs: [(key: DataNode, value: DataNode)] = []
+      var pairs: [Entry] = []
       for (key, item) in mapping {
         let keyNode = try DataNode(key, file: file, depth: depth + 1, place: (line, column), count: &count)
         let place = (keyNode.line, keyNode.column)
@@ -71,7 +77,8 @@ struct DataNode {
             "\(file):\(place.0):\(place.1): '\(keyNode.text ?? "")' has no value (what begins with # is a comment, unless "
               + "it stands in quotes)")
         }
-        pairs.append((keyNode, try DataNode(item, file: file, depth: depth + 1, place: place, count: &count)))
+        let node = try DataNode(item, file: file, depth: depth + 1, place: place, count: &count)
+        pairs.append(Entry(key: keyNode, value: node))
       }
       value = .map(pairs)
     case .alias: throw LayoutError("\(file):\(line):\(column): an alias to nothing")

@@ -25,7 +25,8 @@ extension LayoutReader {
       throw error(node, "\(what) must be a mapping, for example '\(known[0]): …'")
     }
     var result: [String: DataNode] = [:]
-    for (key, value) in pairs {
+    for pair in pairs {
+      let (key, value) = (pair.key, pair.value)
       guard let name = key.text, known.contains(name) else {
         throw unknown(key.text ?? "", what, key, among: known)
       }

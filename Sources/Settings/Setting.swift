@@ -62,6 +62,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case bind = "room-server.bind"
   case port = "room-server.port"
   case testAPI = "room-server.test-api"
+  case connectionsPerAddress = "room-server.connections-per-address"
   case autoCreate = "room-server.auto-create"
   case webhooks = "room-server.webhooks"
   case iceServers = "room-server.ice-servers"
@@ -76,6 +77,8 @@ public enum Setting: String, CaseIterable, Sendable {
   case withWorker = "backend.with-worker"
   case publicRoomURL = "backend.public-room-url"
   case callerSecret = "backend.caller-secret"
+  case metricsSecret = "backend.metrics-secret"
+  case backendConnectionsPerAddress = "backend.connections-per-address"
   case keepJobs = "backend.keep-jobs"
   case backendURL = "client.backend"
   case clientKey = "client.api-key"
@@ -133,8 +136,8 @@ public enum Setting: String, CaseIterable, Sendable {
   /// True for what must never be shown.
   public var isSecret: Bool {
     [
-      .apiSecret, .token, .turnCredential, .iceCredential, .callerSecret, .clientKey, .workerSecret, .s3SecretKey,
-      .s3SessionToken, .webhookSecret,
+      .apiSecret, .token, .turnCredential, .iceCredential, .callerSecret, .metricsSecret, .clientKey, .workerSecret,
+      .s3SecretKey, .s3SessionToken, .webhookSecret,
     ].contains(self)
   }
 }

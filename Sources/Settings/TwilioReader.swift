@@ -40,12 +40,13 @@ public enum TwilioReader {
     guard members.count <= 64 else { throw values.error(root, "the layout has more than 64 regions") }
     let size = canvas ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
     var scene = Scene(name: "regions", regions: [])
-    for (key, node) in members {
+    for member in members {
+      let key = member.key
       let name = key.text ?? ""
       guard !name.isEmpty, name.unicodeScalars.count <= 64 else {
         throw values.error(key, "a region's name has 1 to 64 characters")
       }
-      scene.regions.append(try region(node, name: name, canvas: size, values))
+      scene.regions.append(try region(member.value, name: name, canvas: size, values))
     }
     layout.scenes = [scene]
     return layout

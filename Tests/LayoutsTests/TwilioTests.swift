@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"#, "1:2: a name in double quotes is expected"), ("", "1:1: the file ends where a value is expected"),
+    (#"{"#, "1:2: a name in double quotes is expected"), ("", "1:1: the text ends where a value is expected"),
     ("[]", "1:1: a video_layout must be an object of regions"), ("{}", "1:1: the layout has no region"),
     (#"{"a": {}}"#, "1:7: the region 'a' needs 'video_sources'"),
     (#"{"a": {"video_source": ["*"]}}"#, "did you mean 'video_sources'?"),

@@ -50,6 +50,38 @@ import Testing
     }
   }
 
+  /// Yams hashes the keys of a mapping wholly: one that is a list of lists of aliases has more values than there is time.
+  @Test(arguments: ["? *i\n: 1\n", "*i : 1\n", "x: {*i : 1}\n", "x: {[*i]: 1}\n", "x: {? *i : 1}\n", "? - *i\n: 1\n"])
+  func aliasesThatStandForMoreThanThereIsAreRefusedAtOnce(use: String) throws {
+    var text = "a: &a [x, x, x, x, x, x, x, x]\n"
+    for (last, next) in zip("abcdefgh", "bcdefghi") {
+      text += "\(next): &\(next) [" + Array(repeating: "*\(last)", count: 8).joined(separator: ", ") + "]\n"
+    }
+    #expect(throws: ConfigurationError.self) { try YAMLText.compose(text + use) }
+    try withFile(text + use) { path in
+      let error = #expect(throws: ConfigurationError.self) { try Configuration.load(path: path, environment: [:]) }
+      #expect(error?.description == "\(path): where there are aliases, keys must be plain words")
+      #expect(throws: LayoutError.self) { try LayoutReader.read(text + use, file: path, name: "x") }
+    }
+    // Without such a key they cost nothing, and what walks over them counts.
+    #expect(try YAMLText.compose(text) != nil)
+    #expect(throws: LayoutError.self) { try LayoutReader.read(text + "scenes: *i\n", file: "x", name: "x") }
+  }
+
+  @Test func usualYAMLIsNotTakenForTooMuch() throws {
+    for text in [
+      "a: &a {b: 1}\nc: *a\nd: [*a, *a]\n'e f': 2\n", "secret: \"a&b*c:d\"\n", "a: &x [1, 2]\nb: {c: *x, d: 1}\ne: f\n",
+      "title: Q & A, what? *all*\n", "<<: 1\na: '? :'\n",
+    ] { #expect(try YAMLText.compose(text) != nil, "\(text)") }
+    #expect(throws: ConfigurationError.self) { try YAMLText.compose(String(repeating: " ", count: 1 << 20) + "a") }
+    for depth in [900, 1100, 100_000] {
+      for opening in ["[", "{a: ", "- ", "? "] {
+        let node = try? YAMLText.compose(String(repeating: opening, count: depth))
+        #expect(node == nil || depth < 1000, "\(depth) of \(opening)")
+      }
+    }
+  }
+
   @Test func aNamedFileMustExist() {
     #expect(throws: ConfigurationError.self) { try Configuration.load(path: "/nowhere/x.yaml", environment: [:]) }
   }
