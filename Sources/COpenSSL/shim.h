@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/srtp.h>
 #include <openssl/x509.h>
+#include <string.h>
 #include <sys/time.h>
 
 static inline int copenssl_require_dtls12(SSL_CTX *context) {
@@ -35,6 +36,10 @@ static inline int64_t copenssl_timeout(SSL *ssl) {
   if (DTLSv1_get_timeout(ssl, &left) != 1) return -1;
   return (int64_t)left.tv_sec * 1000000000 + (int64_t)left.tv_usec * 1000;
 }
+
+// 1 when an error has ended the handshake for good: nothing but making another SSL helps then. OpenSSL shows that state
+// by its name only.
+static inline int copenssl_has_failed(SSL *ssl) { return strcmp(SSL_state_string(ssl), "SSLERR") == 0; }
 
 static inline int copenssl_handle_timeout(SSL *ssl) { return (int)DTLSv1_handle_timeout(ssl); }
 

@@ -52,8 +52,9 @@ extension PeerConnection {
       } else {
         let receiver = RTPReceiver(
           mid: section.mid, kind: section.kind, maximumWait: configuration.jitterBufferDelay, connection: self)
-        receiverByMID[section.mid] = receiver
-        receivers.removeAll { $0.mid == section.mid }
+        if receiverByMID.updateValue(receiver, forKey: section.mid) != nil {
+          receivers.removeAll { $0.mid == section.mid }
+        }
         receivers.append(receiver)
         update(receiver, with: section)
       }

@@ -95,12 +95,14 @@ public final class PeerConnection: @unchecked Sendable {
   public var signalingState: SignalingState { negotiation.state }
 
   /// The current local description with all candidates gathered so far; nil before the first one.
-  public var localDescription: String? {
+  public var localDescription: String? { localDescription(without: 0) }
+
+  private func localDescription(without last: Int) -> String? {
     guard var description = localDescriptionValue else { return nil }
     let index = negotiation.tagIndex
     if description.media.indices.contains(index) {
-      description.media[index].candidates = localCandidates
-      description.media[index].hasEndOfCandidates = hasAllCandidates
+      description.media[index].candidates = Array(localCandidates.dropLast(last))
+      description.media[index].hasEndOfCandidates = hasAllCandidates && last == 0
     }
     return description.serialized()
   }
@@ -135,7 +137,7 @@ public final class PeerConnection: @unchecked Sendable {
     startTransport(transport)
     applySenders()
     applyReceivers()
-    return describe(answer, transport)
+    return describe(answer, transport, keepsOneBack: true)
   }
 
   /// Makes an offer of all senders, receivers and data channels that are wanted, and applies it locally; gathering
@@ -245,6 +247,13 @@ public final class PeerConnection: @unchecked Sendable {
     transport?.setCut(isCut)
   }
 
+  /// Hands out the frames that wait for missing packets, which will not come any more: right before `close`.
+  public func releaseFrames() {
+    for receiver in receivers {
+      for stream in receiver.streams { stream.flush(into: self) }
+    }
+  }
+
   /// Closes everything; nothing is told to the delegate afterwards. Harmless when called again.
   public func close() {
     guard signalingState != .closed else { return }
@@ -335,22 +344,27 @@ public final class PeerConnection: @unchecked Sendable {
     }
   }
 
-  /// Begins gathering when this is the first description, and gives its text.
-  private func describe(_ description: SessionDescription, _ transport: MediaTransport) -> String {
+  /// Begins gathering when this is the first description, and gives its text, with what was gathered so far (RFC 8829
+  /// section 5.2.2): a peer that meets our checks before our candidates takes them for those of somebody reflected, and
+  /// some wait a second before they settle for such a pair.
+  private func describe(
+    _ description: SessionDescription, _ transport: MediaTransport, keepsOneBack: Bool = false
+  ) -> String {
     if !hasGathered {
       hasGathered = true
       transport.gather()
     }
-    // The text must reach the peer before the candidates, so they wait until the caller has it.
-    loop.timer(after: 0) { [weak self] in self?.releaseCandidates() }
-    return localDescriptionText(withCandidates: !localCandidates.isEmpty) ?? description.serialized()
+    // Pion, which LiveKit is made with, chooses a pair each 200 ms, and at once when a candidate comes: one of several
+    // follows as soon as the checks between the others have been answered.
+    let kept = keepsOneBack && heldCandidates.count > 1 ? 1 : 0
+    heldCandidates = Array(heldCandidates.suffix(kept))
+    // The text must reach the peer before further candidates, so they wait until the caller has it.
+    loop.timer(after: Int64(kept) * Self.lastCandidateDelay) { [weak self] in self?.releaseCandidates() }
+    return localDescription(without: kept) ?? description.serialized()
   }
 
-  private func localDescriptionText(withCandidates: Bool) -> String? {
-    // Candidates that are held are trickled afterwards; those told before stand in the text (RFC 8829 section 5.2.2).
-    guard withCandidates, heldCandidates.isEmpty else { return nil }
-    return localDescription
-  }
+  /// How long the last host candidate follows the answer, ns: more than the peer needs to read it and to ask once.
+  private static let lastCandidateDelay: Int64 = 30_000_000
 
   private func forgetLocalCandidates() {
     localCandidates = []

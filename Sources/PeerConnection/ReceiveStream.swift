@@ -116,6 +116,11 @@ final class ReceiveStream {
     }
   }
 
+  /// Hands out what waits for missing packets too: they will not come any more.
+  func flush(into connection: PeerConnection) {
+    if receiver.wantsFrames { drain(into: connection, at: .max / 2) }
+  }
+
   private func drainVideo(into connection: PeerConnection, at now: Int64) {
     while let output = video?.poll(at: now) {
       guard case .frame(let frame) = output else {

@@ -16,7 +16,8 @@ final class ICEAgent {
   /// What the agent gathers with.
   struct Gathering {
     var addresses: [String]
-    var stun: (address: String, port: UInt16)?
+    /// A name is looked up by libnice, beside everything else.
+    var stun: (host: String, port: UInt16)?
     var portRange: ClosedRange<UInt16>?
   }
 
@@ -39,6 +40,9 @@ final class ICEAgent {
   private var hasGathered = false
   private var relays = 0
   private var lastStamp: Int64 = 0
+  /// Addresses that the peer has not told but that a valid check came from.
+  private(set) var learned = 0
+  private var isDeaf = false
 
   // RFC 8445 section 14.2 sets 5 ms as the least pacing.
   private static let pacingMilliseconds: UInt32 = 5
@@ -48,6 +52,10 @@ final class ICEAgent {
   private static let maximumRemoteCandidates = 40
   private static let socketBuffer: Int32 = 1 << 20
   private static let maximumRelays = 7
+  // Of `learned`, before no more are taken. A check that somebody has seen can be sent again from any address, and
+  // libnice neither bounds what it learns from that nor keeps more than 50 sources whose packets it passes on: forged
+  // ones would push the genuine one out.
+  private static let maximumLearned = 24
 
   init(
     loop: MediaLoop, isControlling: Bool, relayOnly: Bool,
@@ -101,7 +109,7 @@ final class ICEAgent {
     guard let agent else { return false }
     for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
     if let stun = gathering.stun {
-      cnice_set_string(agent, "stun-server", stun.address)
+      cnice_set_string(agent, "stun-server", stun.host)
       cnice_set_uint(agent, "stun-server-port", UInt32(stun.port))
     }
     if let range = gathering.portRange {
@@ -109,6 +117,7 @@ final class ICEAgent {
     }
     guard nice_agent_gather_candidates(agent, stream) != 0 else { return false }
     cnice_widen_buffers(agent, stream, 1, ICEAgent.socketBuffer)
+    filterSTUN()
     hasGathered = true
     if hasRemoteCredentials { addEarlyCandidates() }
     return true
@@ -175,6 +184,21 @@ final class ICEAgent {
       }
     _ = cnice_add_remote(
       agent, stream, type, candidate.foundation, candidate.priority, candidate.address, guint(candidate.port))
+    if isFull { filterSTUN() }
+  }
+
+  private var isFull: Bool { learned >= ICEAgent.maximumLearned }
+
+  /// Counts the addresses that the peer has not told. When there are too many, checks from any further one are dropped
+  /// by the kernel; everything else still passes.
+  private func learnedAddress() {
+    learned += 1
+    if isFull { filterSTUN() }
+  }
+
+  private func filterSTUN() {
+    guard let agent, !isDeaf else { return }
+    cnice_filter_stun(agent, stream, 1, isFull ? 1 : 0)
   }
 
   /// Sends one datagram over the selected pair; false when there is none or the socket is full.
@@ -202,7 +226,9 @@ final class ICEAgent {
   /// Deaf: the kernel drops everything that comes in on its sockets, STUN too.
   func setDeaf(_ isDeaf: Bool) {
     guard let agent else { return }
+    self.isDeaf = isDeaf
     cnice_set_deaf(agent, stream, 1, isDeaf ? 1 : 0)
+    filterSTUN()
   }
 
   /// Ends the agent. Relays are freed in the background; the loop waits for that a little when it stops.
@@ -237,6 +263,12 @@ final class ICEAgent {
       { _, candidate, data in
         guard let data, let candidate else { return }
         Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().found(candidate)
+      }, me)
+    _ = cnice_connect_new_remote_candidate(
+      agent,
+      { _, _, data in
+        guard let data else { return }
+        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().learnedAddress()
       }, me)
     _ = cnice_connect_component_state(
       agent,

@@ -38,6 +38,7 @@ extension MediaTransport {
       return
     }
     dtls = connection
+    handshakeDeadline = HandshakeDeadline(began: MediaLoop.now())
     if connection.isClient { connection.start { handle($0) } }
     let early = earlyRecords
     earlyRecords = []
@@ -57,7 +58,9 @@ extension MediaTransport {
       }
       return
     }
+    let dropped = dtls.droppedRecords
     dtls.receive(record) { handle($0) }
+    counters.dtlsRecordsDropped &+= dtls.droppedRecords &- dropped
     armDTLSTimer()
   }
 
@@ -96,9 +99,17 @@ extension MediaTransport {
   private func armDTLSTimer() {
     dtlsTimer?.cancel()
     dtlsTimer = nil
-    guard state != .closed, let timeout = dtls?.timeout else { return }
-    dtlsTimer = loop.timer(after: timeout) { [weak self] in
+    guard state != .closed, !dtlsFailed, let dtls else { return }
+    var wait = dtls.timeout
+    if !dtls.isConnected {
+      let now = MediaLoop.now()
+      if dtls.doubt != nil { handshakeDeadline.doubt(at: now) }
+      wait = min(wait ?? .max, max(0, handshakeDeadline.due &- now))
+    }
+    guard let wait else { return }
+    dtlsTimer = loop.timer(after: wait) { [weak self] in
       guard let self else { return }
+      if MediaLoop.now() >= self.handshakeDeadline.due { self.dtls?.giveUp { self.handle($0) } }
       self.dtls?.handleTimeout { self.handle($0) }
       self.armDTLSTimer()
     }

@@ -13,9 +13,6 @@ final class ICEEvents {
 }
 
 extension MediaTransport {
-  // A name server that does not answer must not hold up the candidates that need no name: LiveKit servers hand out
-  // public STUN servers, which a closed network cannot even look up.
-  private static let lookupLimit: Int64 = 500_000_000
   // Time for the first pair to be found after both sides' credentials are known.
   private static let connectLimit: Int64 = 30_000_000_000
   // Packets that the peer has sent before it switched may still come over the old pair.
@@ -26,7 +23,8 @@ extension MediaTransport {
   /// See `localUfrag`.
   public var localPassword: String { ice.password }
 
-  /// Begins gathering; candidates come by the delegate, never during the call. Harmless when called again.
+  /// Begins gathering. Host candidates come by the delegate during the call, so that they can stand in the first
+  /// description; the others later. Harmless when called again.
   public func gather() {
     guard state != .closed, !hasGathered else { return }
     hasGathered = true
@@ -112,33 +110,24 @@ extension MediaTransport {
   private func beginGathering() {
     signalledCandidate = false
     heldLoopback = []
-    lookupTimer?.cancel()
     let agent = ice
-    var stun: (address: String, port: UInt16)?
-    pendingLookups = 0
-    let resolved = Resolved()
+    // A name server that does not answer must not hold up the candidates that need no name: LiveKit servers hand out
+    // public STUN servers, which a closed network cannot even look up. libnice looks such a name up beside gathering,
+    // and relays may come at any time.
+    var stun: (host: String, port: UInt16)?
     for (server, address) in serverAddresses() {
-      if NameResolver.isNumeric(address.host) {
-        if address.kind == .stun {
-          stun = stun ?? (address.host, address.port)
-        } else {
-          addRelay(server, address, at: address.host, to: agent)
+      if address.kind == .stun {
+        stun = stun ?? (address.host, address.port)
+      } else if NameResolver.isNumeric(address.host) {
+        addRelay(server, address, at: address.host, to: agent)
+      } else {
+        NameResolver.resolve(address.host, on: loop) { [weak self] found in
+          guard let self, agent === ice, state != .closed, let first = found.first else { return }
+          addRelay(server, address, at: first, to: agent)
         }
-        continue
-      }
-      pendingLookups += 1
-      NameResolver.resolve(address.host, on: loop) { [weak self] found in
-        self?.lookedUp(server, address, found: found, resolved: resolved, agent: agent)
       }
     }
-    resolved.stun = stun
-    if pendingLookups == 0 {
-      start(agent, resolved: resolved)
-    } else {
-      lookupTimer = loop.timer(after: MediaTransport.lookupLimit) { [weak self] in
-        self?.start(agent, resolved: resolved)
-      }
-    }
+    gather(agent, stun: stun)
   }
 
   private func serverAddresses() -> [(ICEServer, ICEServerAddress)] {
@@ -147,42 +136,23 @@ extension MediaTransport {
     }
   }
 
-  private func lookedUp(
-    _ server: ICEServer, _ address: ICEServerAddress, found: [String], resolved: Resolved, agent: ICEAgent
-  ) {
-    guard agent === ice, state != .closed else { return }
-    pendingLookups -= 1
-    if let first = found.first {
-      if address.kind == .stun {
-        resolved.stun = resolved.stun ?? (first, address.port)
-      } else {
-        addRelay(server, address, at: first, to: agent)
-      }
-    }
-    if pendingLookups == 0 { start(agent, resolved: resolved) }
-  }
-
   private func addRelay(_ server: ICEServer, _ address: ICEServerAddress, at numeric: String, to agent: ICEAgent) {
     agent.addRelay(
       address: numeric, port: address.port, username: server.username, credential: server.credential,
       overTCP: address.kind == .turnTCP)
   }
 
-  private func start(_ agent: ICEAgent, resolved: Resolved) {
-    guard agent === ice, !resolved.isStarted, state != .closed else { return }
-    resolved.isStarted = true
-    lookupTimer?.cancel()
-    lookupTimer = nil
+  private func gather(_ agent: ICEAgent, stun: (host: String, port: UInt16)?) {
     var addresses = configuration.localAddresses ?? NetworkInterfaces.addresses()
+    holdsLoopback = configuration.localAddresses == nil && !addresses.isEmpty
     if configuration.localAddresses == nil, configuration.includeLoopback { addresses.append("127.0.0.1") }
-    let gathering = ICEAgent.Gathering(
-      addresses: addresses, stun: resolved.stun, portRange: configuration.portRange)
-    // Posted, so that nobody's delegate is called from inside a call of theirs.
+    let hasSockets = agent.gather(
+      ICEAgent.Gathering(addresses: addresses, stun: stun, portRange: configuration.portRange))
+    if isCut { agent.setDeaf(true) }
+    guard !hasSockets else { return }
+    // Posted, so that nobody is told of a state from inside a call of theirs.
     later { transport in
       guard agent === transport.ice else { return }
-      let hasSockets = agent.gather(gathering)
-      if transport.isCut { agent.setDeaf(true) }
-      guard !hasSockets else { return }
       transport.failureReason = "no local address to gather on"
       transport.iceFailed = true
       transport.update()
@@ -194,11 +164,6 @@ extension MediaTransport {
       guard let self, self.state != .closed else { return }
       work(self)
     }
-  }
-
-  private final class Resolved {
-    var stun: (address: String, port: UInt16)?
-    var isStarted = false
   }
 
   // MARK: - Events
@@ -219,7 +184,7 @@ extension MediaTransport {
   }
 
   private func signal(_ candidate: ICECandidate) {
-    if configuration.localAddresses == nil, candidate.isLoopback, candidate.kind == .host {
+    if holdsLoopback, candidate.isLoopback, candidate.kind == .host {
       heldLoopback.append(candidate)
       return
     }

@@ -26,9 +26,9 @@ public final class MediaTransport {
   var retiring: [ICEAgent] = []
   var hasGathered = false
   var signalledCandidate = false
+  /// Whether loopback candidates are told only when there turns out to be no other one.
+  var holdsLoopback = false
   var heldLoopback: [ICECandidate] = []
-  var pendingLookups = 0
-  var lookupTimer: LoopTimer?
   var iceTimer: LoopTimer?
   var iceFailed = false
   var isControlling: Bool
@@ -39,6 +39,7 @@ public final class MediaTransport {
   var dtlsRole: DTLSRole = .auto
   var expectedFingerprint: Fingerprint?
   var dtlsTimer: LoopTimer?
+  var handshakeDeadline = HandshakeDeadline(began: 0)
   var earlyRecords: [[UInt8]] = []
   var dtlsFailed = false
   var srtp: SRTPSession?
@@ -91,7 +92,7 @@ public final class MediaTransport {
   }
 
   private func tearDown() {
-    for timer in [lookupTimer, iceTimer, dtlsTimer, livenessTimer] { timer?.cancel() }
+    for timer in [iceTimer, dtlsTimer, livenessTimer] { timer?.cancel() }
     sctp?.close()
     sctp = nil
     dtls?.close()

@@ -23,6 +23,10 @@ final class SCTPAssociation: @unchecked Sendable {
   private static let localPort: UInt16 = 5000
   private static let maximumChannels = 1024
   private static let maximumPartial = 1 << 20
+  // Of the peer's channels, in bytes: labels are kept as long as their channels.
+  private static let maximumLabel = 1024
+  // Acknowledgements and resets that a peer may make us keep by opening and closing without reading.
+  private static let maximumAnswers = 4096
 
   private struct Channel {
     var label: String
@@ -235,7 +239,9 @@ final class SCTPAssociation: @unchecked Sendable {
     case .open(let label, let ordered, let maxRetransmits):
       // The DTLS client opens even streams, the server odd ones (RFC 8832 section 6).
       let isPeers = stream.isMultiple(of: 2) != isDTLSClient
-      guard isPeers, channels[stream] == nil, channels.count < SCTPAssociation.maximumChannels else {
+      guard isPeers, channels[stream] == nil, channels.count < SCTPAssociation.maximumChannels,
+        label.utf8.count <= SCTPAssociation.maximumLabel, waiting.count < SCTPAssociation.maximumAnswers
+      else {
         sink(.dropped)
         return
       }
@@ -268,7 +274,7 @@ final class SCTPAssociation: @unchecked Sendable {
     for index in 0..<max(0, count) {
       let stream = cusrsctp_reset_stream(data.baseAddress, index)
       guard channels.removeValue(forKey: stream) != nil else { continue }
-      resets.append(stream)
+      if resets.count < SCTPAssociation.maximumAnswers { resets.append(stream) }
       sink(.closed(stream))
     }
     if count > 0 { flush() }

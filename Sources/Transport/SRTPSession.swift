@@ -14,8 +14,9 @@ final class SRTPSession {
   private let outbound: srtp_t
   private let gcmBits: Int32
   private var inboundKey: [UInt8]
-  // Streams whose first packet has been accepted, so that their rollover counter is known to be right.
-  private var knownStreams: Set<UInt32> = []
+  // Made by libsrtp2 when their first packet is accepted, not before.
+  private var streams = StreamTable()
+  private var failedTries = 0
   private var scratch = MediaBuffer(capacity: SRTPSession.capacity)
 
   private static let capacity = 4096
@@ -23,7 +24,13 @@ final class SRTPSession {
   static let trailer = Int(SRTP_MAX_TRAILER_LEN) + 4
   // A stream whose first packets were lost around the wrap of its sequence number begins for us with a small number.
   private static let newlyWrapped: UInt16 = 4096
-  private static let maximumStreams = 4096
+  // Each try costs the derivation of keys. Where many fail, packets are forged: then one in so many is tried, and a
+  // genuine stream begins so many packets later.
+  private static let freeTries = 64
+  private static let triedShare = 16
+
+  /// Streams for which libsrtp2 keeps state on the way in.
+  var streamCount: Int { streams.count }
 
   init(keys: SRTPKeys, isClient: Bool) throws(TransportError) {
     guard SRTPSession.initialized == srtp_err_status_ok else {
@@ -57,7 +64,7 @@ final class SRTPSession {
     let bytes = buffer.bytes
     guard bytes.count >= 12 else { return .malformed }
     let ssrc = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
-    let isKnown = knownStreams.contains(ssrc)
+    let isKnown = streams.hasMedia(ssrc)
     let sequence = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
     let mayHaveWrapped = !isKnown && sequence < SRTPSession.newlyWrapped && bytes.count <= SRTPSession.capacity
     if mayHaveWrapped {
@@ -67,11 +74,16 @@ final class SRTPSession {
     var length = Int32(truncatingIfNeeded: bytes.count)
     let status = srtp_unprotect(inbound, buffer.base, &length)
     if status == srtp_err_status_ok {
-      if !isKnown { remember(ssrc) }
+      accepted(ssrc, isMedia: true)
       buffer.setCount(Int(length))
       return .good
     }
-    if mayHaveWrapped, status == srtp_err_status_auth_fail { return unprotectWrapped(buffer, ssrc: ssrc) }
+    if mayHaveWrapped, status == srtp_err_status_auth_fail {
+      failedTries &+= 1
+      if failedTries <= SRTPSession.freeTries || failedTries.isMultiple(of: SRTPSession.triedShare) {
+        return unprotectWrapped(buffer, ssrc: ssrc)
+      }
+    }
     return SRTPSession.verdict(status)
   }
 
@@ -80,6 +92,10 @@ final class SRTPSession {
     var length = Int32(truncatingIfNeeded: buffer.count)
     let status = srtp_unprotect_rtcp(inbound, buffer.base, &length)
     guard status == srtp_err_status_ok else { return SRTPSession.verdict(status) }
+    let bytes = buffer.bytes
+    if bytes.count >= 8 {
+      accepted(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)), isMedia: false)
+    }
     buffer.setCount(Int(length))
     return .good
   }
@@ -107,7 +123,7 @@ final class SRTPSession {
 
   /// Forgets a stream in both directions; look-up in libsrtp2 is linear, so that dead streams cost time too.
   func remove(ssrc: UInt32) {
-    knownStreams.remove(ssrc)
+    streams.remove(ssrc)
     _ = csrtp_remove(inbound, ssrc)
     _ = csrtp_remove(outbound, ssrc)
   }
@@ -126,14 +142,14 @@ final class SRTPSession {
       _ = csrtp_remove(inbound, ssrc)
       return SRTPSession.verdict(status)
     }
-    remember(ssrc)
+    failedTries = 0
+    accepted(ssrc, isMedia: true)
     buffer.setCount(Int(length))
     return .good
   }
 
-  private func remember(_ ssrc: UInt32) {
-    if knownStreams.count >= SRTPSession.maximumStreams { knownStreams.removeAll(keepingCapacity: true) }
-    knownStreams.insert(ssrc)
+  private func accepted(_ ssrc: UInt32, isMedia: Bool) {
+    if let gone = streams.accepted(ssrc, isMedia: isMedia) { _ = csrtp_remove(inbound, gone) }
   }
 
   private static func verdict(_ status: srtp_err_status_t) -> Verdict {

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// One STUN or TURN entry of a room's configuration (W3C `RTCIceServer`).
 public struct ICEServer: Sendable, Hashable {
   /// URLs of RFC 7064 and RFC 7065: `stun:host[:port]`, `turn:host[:port][?transport=udp|tcp]`. Those that cannot
@@ -6,7 +8,7 @@ public struct ICEServer: Sendable, Hashable {
   /// Long-term credential for TURN (RFC 8489 section 9.2); empty for STUN.
   public var username: String
   /// See `username`.
-  public var credential: String
+  @Redacted public var credential: String
   /// Makes an entry.
   public init(urls: [String], username: String = "", credential: String = "") {
     self.urls = urls
@@ -103,6 +105,8 @@ public struct TransportCounters: Sendable, Hashable {
   public var srtpAuthenticationFailures: UInt64 = 0
   /// SRTP and SRTCP packets dropped as replayed or older than the replay window.
   public var srtpReplays: UInt64 = 0
+  /// DTLS records dropped because they can't be genuine, or could not be decrypted.
+  public var dtlsRecordsDropped: UInt64 = 0
   /// Datagrams dropped because they are no known protocol, malformed, too large, or came too early to be kept.
   public var malformedDropped: UInt64 = 0
   /// Data channel messages dropped: too large, malformed, or on a channel that nobody opened.

@@ -48,6 +48,35 @@ import Transport
     }
   }
 
+  /// BYE ends nothing, for whichever sources and by whomever: sources come and go by negotiation.
+  @Test func goodbyesEndNoStream() async throws {
+    let pair = try Pair("goodbye")
+    defer { pair.close() }
+    let senders = try pair.on { left, _ -> [RTPSender] in
+      let video = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v")
+      try left.offer()
+      return [video]
+    }
+    let source = FrameSource(senders)
+    await pair.wait("a frame", until: { _, right in !right.frames.isEmpty }, each: { _, _ in source.step() })
+    let before = try pair.on { left, right in
+      var writer = RTCPWriter()
+      writer.receiverReport(ssrc: SSRC(1), reports: [])
+      writer.goodbye([SSRC(1), SSRC(2)] + left.pc.senders.flatMap { $0.streams.map(\.ssrc) })
+      writer.withBytes { bytes in
+        right.pc.receiveRTCP(bytes, at: MediaLoop.now())
+        left.pc.receiveRTCP(bytes, at: MediaLoop.now())
+      }
+      return right.frames.count
+    }
+    await pair.wait(
+      "more frames", until: { _, right in right.frames.count > before + 20 }, each: { _, _ in source.step() })
+    try pair.on { left, right in
+      #expect(right.added == ["+0 v"])
+      #expect(left.states.last == .connected && right.states.last == .connected)
+    }
+  }
+
   @Test(arguments: [true, false]) func lostPacketsAreRepaired(byRetransmissionStream: Bool) async throws {
     let loss = SeededLoss(seed: 3, percent: 8)
     let pair = try Pair(

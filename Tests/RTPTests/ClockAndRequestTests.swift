@@ -27,43 +27,14 @@ import Testing
     #expect(clock.isSynchronized)
   }
 
-  @Test func singleOutliersAndBackwardReportsAreRefused() throws {
+  @Test func theNewestReportCountsAndOneWithoutAWallClockDoesNot() throws {
     var clock = SenderReportClock(clockRate: .opus)
     clock.received(report(0, 0), near: 0)
-    clock.received(report(1_000_000_000, 48_000), near: 48_000)
-    #expect(clock.received(report(9_000_000_000, 96_000), near: 96_000) == false)
-    #expect(clock.received(report(500_000_000, 24_000), near: 96_000) == false)
-    #expect(
-      clock.received(
-        RTCPSenderReport(ssrc: SSRC(1), ntp: NTPTime(0), rtpTimestamp: 0, packetCount: 0, octetCount: 0), near: 0)
-        == false)
-    #expect(clock.received(report(3_000_000_000, 144_000), near: 144_000) == true)
-    #expect(abs(try #require(offset(clock, 144_000)) - 3_000_000_000) < 10)
-    #expect(clock.refusedCount == 3)
-  }
-
-  @Test func newClockIsBelievedAfterThreeReports() throws {
-    var clock = SenderReportClock(clockRate: .opus)
-    clock.received(report(0, 0), near: 0)
-    for index in Int64(1)...3 {
-      let used = clock.received(report(60_000_000_000 + index * 1_000_000_000, index * 48_000), near: index * 48_000)
-      #expect(used == (index == 3))
-    }
-    #expect(abs(try #require(offset(clock, 0)) - 60_000_000_000) < 10)
-  }
-
-  @Test func jitteryReportsMoveTheMappingLittleAndSlowly() throws {
-    var random = SeededRandom(seed: 1)
-    var clock = SenderReportClock(clockRate: .opus)
-    var last: Int64 = 0
-    for index in Int64(0)..<100 {
-      let noise = index == 0 ? 0 : Int64.random(in: -30_000_000...30_000_000, using: &random)
-      clock.received(report(index * 1_000_000_000 + noise, index * 48_000), near: index * 48_000)
-      let now = try #require(offset(clock, 0))
-      #expect(abs(now - last) <= 10_000_001)
-      last = now
-    }
-    #expect(abs(last) < 20_000_000)
+    #expect(clock.received(report(9_000_000_000, 48_000), near: 48_000) == true)
+    #expect(abs(try #require(offset(clock, 0)) - 8_000_000_000) < 10)
+    let none = RTCPSenderReport(ssrc: SSRC(1), ntp: NTPTime(0), rtpTimestamp: 0, packetCount: 0, octetCount: 0)
+    #expect(clock.received(none, near: 0) == false)
+    #expect(abs(try #require(offset(clock, 0)) - 8_000_000_000) < 10)
   }
 }
 

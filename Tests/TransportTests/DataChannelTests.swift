@@ -1,3 +1,4 @@
+import MediaCore
 import Testing
 
 @testable import Transport
@@ -103,6 +104,79 @@ import Testing
     pair.a.run { $0.closeDataChannel(channel) }
     #expect(pair.a.heard.wait { $0.closed == [channel] })
     #expect(pair.b.heard.wait { $0.closed == [channel] })
+  }
+
+  /// A peer that has the keys ends what it has keys for: its association, and neither the media nor the connection.
+  @Test func anAbortEndsTheChannelsAndNotTheMedia() throws {
+    let pair = try TestPair()
+    defer { pair.end() }
+    try #require(pair.connect())
+    let channel = try #require(pair.a.on { $0.openDataChannel(label: "brief") } ?? nil)
+    #expect(pair.b.heard.wait { $0.opened[channel] == "brief" })
+    // Closing aborts (RFC 9260 section 9.1).
+    pair.a.run { $0.sctp?.close() }
+    #expect(pair.b.heard.wait { $0.closed == [channel] })
+    let packet = rtpPacket(sequence: 3)
+    for (from, to) in [(pair.a, pair.b), (pair.b, pair.a)] {
+      from.run { _ = $0.sendRTP(MediaBuffer(packet)) }
+      #expect(to.heard.wait { $0.rtp == [packet] })
+    }
+    #expect(pair.a.on { $0.state } == .connected && pair.b.on { $0.state } == .connected)
+  }
+
+  /// Chunks with wrong tags, an INIT in mid-association with another tag, and SCTP outside of DTLS.
+  @Test func strayChunksEndNoAssociation() throws {
+    let pair = try TestPair()
+    defer { pair.end() }
+    try #require(pair.connect())
+    let channel = try #require(pair.a.on { $0.openDataChannel(label: "steady") } ?? nil)
+    #expect(pair.b.heard.wait { $0.opened[channel] == "steady" })
+    var packets: [[UInt8]] = []
+    for tag in [UInt32(0), 1, 0xdead_beef] {
+      packets.append(sctpPacket(tag: tag, chunk: [6, 0, 0, 4]))  // ABORT
+      packets.append(sctpPacket(tag: tag, chunk: [6, 1, 0, 4]))  // ABORT with the T bit
+      packets.append(sctpPacket(tag: tag, chunk: [7, 0, 0, 8, 0, 0, 0, 0]))  // SHUTDOWN
+      packets.append(sctpPacket(tag: tag, chunk: [8, 0, 0, 4]))  // SHUTDOWN ACK
+      packets.append(sctpPacket(tag: tag, chunk: [14, 1, 0, 4]))  // SHUTDOWN COMPLETE
+      packets.append(sctpPacket(tag: tag, chunk: [9, 0, 0, 4]))  // ERROR
+      packets.append(sctpPacket(tag: tag, chunk: [10, 0, 0, 8, 1, 2, 3, 4]))  // COOKIE ECHO
+      // INIT: another tag, window, streams, TSN.
+      packets.append(
+        sctpPacket(tag: tag, chunk: [1, 0, 0, 20, 9, 9, 9, 9, 0, 1, 0, 0, 0, 4, 0, 4, 0, 0, 0, 1]))
+    }
+    let stray = packets
+    pair.b.run { transport in
+      for _ in 0..<50 {
+        for packet in stray {
+          packet.withUnsafeBytes { transport.receivedSCTP($0) }
+          packet.withUnsafeBytes { transport.received($0) }
+        }
+      }
+    }
+    let text = Array("still here".utf8)
+    pair.a.run { transport in
+      text.withUnsafeBytes { _ = transport.sendData(channel: channel, bytes: $0, isText: true) }
+    }
+    #expect(pair.b.heard.wait { $0.messages.last?.bytes == text })
+    pair.b.run { transport in
+      text.withUnsafeBytes { _ = transport.sendData(channel: channel, bytes: $0, isText: true) }
+    }
+    #expect(pair.a.heard.wait { $0.messages.last?.bytes == text })
+    #expect(pair.b.heard.read { $0.closed } == [] && pair.a.heard.read { $0.closed } == [])
+  }
+
+  private func sctpPacket(tag: UInt32, chunk: [UInt8]) -> [UInt8] {
+    // Port 5000 twice.
+    var packet: [UInt8] = [0x13, 0x88, 0x13, 0x88]
+    packet += (0..<4).map { UInt8(truncatingIfNeeded: tag >> (24 - 8 * $0)) } + [0, 0, 0, 0] + chunk
+    // CRC32c (RFC 9260 appendix A), in place with its low byte first.
+    var sum: UInt32 = .max
+    for byte in packet {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0x82f6_3b78 : sum >> 1 }
+    }
+    for index in 0..<4 { packet[8 + index] = UInt8(truncatingIfNeeded: ~sum >> (8 * index)) }
+    return packet
   }
 
   @Test func junkDoesNoHarm() throws {

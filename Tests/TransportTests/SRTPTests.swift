@@ -106,6 +106,37 @@ import Testing
     #expect(receiver.unprotectRTP(good) == .good)
   }
 
+  /// A peer that has the keys makes numbers up: the memory stays bounded, and those that flow go on over a wrap.
+  @Test func madeUpSourcesOfAPeerWithKeysPushNobodyOut() throws {
+    let (sender, receiver) = try sessions(.aes128GCM)
+    var sequence: UInt16 = 65_000
+    for made in 0..<UInt32(6000) {
+      let forged = try #require(protect(sender, rtpPacket(sequence: 1, ssrc: 0x4000_0000 + made, payload: 1)))
+      #expect(receiver.unprotectRTP(forged) == .good)
+      sender.remove(ssrc: 0x4000_0000 + made)
+      if made.isMultiple(of: 5) {
+        let genuine = try #require(protect(sender, rtpPacket(sequence: sequence, ssrc: 9, payload: 1)))
+        #expect(receiver.unprotectRTP(genuine) == .good)
+        sequence &+= 1
+      }
+    }
+    #expect(receiver.streamCount <= StreamTable.capacity)
+  }
+
+  @Test func forgedPacketsDoNotKeepAStreamFromBeginning() throws {
+    let (sender, receiver) = try sessions(.aes128SHA1)
+    for ssrc in 0..<UInt32(3000) {
+      #expect(receiver.unprotectRTP(MediaBuffer(rtpPacket(sequence: 5, ssrc: ssrc))) == .authenticationFailed)
+    }
+    // The sender has wrapped before its first packet came through.
+    var heard = 0
+    for (index, sequence) in sequences(from: 65_500, count: 200).enumerated() {
+      let buffer = try #require(protect(sender, rtpPacket(sequence: sequence)))
+      if index >= 60, receiver.unprotectRTP(buffer) == .good { heard += 1 }
+    }
+    #expect(heard >= 140 - 16)
+  }
+
   @Test func refusesPacketsThatAreTooLargeOrTooSmall() throws {
     let (sender, _) = try sessions(.aes128GCM)
     #expect(protect(sender, rtpPacket(sequence: 1, payload: 5000)) == nil)

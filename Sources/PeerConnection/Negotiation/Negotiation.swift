@@ -135,13 +135,14 @@ struct Negotiation: Sendable {
     var answer = newDescription()
     answer.isLite = false
     let bundle = remote.bundle ?? []
-    var members: [MID] = []
+    let bundled = Set(bundle)
+    var members: Set<MID> = []
     for index in sections.indices {
       var section = answerSection(sections[index], offer: remote, local: local)
       if !sections[index].showsMID { section.mid = nil }
       sections[index].local = section
       answer.media.append(section)
-      if !section.isRejected && bundle.contains(sections[index].mid) { members.append(sections[index].mid) }
+      if !section.isRejected && bundled.contains(sections[index].mid) { members.insert(sections[index].mid) }
     }
     if !members.isEmpty { answer.groups = [.init(semantics: "BUNDLE", mids: bundle.filter(members.contains))] }
     if remote.allowsMixedExtensions { answer.allowsMixedExtensions = true }
@@ -213,8 +214,9 @@ struct Negotiation: Sendable {
     let bundle = description.bundle ?? []
     let used = zip(sections, description.media).filter { !$0.0.isRejected && !$0.1.isRejected }
     guard !used.isEmpty else { return nil }
-    let ordered =
-      bundle.compactMap { mid in used.first { $0.0.mid == mid } } + used.filter { !bundle.contains($0.0.mid) }
+    let bundled = Set(bundle)
+    let byName = Dictionary(used.map { ($0.0.mid, $0) }) { first, _ in first }
+    let ordered = bundle.compactMap { byName[$0] } + used.filter { !bundled.contains($0.0.mid) }
     let attributes = ordered.map { description.transport(of: $0.1) }
     guard let first = attributes.first(where: { $0.iceUfrag != nil && $0.icePassword != nil }),
       let ufrag = first.iceUfrag, let password = first.icePassword
