@@ -57,14 +57,15 @@ public final class Backend: Service {
     let limits = configuration.limits
     application = Application(
       responder: AnyResponder(routes.responder()),
-      server: .http1(
+      server: .guarded(
+        by: core.door,
         configuration: HTTP1Channel.Configuration(
           additionalChannelHandlers: [ConnectionGuard(limits: limits, connections: core.connections)],
           httpDecoderConfiguration: .init(
             maxHeaderFieldSize: 65_536, maxHeaderListSize: limits.headers, maxHeaderFieldCount: 100))),
+      // The system's own limit of the backlog holds: while many come at once, nobody's first packet shall be lost.
       configuration: ApplicationConfiguration(
-        address: .hostname(configuration.bind, port: configuration.port), backlog: 1024,
-        availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)),
+        address: .hostname(configuration.bind, port: configuration.port), backlog: 4096),
       services: background.map { BackgroundService(work: $0, logger: logger) },
       onServerRunning: { channel in bound.set(.success(channel.localAddress?.port ?? configuration.port)) },
       logger: logger)

@@ -1,4 +1,5 @@
 import Jobs
+import MediaCore
 
 /// The room service whose API secret the backend holds.
 public struct RoomService: Hashable, Sendable {
@@ -7,7 +8,7 @@ public struct RoomService: Hashable, Sendable {
   /// The API key.
   public var apiKey: String
   /// The API key's secret. Never shown.
-  public var apiSecret: String
+  @Redacted public var apiSecret: String
   /// Makes one.
   public init(url: String, apiKey: String, apiSecret: String) {
     self.url = url
@@ -27,11 +28,13 @@ public struct BackendConfiguration: Sendable {
   /// What participants are told with a token, when the room service has another address for them.
   public var publicRoomURL: String?
   /// What callers' JWTs are signed with (HS256), at least 32 bytes; nil: only API keys are taken.
-  public var apiSecret: String?
+  @Redacted public var apiSecret: String? = nil
+  /// What Prometheus shows (`Authorization: Bearer`), at least 16 bytes; nil: `/metrics` is open to everybody.
+  @Redacted public var metricsSecret: String? = nil
   /// What workers show, at least 32 bytes; nil: no worker is let in.
-  public var workerSecret: String?
+  @Redacted public var workerSecret: String? = nil
   /// The key of webhooks in the form of Standard Webhooks, `whsec_` and base64; nil: only LiveKit's form is sent.
-  public var webhookSecret: String?
+  @Redacted public var webhookSecret: String? = nil
   /// Who is told of every job, besides the receivers that the jobs name.
   public var webhooks: [WebhookTarget] = []
   /// The form of webhooks to receivers that name none.
@@ -65,6 +68,7 @@ public struct BackendConfiguration: Sendable {
     if let apiSecret, let workerSecret, apiSecret == workerSecret {
       problems.append("RECBOT_WORKER_SECRET: must differ from RECBOT_API_SECRET")
     }
+    if let metricsSecret, metricsSecret.utf8.count < 16 { problems.append("RECBOT_METRICS_SECRET: at least 16 bytes") }
     if let webhookSecret, StandardWebhooks(secret: webhookSecret) == nil {
       problems.append("RECBOT_WEBHOOK_SECRET: whsec_ and base64 of 24 to 64 bytes")
     }
@@ -84,12 +88,17 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var headers = 131_072
   /// How long the headers may take.
   public var headerTime = TimeSpan.seconds(10)
-  /// How long headers and body may take.
+  /// How long headers and body may take, and how long the sender may take to read the answer.
   public var requestTime = TimeSpan.seconds(30)
   /// How long a connection may be idle between requests.
   public var idleTime = TimeSpan.seconds(75)
-  /// How many connections are open at once; more wait.
+  /// How many connections of callers and workers with a good credential are open at once.
   public var connections = 4096
+  /// How many connections are open at once that have never shown one. When more come, the oldest of the address with the
+  /// most is closed.
+  public var waiting = 1024
+  /// How many of these one address may have (of IPv6: one /64 network). A proxy in front is one address.
+  public var perAddress = 64
   /// The longest time a request is held until something happens (long poll).
   public var wait = TimeSpan.seconds(55)
   /// The usual limits.

@@ -1,3 +1,4 @@
+import HTTPGuard
 import Jobs
 import Logging
 import MediaCore
@@ -10,6 +11,8 @@ final class BackendCore: Sendable {
   let tickets: TicketOffice
   let metrics = MetricsRegistry()
   let connections = Connections()
+  /// Who may hold a connection.
+  let door: ConnectionDoor
   /// Rings when a job may have become free.
   let jobsBell = Bell()
   /// Rings when something happened to a job.
@@ -22,6 +25,11 @@ final class BackendCore: Sendable {
     self.configuration = configuration
     self.store = store
     self.logger = logger
+    var admission = AdmissionLimits()
+    admission.perAddress = configuration.limits.perAddress
+    admission.waiting = configuration.limits.waiting
+    admission.entered = configuration.limits.connections
+    door = ConnectionDoor(admission, logger: logger)
     authenticator = Authenticator(store: store, configuration: configuration)
     tickets = TicketOffice(
       service: configuration.roomService, publicURL: configuration.publicRoomURL,

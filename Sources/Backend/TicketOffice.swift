@@ -7,8 +7,23 @@ final class TicketOffice: Sendable {
   private let service: RoomService
   private let publicURL: String
   private let lifetime: TimeSpan
-  /// When the newest ticket of a job ends. Lost with the process: then a fresh one is made.
-  private let ends = Mutex<[String: Timestamp]>([:])
+  /// The newest ticket of a job. Lost with the process: then a fresh one is made.
+  private struct Issued {
+    var at: Timestamp
+    var end: Timestamp
+  }
+
+  private struct State {
+    var issued: [String: Issued] = [:]
+    /// When rooms began, of the last minute.
+    var begun: [String: Timestamp] = [:]
+  }
+
+  private let state = Mutex(State())
+  /// The most entries of each kind that are kept without looking whether they are still good for something.
+  private static let most = 10_000
+  /// For how long it matters that a room has begun.
+  private static let news = TimeSpan.seconds(60)
 
   init(service: RoomService, publicURL: String?, lifetime: TimeSpan) {
     self.service = service
@@ -26,22 +41,40 @@ final class TicketOffice: Sendable {
       lifetime: lifetime.microseconds / 1_000_000)
     let until = Timestamp(seconds: token.expires)
     let ticket = RoomTicket(url: service.url, token: try token.signed(secret: service.apiSecret), until: until)
-    ends.withLock { ends in
-      if ends.count >= 10_000 { ends = ends.filter { $0.value > now } }
-      ends[job.id] = until
+    state.withLock { state in
+      if state.issued.count >= Self.most { state.issued = state.issued.filter { $0.value.end > now } }
+      state.issued[job.id] = Issued(at: now, end: until)
     }
     return ticket
   }
 
-  /// A fresh ticket, when the one before ends before half its time, or is not known here.
+  /// A fresh ticket, when the one before ends before half its time, or is not known here; and when the job waits for a
+  /// room that has begun since: the bot tries the room at once with it.
   func renewal(for job: Job, now: Timestamp) throws -> RoomTicket? {
     let half = TimeSpan(microseconds: lifetime.microseconds / 2)
-    if let end = ends.withLock({ $0[job.id] }), end - now >= half { return nil }
+    if let issued = state.withLock({ $0.issued[job.id] }), issued.end - now >= half, !hasBegun(job) { return nil }
     return try ticket(for: job, now: now)
   }
 
+  /// The room service told that a room has begun.
+  func began(_ room: String, at now: Timestamp) {
+    state.withLock { state in
+      if state.begun.count >= Self.most { state.begun = state.begun.filter { now - $0.value < Self.news } }
+      if state.begun.count < Self.most { state.begun[room] = now }
+    }
+  }
+
+  /// True when a job waits for a room that has begun since its newest ticket was made.
+  func hasBegun(_ job: Job) -> Bool {
+    guard job.state == .waiting else { return false }
+    return state.withLock { state in
+      guard let began = state.begun[job.request.room], let issued = state.issued[job.id] else { return false }
+      return issued.at <= began
+    }
+  }
+
   /// The job needs no ticket any more.
-  func forget(_ job: String) { ends.withLock { _ = $0.removeValue(forKey: job) } }
+  func forget(_ job: String) { state.withLock { _ = $0.issued.removeValue(forKey: job) } }
 
   /// A participant's token.
   func token(

@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import PeerConnection
 import Synchronization
 import Transport
@@ -16,7 +17,7 @@ public final class RoomServer: Sendable {
     /// TCP port to listen on; 0 takes any free one.
     public var port = 7880
     /// Secrets by API key. At least one is needed.
-    public var apiKeys: [String: String]
+    @Redacted public var apiKeys: [String: String]
     /// Seconds after which a room that nobody ever joined for good is closed.
     public var emptyTimeout = 300
     /// Seconds after which a room is closed that its last participant has left. Recorders, agents and hidden
@@ -66,8 +67,10 @@ public final class RoomServer: Sendable {
     public var messagesPerSecond = 200
     /// Bytes that may wait for a client that doesn't read.
     public var pendingOutput = 8 << 20
-    /// Connections at the same time.
+    /// Connections of clients with a good token at the same time; as many again may wait to show one.
     public var connections = 1024
+    /// Connections of one address (of IPv6: one /64 network) that have not shown a token yet.
+    public var connectionsPerAddress = 64
     /// Seconds for a whole HTTP request and the upgrade.
     public var handshakeTimeout: Int64 = 10
     /// Seconds without any message, ping or pong after which a connection is taken for dead.

@@ -121,7 +121,7 @@ import Testing
         ("{}", "room"), (#"{"room":""}"#, "room"), (#"{"room":7}"#, "room"), (#"{"room":null,"layout":3}"#, "layout"),
         (#"{"room":"r","deadline":"tomorrow"}"#, "deadline"),
         (#"{"room":"r","deadline":"2001-01-01T00:00:00Z"}"#, "deadline"),
-        (#"{"room":"r","max_duration":0}"#, "max_duration"), (#"{"room":"r","max_duration":1.5}"#, "body"),
+        (#"{"room":"r","max_duration":0}"#, "max_duration"), (#"{"room":"r","max_duration":1.5}"#, "max_duration"),
         (#"{"room":"r","metadata":{"a":1}}"#, "metadata.a"), (#"{"room":"r","outputs":{}}"#, "outputs"),
         (#"{"room":"r","outputs":[{"destination":"ftp"}]}"#, "outputs[0].destination"),
         (#"{"room":"r","outputs":[{},{"path":"a/../../b.webm"}]}"#, "outputs[1].path: name 'a/../../b.webm' has a"),
@@ -134,7 +134,10 @@ import Testing
         (#"{"room":"r","webhook":{"url":"http://169.254.169.254/latest"}}"#, "webhook.url"),
         (#"{"room":"r","webhook":{"url":"file:///etc/passwd"}}"#, "webhook.url"),
         ("[]", "body"), ("room", "body"), ("", "body"), ("{\"room\":\"r\"", "body"), ("\u{ff}", "body"),
-        (String(repeating: "[", count: 60_000), "body"),
+        (String(repeating: "[", count: 60_000), "body"), (String(repeating: "[", count: 513), "body"),
+        (#"{"room":"r","unknown":"# + String(repeating: "[", count: 512), "body"),
+        (#"{"room":"r","max_duration":1e19}"#, "max_duration: the number 1e19 does not fit the field"),
+        (#"{"room":"r","room":"q"}"#, "body: a name is given twice"), (#"{"room":"r","tags":[1,]}"#, "body"),
       ] {
         let answer = try await api.ask("POST", "/v1/jobs", ann, json: json)
         #expect(answer.status == 400, "\(json.prefix(80)): \(answer.status)")

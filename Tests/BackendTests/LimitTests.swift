@@ -10,10 +10,11 @@ import Testing
 @Suite struct LimitTests {
   /// Sends bytes over a connection of its own, piece by piece, and gives everything that came back until the other
   /// side closed.
-  static func talk(_ port: Int, _ pieces: [String], pause: Duration = .zero, closesAfter: Bool = false) async throws
-    -> String
-  {
+  static func talk(
+    _ port: Int, _ pieces: [String], pause: Duration = .zero, closesAfter: Bool = false, source: String = "127.0.0.1"
+  ) async throws -> String {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .bind(to: SocketAddress(ipAddress: source, port: 0))
       .channelOption(.allowRemoteHalfClosure, value: true)
       .connect(host: "127.0.0.1", port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -118,10 +119,81 @@ import Testing
     }
   }
 
+  @Test func halfOpenConnectionsTakeNobodyElsesPlace() async throws {
+    try await TestBackend.run {
+      $0.limits.headerTime = .seconds(60)
+      $0.limits.perAddress = 10
+      $0.limits.waiting = 20
+      $0.limits.connections = 5
+    } _: { api in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<100 {
+          group.addTask { _ = try? await Self.talk(api.port, ["GET /heal"], source: "127.0.0.9") }
+        }
+        let end = ContinuousClock.now + .seconds(20)
+        while api.backend.core.door.counts.refused < 90, .now < end { await Task.yield() }
+        let counts = api.backend.core.door.counts
+        #expect(counts.waiting == 10 && counts.refused >= 90, "\(counts)")
+        for number in 0..<10 { _ = try await api.submit("room-\(number)", TestToken.caller()) }
+        group.cancelAll()
+      }
+    }
+  }
+
+  @Test func whoSaysNothingIsNotWaitedForAsLongAsWhoHasAsked() async throws {
+    try await TestBackend.run {
+      $0.limits.headerTime = .milliseconds(300)
+      $0.limits.idleTime = .seconds(300)
+    } _: { api in
+      let silent = try await Self.talk(api.port, [])
+      #expect(silent.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ("GET /healthz HTTP/1.1\r\n\r\n", 400), ("GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+    ("GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+    ("GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+    ("GET /healthz HTTP/1.0\r\nConnection: close\r\n\r\n", 200),
+  ]) func aHeadHasOneMeaning(head: String, status: Int) async throws {
+    try await TestBackend.run { api in
+      let good = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+      let answer = try await Self.talk(api.port, [head + (status == 200 ? "" : good)])
+      #expect(answer.contains("HTTP/1.") && answer.contains(" \(status) "), "\(answer.prefix(80))")
+      #expect(answer.ranges(of: "HTTP/1.").count == 1, "\(answer)")
+      guard status != 200 else { return }
+      // Behind a good one it is refused after the answer to that.
+      let pair = try await Self.talk(api.port, [good + head + good])
+      let found = pair.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
+      #expect(found == ["200", "\(status)"], "\(pair)")
+    }
+  }
+
+  @Test func metricsCanAskForACredential() async throws {
+    let secret = "the secret of Prometheus"
+    try await TestBackend.run {
+      $0.metricsSecret = secret
+    } _: { api in
+      for credential in [nil, "", "another one of that length", TestToken.caller(), TestBackend.workerSecret] {
+        #expect(try await api.ask("GET", "/metrics", credential).status == 401, "\(credential ?? "none")")
+      }
+      let answer = try await api.ask("GET", "/metrics", secret)
+      #expect(answer.status == 200 && answer.text.contains("recbot_http_requests_total"))
+      // It opens nothing else.
+      #expect(try await api.ask("GET", "/v1/jobs", secret).status == 401)
+      #expect(try await api.ask("GET", "/healthz", nil).status == 200)
+    }
+    var configuration = BackendConfiguration(roomService: TestBackend.service)
+    configuration.metricsSecret = "short"
+    #expect(configuration.problems == ["RECBOT_METRICS_SECRET: at least 16 bytes"])
+  }
+
   @Test func attackersDoNotHoldUpOthers() async throws {
     try await TestBackend.run {
       $0.limits.headerTime = .seconds(30)
       $0.limits.requestTime = .seconds(30)
+      // Attackers and caller have one address here.
+      $0.limits.perAddress = 500
     } _: { api in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<100 {

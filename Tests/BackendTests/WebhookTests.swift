@@ -142,6 +142,71 @@ import WebClient
     await receiver.stop()
   }
 
+  /// Each form by itself, so that one attempt is on its way at a time and the clock moves between two.
+  @Test(.timeLimit(.minutes(1)), arguments: [WebhookTarget.Form.standard, .livekit])
+  func theEndOfAFailedJobIsRepeatedUntilItIsTakenAndNamesItsParts(form: WebhookTarget.Form) async throws {
+    // The end is refused twice.
+    let ends = Mutex<[Receiver.Post]>([])
+    let receiver = try await Receiver { post in
+      let text = String(decoding: post.body, as: UTF8.self)
+      guard text.contains("job.failed") || text.contains("egress_ended") else { return Receiver.Reply() }
+      let count = ends.withLock { ends in
+        ends.append(post)
+        return ends.count
+      }
+      return Receiver.Reply(status: count <= 2 ? .internalServerError : .ok)
+    }
+    let target = WebhookTarget(url: receiver.url(), form: form)
+    try await withDispatchers(webhooks: [target]) { store, clock, bell in
+      _ = try await store.submit(JobRequest(room: "talk"), owner: "app").id
+      let job = try #require(try await store.claim(worker: "w", count: 1).first)
+      let part = JobPart(
+        attempt: 1, worker: "w", location: "/data/parts/one.webm", startedAt: clock.now, duration: 7_000_000)
+      _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
+      let error = JobError(name: "roomFull", message: "there is no place")
+      _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      // Said again, it is over and nothing more is told.
+      await #expect(throws: JobStoreError.self) {
+        _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      }
+      // The clock moves on when an answer is written down: a message that is on its way is held until then.
+      for attempt in 1...3 {
+        bell.ring()
+        let state = attempt < 3 ? "'pending' AND d.due_at <> ?2" : "'done' AND ?2 IS NOT NULL"
+        let query = """
+          SELECT 1 FROM deliveries d JOIN events e ON e.id = d.event
+          WHERE e.kind = 'job.failed' AND d.attempts = ?1 AND d.state = \(state)
+          """
+        let held = SQLValue(clock.now + WebhookDispatcher.hold)
+        while try await store.database.transaction({ try $0(query, .integer(Int64(attempt)), held).isEmpty }) {
+          try await Task.sleep(for: .milliseconds(5))
+        }
+        clock.advance(.seconds(24 * 3600))
+      }
+      bell.ring()
+    }
+    // What was taken does not come again, and each time it was the same message.
+    let posts = ends.withLock { $0 }
+    try #require(posts.count == 3)
+    #expect(Set(posts.map { $0.header("webhook-id") }).count == 1)
+    switch form {
+    case .standard:
+      let body = try #require(try JSONSerialization.jsonObject(with: Data(posts[2].body)) as? [String: Any])
+      let told = try #require(body["data"] as? [String: Any])
+      let parts = try #require(told["parts"] as? [[String: Any]])
+      #expect(parts.map { $0["location"] as? String } == ["/data/parts/one.webm"])
+      #expect(parts.map { $0["duration"] as? Int } == [7_000_000])
+    case .livekit:
+      let event = try Livekit_WebhookEvent(jsonUTF8Bytes: posts[2].body)
+      #expect(event.egressInfo.status == .egressFailed && event.egressInfo.error == "roomFull: there is no place")
+      let files = event.egressInfo.fileResults
+      #expect(files.map(\.filename) == ["one.webm"] && files.map(\.duration) == [7_000_000_000])
+      #expect(files.map(\.location) == ["/data/parts/one.webm"])
+      #expect(event.egressInfo.file == files.first)
+    }
+    await receiver.stop()
+  }
+
   @Test(.timeLimit(.minutes(1))) func whatIsNotTakenComesAgainUnderTheSameID() async throws {
     let count = Atomic<Int>(0)
     let receiver = try await Receiver { _ in

@@ -3,6 +3,7 @@ import DatabaseKit
 import Foundation
 import Jobs
 import Signaling
+import SwiftProtobuf
 import Testing
 
 @testable import Backend
@@ -161,6 +162,46 @@ import Testing
         "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
         BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
       #expect(try confirmed.value(BeatAnswer.self).job.commands.isEmpty)
+    }
+  }
+
+  /// Whoever waits for a room hears at once that it has begun: by a fresh ticket.
+  @Test(arguments: DatabaseKind.allCases) func aRoomThatBeginsWakesWhoWaitsForIt(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
+      let ann = TestToken.caller()
+      var claimed: [Job] = []
+      for room in ["a", "a", "b"] {
+        _ = try await api.submit(room, ann)
+        claimed.append(try #require(try await api.claim().first).job)
+      }
+      let jobs = claimed
+      let beat = { @Sendable (job: Job, state: JobState, wait: Int) async throws -> BeatAnswer in
+        try await api.send(
+          "POST", "/v1/workers/jobs/\(job.id)/beat?wait=\(wait)", TestBackend.workerSecret,
+          BeatRequest(fence: job.fence, report: JobReport(state: state))
+        ).value()
+      }
+      // One that records is not woken, nor one that waits for another room.
+      _ = try await beat(jobs[1], .running, 0)
+      async let held = beat(jobs[0], .waiting, 10)
+      while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
+      let service = TestBackend.service
+      let event = Livekit_WebhookEvent.with {
+        ($0.event, $0.id) = ("room_started", "EV_1")
+        $0.room = .with { ($0.name, $0.sid) = ("a", "RM_1") }
+      }
+      let body: [UInt8] = try event.jsonUTF8Bytes()
+      let token = try AccessToken(vouchingFor: body, apiKey: service.apiKey, now: Timestamp.now.seconds, lifetime: 60)
+      let told = ContinuousClock.now
+      let answer = try await api.ask(
+        "POST", "/webhooks/livekit", try token.signed(secret: service.apiSecret),
+        json: String(decoding: body, as: UTF8.self), type: "application/webhook+json")
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(try await held.ticket != nil)
+      #expect(ContinuousClock.now - told < .seconds(5), "it was not woken, its time was over")
+      #expect(try await beat(jobs[0], .waiting, 0).ticket == nil, "told once")
+      #expect(try await beat(jobs[1], .running, 0).ticket == nil)
+      #expect(try await beat(jobs[2], .waiting, 0).ticket == nil)
     }
   }
 

@@ -24,6 +24,10 @@ import Testing
       (try token(room: ""), 400, "room name cannot be empty: the token's grant names none"),
       (try token(""), 400, "identity cannot be empty"),
       (try token(String(repeating: "x", count: 257)), 400, "identity and room name must not exceed 256 bytes"),
+      (try token("a\nb"), 400, "identity and room name must not have control characters"),
+      (try token("a\u{7f}"), 400, "identity and room name must not have control characters"),
+      (try token("a\u{85}"), 400, "identity and room name must not have control characters"),
+      (try token(room: "\u{1b}[2J"), 400, "identity and room name must not have control characters"),
     ]
     for (text, status, body) in cases {
       let header = ["Authorization: Bearer \(text)"]
@@ -237,10 +241,20 @@ import Testing
     request.addTrack.type = .video
     request.addTrack.source = .camera
     request.addTrack.name = "camera"
+    request.addTrack.packetTrailerFeatures = [.ptfUserTimestamp, .UNRECOGNIZED(9)]
+    request.addTrack.backupCodecPolicy = .simulcast
+    // Field 99, a varint of 5, which no version knows.
+    let layer = try Livekit_VideoLayer(serializedBytes: [0x10, 0x40, 0x98, 0x06, 0x05])
+    request.addTrack.layers = [layer]
     try client.send(request)
     let published = try #require(client.next { if case .trackPublished(let p) = $0 { p } else { nil } })
     #expect(published.cid == "cid" && published.track.sid.hasPrefix("TR_") && published.track.type == .video)
     #expect(published.track.stream == "camera" && published.track.mimeType == "video/VP8")
+    #expect(published.track.packetTrailerFeatures == [.ptfUserTimestamp, .UNRECOGNIZED(9)])
+    #expect(published.track.backupCodecPolicy == .simulcast)
+    // Of layers nothing is lost, whatever future fields they have.
+    #expect(published.track.layers == request.addTrack.layers)
+    #expect(published.track.layers[0].unknownFields.data == layer.unknownFields.data)
     let quiet = try server.client()
     #expect(quiet.upgrade("/rtc?protocol=16&access_token=\(try token("bob", publish: false))") == 101)
     try quiet.send(request)

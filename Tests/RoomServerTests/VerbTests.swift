@@ -250,6 +250,10 @@ import Testing
     #expect(try call(server, "busy", "{}", token: here)?.status == 403)
     #expect(try call(server, "busy", #"{"room":"room"}"#, token: here)?.status == 200)
     #expect(try call(server, "fill", #"{"room":"other","limit":1}"#, token: here)?.status == 403)
+    // What is about a room asks for a token of that room, not for one of none.
+    #expect(try call(server, "fill", #"{"room":"room","limit":1}"#, token: everywhere)?.status == 403)
+    #expect(try call(server, "busy", #"{"room":"room"}"#, token: everywhere)?.status == 403)
+    #expect(try call(server, "restart", "", token: here)?.status == 403)
     #expect(try call(server, "restore", "", token: everywhere)?.body == "{\"ok\":true,\"participants\":0}\n")
     #expect(try call(server, "restore", "", token: everywhere, method: "GET")?.status == 405)
     let off = try TestServer()
@@ -274,7 +278,8 @@ import Testing
   ])
   func whatIsWrongIsSaid(verb: String, body: String, status: Int, text: String) throws {
     let server = try TestServer { $0.hasTestAPI = true }
-    let reply = try call(server, verb, body, token: try adminToken())
+    let room = body.contains(#""room":"x""#) ? "x" : nil
+    let reply = try call(server, verb, body, token: try adminToken(room: room))
     #expect(reply?.status == status && reply?.body == "{\"error\":\"\(text)\"}\n", "\(String(describing: reply))")
   }
 

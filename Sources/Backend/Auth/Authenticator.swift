@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Jobs
+import MediaCore
 import Synchronization
 
 /// Says who a bearer credential (RFC 6750) belongs to. Any thread.
@@ -11,8 +12,9 @@ final class Authenticator: Sendable {
   }
 
   private let store: JobStore
-  private let apiSecret: String?
-  private let workerSecret: String?
+  private let apiSecret: Redacted<String?>
+  private let workerSecret: Redacted<String?>
+  private let metricsSecret: Redacted<String?>
   /// Keys that were found a moment ago, by hash: a busy caller must not cost a look-up each time. So long may it take
   /// until a key that was removed is refused.
   private let known = Mutex<[String: Known]>([:])
@@ -20,8 +22,9 @@ final class Authenticator: Sendable {
 
   init(store: JobStore, configuration: BackendConfiguration) {
     self.store = store
-    apiSecret = configuration.apiSecret
-    workerSecret = configuration.workerSecret
+    apiSecret = Redacted(configuration.apiSecret)
+    workerSecret = Redacted(configuration.workerSecret)
+    metricsSecret = Redacted(configuration.metricsSecret)
   }
 
   /// The caller of a request. Throws `Refusal.unauthorized` for any defect.
@@ -29,18 +32,28 @@ final class Authenticator: Sendable {
     guard let credential = Self.bearer(authorization) else { throw Refusal.unauthorized }
     let now = Timestamp.now
     if credential.hasPrefix(APIKey.prefix) { return try await caller(key: credential, now: now) }
-    guard let apiSecret, let caller = CallerToken.caller(credential, secret: apiSecret, now: now) else {
-      throw Refusal.unauthorized
-    }
+    guard let secret = apiSecret.wrappedValue,
+      let caller = CallerToken.caller(credential, secret: secret, now: now)
+    else { throw Refusal.unauthorized }
     return caller
   }
 
   /// Lets a worker in, or throws.
   func worker(_ authorization: String?) throws {
-    guard let credential = Self.bearer(authorization), let workerSecret else { throw Refusal.unauthorized }
+    guard let workerSecret = workerSecret.wrappedValue else { throw Refusal.unauthorized }
+    try Self.check(authorization, workerSecret)
+  }
+
+  /// Lets Prometheus in, or throws; everybody where no secret is set.
+  func metrics(_ authorization: String?) throws {
+    if let metricsSecret = metricsSecret.wrappedValue { try Self.check(authorization, metricsSecret) }
+  }
+
+  private static func check(_ authorization: String?, _ secret: String) throws {
+    guard let credential = Self.bearer(authorization) else { throw Refusal.unauthorized }
     // Codes of equal length are compared, in constant time: neither content nor length leaks.
     let key = SymmetricKey(size: .bits256)
-    let code = HMAC<SHA256>.authenticationCode(for: Data(workerSecret.utf8), using: key)
+    let code = HMAC<SHA256>.authenticationCode(for: Data(secret.utf8), using: key)
     guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Data(credential.utf8), using: key) else {
       throw Refusal.unauthorized
     }

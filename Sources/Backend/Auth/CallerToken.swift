@@ -1,10 +1,9 @@
 import Foundation
-import JWTKit
 import Jobs
 import Signaling
 
 /// The claims of a caller's JWT (RFC 7519): `sub`, `exp`, and what recbot allows in the claim `recbot`.
-struct CallerToken: JWTPayload {
+struct CallerToken: Decodable, Sendable {
   /// The claim `recbot`.
   struct Permissions: Codable, Sendable {
     /// What the caller may do. A grant that nobody knows makes the token one for something else.
@@ -17,9 +16,6 @@ struct CallerToken: JWTPayload {
   var exp: Double?
   var nbf: Double?
   var recbot: Permissions?
-
-  /// Never used: times are checked against a time that is an argument.
-  func verify(using algorithm: some JWTAlgorithm) throws {}
 
   /// The longest token that is looked at, in bytes.
   static let maximumLength = 8192

@@ -52,7 +52,9 @@ struct EgressFile: Hashable, Sendable {
   /// The job's output. `others` are further places and what stands in them.
   func output(places others: [String: String]) throws(TwirpProblem) -> JobOutput {
     guard type == .defaultFiletype else {
-      throw .invalid("file_type: recbot writes WebM; give DEFAULT_FILETYPE and a name that ends in .webm")
+      throw .invalid(
+        "file_type: \(typeName) files are not written, only WebM (VP8 and Opus); leave file_type out (DEFAULT_FILETYPE) "
+          + "and end the name in .webm")
     }
     var output = JobOutput(path: try name(others))
     switch store {
@@ -60,12 +62,23 @@ struct EgressFile: Hashable, Sendable {
     case .s3(isOwn: false): output.destination = .s3
     case .s3(isOwn: true):
       throw .invalid(
-        "s3: bucket and credentials are settings of recbot (RECBOT_S3_BUCKET and others), not of requests; "
-          + "leave s3 out, or give it empty")
+        "s3: keys, bucket and endpoint are not taken from requests, they are settings of recbot (RECBOT_S3_BUCKET, "
+          + "AWS_ACCESS_KEY_ID and others); send s3 empty to have the file in that store, or leave it out")
     case .other(let name):
       throw .unimplemented("\(name): files stay local or go to the S3-compatible store of recbot's settings")
     }
     return output
+  }
+
+  /// The wanted type as LiveKit calls it.
+  private var typeName: String {
+    switch type {
+    case .defaultFiletype: "default"
+    case .mp4: "MP4"
+    case .ogg: "OGG"
+    case .mp3: "MP3"
+    case .UNRECOGNIZED(let number): "type \(number)"
+    }
   }
 
   private func name(_ others: [String: String]) throws(TwirpProblem) -> String {
@@ -94,7 +107,7 @@ struct EgressFile: Hashable, Sendable {
     result += rest
     let file = result.split(separator: "/").last ?? ""
     if let dot = file.lastIndex(of: "."), Self.foreign.contains(file[file.index(after: dot)...].lowercased()) {
-      throw .invalid("filepath: recbot writes WebM; end the name in .webm instead of \(file[dot...])")
+      throw .invalid("filepath: only WebM is written (VP8 and Opus); end the name in .webm instead of \(file[dot...])")
     }
     if !result.lowercased().hasSuffix(".webm") { result += ".webm" }
     if let problem = KeyTemplate.problem(with: result) { throw .invalid("filepath: \(problem)") }

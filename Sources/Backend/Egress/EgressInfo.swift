@@ -108,6 +108,18 @@ enum EgressInfo {
         }
       }
     }
+    // Of a job that failed or was cancelled there is what was recorded until then, part by part.
+    if job.state.isFinal, !job.parts.isEmpty {
+      return job.parts.map { part in
+        .with {
+          $0.filename = part.location.split(separator: "/").last.map(String.init) ?? part.location
+          $0.location = part.location
+          $0.duration = part.duration.multipliedReportingOverflow(by: 1000).partialValue
+          $0.startedAt = nanoseconds(part.startedAt)
+          $0.endedAt = nanoseconds(part.startedAt + TimeSpan(microseconds: part.duration))
+        }
+      }
+    }
     // While it is being made, its name is known when no time stands in it.
     return job.request.outputs.compactMap(\.path).filter { !$0.contains("{time}") }.map { path in
       .with { $0.filename = path.replacing("{room}", with: job.request.room).replacing("{job}", with: job.id) }
@@ -142,7 +154,9 @@ enum EgressInfo {
   private static func request(of job: Job) -> Livekit_EgressInfo.OneOf_Request {
     if let egress = job.request.egress {
       func read<Request: EgressRequest>(_: Request.Type) -> Request? {
-        egress.kind == Request.kind ? try? Request(jsonString: egress.request, options: EgressJSON.decoding) : nil
+        guard egress.kind == Request.kind else { return nil }
+        return SignalCoding.decode(
+          Request.self, Array(egress.request.utf8), isText: true, depth: EgressJSON.depth)
       }
       if let request = read(Livekit_RoomCompositeEgressRequest.self) { return .roomComposite(request) }
       if let request = read(Livekit_ParticipantEgressRequest.self) { return .participant(request) }

@@ -74,11 +74,6 @@ enum EgressJSON {
     return options
   }
 
-  /// Fields that nobody knows are passed over.
-  static var decoding: JSONDecodingOptions {
-    var options = JSONDecodingOptions()
-    options.ignoreUnknownFields = true
-    options.messageDepthLimit = 16
-    return options
-  }
+  /// Messages inside each other.
+  static let depth = 16
 }

@@ -28,7 +28,9 @@ extension Livekit_RoomCompositeEgressRequest: EgressRequest {
       throw .unimplemented("custom_base_url: recbot has no browser; name one of its layouts")
     }
     guard audioMixing == .defaultMixing else {
-      throw .unimplemented("audio_mixing: only DEFAULT_MIXING is implemented")
+      throw .unimplemented(
+        "audio_mixing: dual-channel files are not written, only one mix of all; leave audio_mixing out (DEFAULT_MIXING)"
+      )
     }
     guard !(audioOnly && videoOnly) else { throw .invalid("audio_only and video_only exclude each other") }
     var look = EgressLook(layout: layout.isEmpty ? "grid" : layout)

@@ -30,7 +30,11 @@ struct EgressRoutes: RouteGroup {
       return try await Self.command(.layout, request.layout, request.egressID, "updated", caller.core)
     }
     for (name, text) in [
-      ("StartEgress", "StartEgress is not implemented: use StartRoomCompositeEgress or the others"),
+      (
+        "StartEgress",
+        "StartEgress (version 2 of the API) is not implemented: call StartRoomCompositeEgress, StartParticipantEgress, "
+          + "StartTrackCompositeEgress or StartTrackEgress"
+      ),
       ("StartWebEgress", "StartWebEgress is not implemented: recbot has no browser and records rooms only"),
       ("UpdateStream", "UpdateStream is not implemented: recbot writes files only"),
     ] {
@@ -114,6 +118,7 @@ struct EgressRoutes: RouteGroup {
           ByteBuffer(string: AccessTokenError().description), type: "text/plain; charset=utf-8", status: .unauthorized)
       }
       do {
+        try call.enter()
         guard token.video?.roomRecord == true else { throw TwirpProblem.denied }
         let isJSON = try Self.isJSON(call)
         let request = try Self.read(In.self, Array(try await call.body().readableBytesView), isJSON: isJSON)
@@ -146,12 +151,8 @@ struct EgressRoutes: RouteGroup {
   }
 
   private static func read<In: Message>(_: In.Type, _ body: [UInt8], isJSON: Bool) throws(TwirpProblem) -> In {
-    var binary = BinaryDecodingOptions()
-    binary.messageDepthLimit = 16
-    let request =
-      isJSON
-      ? try? In(jsonUTF8Bytes: body.isEmpty ? Array("{}".utf8) : body, options: EgressJSON.decoding)
-      : try? In(serializedBytes: body, options: binary)
+    let bytes = isJSON && body.isEmpty ? Array("{}".utf8) : body
+    let request = SignalCoding.decode(In.self, bytes, isText: isJSON, depth: EgressJSON.depth)
     guard let request else { throw TwirpProblem(.malformed, "the request could not be decoded") }
     return request
   }

@@ -63,6 +63,7 @@ struct TwirpProblem: Error, Hashable, Sendable {
       self.init(.unavailable, "the database is not available for the moment; try again")
     case let error as Refusal:
       switch error.status {
+      case .serviceUnavailable: self.init(.unavailable, error.problem.error.message)
       case .contentTooLarge: self.init(.resourceExhausted, error.problem.error.message)
       default: self.init(.malformed, error.problem.error.message)
       }

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Jobs
+import MediaCore
 import NIOCore
 
 /// One request on its way through a handler. Cooperative pool; a handler never blocks.
@@ -14,7 +15,7 @@ struct Call: Sendable {
   /// A part of the path that the route leaves open.
   func parameter(_ name: String) throws -> String {
     guard let value = context.parameters.get(name)?.removingPercentEncoding, value.utf8.count <= 256,
-      !value.unicodeScalars.contains(where: { $0.value < 32 })
+      !value.hasControlCharacters
     else {
       throw Refusal.notFound("path")
     }
@@ -24,7 +25,7 @@ struct Call: Sendable {
   /// A parameter of the query; nil when it is not there or empty.
   func query(_ name: String) throws -> String? {
     guard let value = request.uri.queryParameters[name[...]], !value.isEmpty else { return nil }
-    guard value.utf8.count <= 256, !value.unicodeScalars.contains(where: { $0.value < 32 }) else {
+    guard value.utf8.count <= 256, !value.hasControlCharacters else {
       throw Refusal.invalid("\(name): at most 256 bytes, no control characters")
     }
     return String(value)
@@ -95,9 +96,16 @@ struct Call: Sendable {
     }
     let bytes = try await body()
     do {
-      return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
+      return try BoundedJSON.decode(type, from: Array(bytes.readableBytesView), limits: JSONLimits(bytes: bodyLimit))
     } catch let error as DecodingError {
       throw Refusal.invalid(Self.text(error))
+    }
+  }
+
+  /// Says that the request came with a good credential. Throws when no more of such can be served.
+  func enter() throws {
+    guard core.door.enter(context.channel) else {
+      throw Refusal(.serviceUnavailable, "busy", "there are too many connections; try again")
     }
   }
 
@@ -116,8 +124,7 @@ struct Call: Sendable {
     case .valueNotFound(_, let context): return "\(path(context)): must not be null"
     case .typeMismatch(let type, let context): return "\(path(context)): \(name(of: type)) is expected"
     case .dataCorrupted(let context):
-      // Foundation says the same, without a path, of a number that doesn't fit its field.
-      if context.codingPath.isEmpty { return "body: is not JSON, or has a number that does not fit its field" }
+      if let error = context.underlyingError as? JSONError { return "body: is not JSON that is read: \(error)" }
       let text = String(context.debugDescription.prefix(200))
       return "\(path(context)): \(text.prefix(1).lowercased() + text.dropFirst())"
     @unknown default: return "body: cannot be read"

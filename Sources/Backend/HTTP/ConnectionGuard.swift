@@ -1,9 +1,11 @@
+import HTTPGuard
 import Jobs
 import NIOCore
 import NIOHTTP1
 
 /// Holds one connection to its limits: a request whose head or body comes too slowly is answered with 408 and the
-/// connection closed; so is one that is idle for long, or that goes on sending a body nobody wants.
+/// connection closed; so is one that is idle for long, that goes on sending a body nobody wants, or that does not read
+/// its answer. A head that could be read in more than one way is answered with 400.
 ///
 /// Hummingbird puts it behind its own codec; it brings two handlers to where they see bytes and HTTP parts.
 /// Confined to the connection's event loop.
@@ -84,6 +86,8 @@ private final class PartWatch: ChannelDuplexHandler {
 
   private let limits: ConnectionLimits
   private var state = State.idle
+  /// What is wrong with a request that came before the one ahead of it was answered: it is told after that.
+  private var fault: HeadRules.Fault?
   private var hasAnswered = false
   private var timer: Scheduled<Void>?
   private var context: ChannelHandlerContext?
@@ -93,7 +97,8 @@ private final class PartWatch: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    start(limits.idleTime)
+    // Who connects has something to ask.
+    start(limits.headerTime)
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
@@ -114,8 +119,15 @@ private final class PartWatch: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard state != .closing, fault == nil else { return }
     switch unwrapInboundIn(data) {
-    case .head:
+    case .head(let head):
+      if let fault = HeadRules.fault(of: head) {
+        // What follows can't be told from it: nothing more is read.
+        self.fault = fault
+        if state != .answering { refuse(fault) }
+        return
+      }
       // A request that came together with the one before.
       if state != .head { began = .now() }
       state = .body
@@ -131,8 +143,15 @@ private final class PartWatch: ChannelDuplexHandler {
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard state != .closing else {
+      promise?.fail(ChannelError.ioOnClosedChannel)
+      return
+    }
     switch unwrapOutboundIn(data) {
-    case .head: hasAnswered = true
+    case .head:
+      hasAnswered = true
+      // The rest of the answer goes as fast as it is read.
+      if state == .answering { start(limits.requestTime) }
     case .body: break
     case .end:
       if state == .answering {
@@ -144,6 +163,7 @@ private final class PartWatch: ChannelDuplexHandler {
       }
     }
     context.write(data, promise: promise)
+    if let fault, state == .idle { refuse(fault) }
   }
 
   private func becomeIdle() {
@@ -161,16 +181,33 @@ private final class PartWatch: ChannelDuplexHandler {
   private func timeIsUp() {
     guard let context, state != .closing else { return }
     let isSlow = (state == .head || state == .body) && !hasAnswered
+    guard isSlow else {
+      state = .closing
+      return context.close(promise: nil)
+    }
+    refuse(status: .requestTimeout, code: "too_slow", "the request came too slowly")
+  }
+
+  private func refuse(_ fault: HeadRules.Fault) {
+    refuse(status: HTTPResponseStatus(statusCode: fault.status), code: "bad_request", fault.text)
+  }
+
+  /// Answers in place of the handlers and closes, a moment later: a close with unread bytes would destroy the answer.
+  /// The texts are ours and need no escapes.
+  private func refuse(status: HTTPResponseStatus, code: String, _ message: String) {
+    guard let context, state != .closing else { return }
     state = .closing
-    guard isSlow else { return context.close(promise: nil) }
-    let text = #"{"error":{"code":"too_slow","message":"the request came too slowly"}}"#
+    timer?.cancel()
+    let text = #"{"error":{"code":"\#(code)","message":"\#(message)"}}"#
     var headers = HTTPHeaders([("Content-Type", "application/json"), ("Connection", "close")])
     headers.add(name: "Content-Length", value: "\(text.utf8.count)")
-    let head = HTTPResponseHead(version: .http1_1, status: .requestTimeout, headers: headers)
+    let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
     context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
     let written = context.eventLoop.makePromise(of: Void.self)
-    written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+    written.futureResult.assumeIsolated().whenComplete { _ in
+      context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(250)) { context.close(promise: nil) }
+    }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
   }
 }

@@ -80,6 +80,7 @@ final class Routes {
   ) {
     add(method, path, access: .caller(grant), bodyLimit: bodyLimit) { call in
       let caller = try await call.core.authenticator.caller(call.request.headers[.authorization])
+      try call.enter()
       guard caller.may(grant) else { throw call.core.refusal(of: caller, lacking: "the grant \(grant.rawValue)") }
       return try await handler(call, caller)
     }
@@ -92,6 +93,7 @@ final class Routes {
   ) {
     add(method, path, access: .worker, bodyLimit: bodyLimit) { call in
       try call.core.authenticator.worker(call.request.headers[.authorization])
+      try call.enter()
       return try await handler(call)
     }
   }

@@ -11,9 +11,12 @@ protocol BackgroundWork: Sendable {
 }
 
 /// Keeps a piece of background work going for as long as the backend runs.
-struct BackgroundService: Service {
+struct BackgroundService: Service, CustomStringConvertible {
   let work: any BackgroundWork
   let logger: Logger
+
+  /// How the library that runs services names it in the log.
+  var description: String { work.name }
 
   func run() async throws {
     await cancelWhenGracefulShutdown {

@@ -1,3 +1,4 @@
+import HTTPGuard
 import Hummingbird
 import Jobs
 import NIOCore
@@ -13,13 +14,28 @@ struct HealthRoutes: RouteGroup {
       }
       return .json(["status": "ok"])
     }
-    routes.add(.get, "/metrics") { call in
-      let text = try await QueueMetrics.text(of: call.core.store) + call.core.metrics.text()
+    // Prometheus has a credential of its own, where one is set.
+    routes.add(.get, "/metrics", access: routes.core.configuration.metricsSecret == nil ? .open : .own) { call in
+      try call.core.authenticator.metrics(call.request.headers[.authorization])
+      try call.enter()
+      let queue = try await QueueMetrics.text(of: call.core.store)
+      let text = queue + call.core.metrics.text() + Self.connections(call.core.door)
       return .bytes(ByteBuffer(string: text), type: "text/plain; version=0.0.4; charset=utf-8")
     }
     routes.add(.get, "/openapi.yaml") { _ in
       .bytes(ByteBuffer(bytes: PackageResources.openapi_yaml), type: "application/yaml")
     }
+  }
+
+  private static func connections(_ door: ConnectionDoor) -> String {
+    let counts = door.counts
+    var text = MetricsText()
+    text.family("recbot_connections", "gauge", "Connections that have shown a credential, or not.")
+    text.sample("recbot_connections", ["state": "waiting"], "\(counts.waiting)")
+    text.sample("recbot_connections", ["state": "entered"], "\(counts.entered)")
+    text.family("recbot_connections_refused_total", "counter", "Connections closed before a credential.")
+    text.sample("recbot_connections_refused_total", [:], "\(counts.refused)")
+    return text.text
   }
 
   /// False as well when the database takes longer than two seconds.

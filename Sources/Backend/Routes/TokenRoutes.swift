@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import MediaCore
 import Signaling
 
 /// `POST /v1/tokens`.
@@ -34,7 +35,7 @@ struct TokenRequest: Codable, Hashable, Sendable {
   var problems: [String] {
     var problems: [String] = []
     func isText(_ text: String) -> Bool {
-      (1...256).contains(text.utf8.count) && !text.unicodeScalars.contains { $0.value < 32 }
+      (1...256).contains(text.utf8.count) && !text.hasControlCharacters
     }
     for (field, text) in [("room", room), ("identity", identity)] where !isText(text) {
       problems.append("\(field): 1 to 256 bytes, no control characters")
@@ -49,7 +50,7 @@ struct TokenRequest: Codable, Hashable, Sendable {
 
 /// The answer.
 struct TokenAnswer: Codable, Hashable, Sendable {
-  var token: String
+  @Redacted var token: String
   var url: String
   var expiresAt: Timestamp
 

@@ -71,18 +71,18 @@ struct WorkerRoutes: RouteGroup {
   }
 
   /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
-  /// so that nobody waits for the next heartbeat.
+  /// or the room begins that it waits for, so that nobody waits for the next heartbeat.
   private static func beat(_ call: Call) async throws -> BeatAnswer {
     let request = try await call.decode(BeatRequest.self)
     let id = try call.parameter("id")
     let store = call.core.store
     let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
     var job = try await store.beat(job: id, fence: request.fence, report: request.report)
-    if wait > 0, job.commands.isEmpty {
+    if wait > 0, job.commands.isEmpty, !call.core.tickets.hasBegun(job) {
       job = try await call.hold(on: call.core.jobsBell, for: .seconds(wait)) {
         try await store.job(id)
       } until: {
-        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil
+        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.tickets.hasBegun($0)
       }
       guard job.fence == request.fence, job.lease != nil else { throw JobStoreError.refused(.fenced) }
     }

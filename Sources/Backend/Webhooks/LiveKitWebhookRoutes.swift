@@ -4,9 +4,9 @@ import Hummingbird
 import Jobs
 import NIOCore
 import Signaling
-import SwiftProtobuf
 
-/// What the room service tells: `POST /webhooks/livekit`. A room that begins fires the rules that match its name.
+/// What the room service tells: `POST /webhooks/livekit`. A room that begins fires the rules that match its name, and
+/// jobs that wait for it hear of it.
 struct LiveKitWebhookRoutes: RouteGroup {
   /// Events of large rooms can be long.
   static let longestBody = 1 << 20
@@ -17,9 +17,12 @@ struct LiveKitWebhookRoutes: RouteGroup {
       let event = try Self.verified(
         body, authorization: call.header("Authorization"), service: call.core.configuration.roomService,
         now: Timestamp.now.seconds)
+      try call.enter()
       if event.event == "room_started", !event.room.name.isEmpty, !event.room.sid.isEmpty {
         let jobs = try await call.core.store.roomStarted(event.room.name, sid: event.room.sid)
-        if !jobs.isEmpty { call.core.changed() }
+        // Who waits for the room hears of it at once.
+        call.core.tickets.began(event.room.name, at: .now)
+        if jobs.isEmpty { call.core.jobsBell.ring() } else { call.core.changed() }
       }
       return .json(["status": "ok"])
     }
@@ -42,10 +45,7 @@ struct LiveKitWebhookRoutes: RouteGroup {
     guard let text = claims.sha256, let claimed = Data(base64Encoded: text),
       isEqual(Array(claimed), Array(SHA256.hash(data: body)))
     else { throw .unauthorized }
-    var options = JSONDecodingOptions()
-    options.ignoreUnknownFields = true
-    options.messageDepthLimit = 16
-    guard let event = try? Livekit_WebhookEvent(jsonUTF8Bytes: body, options: options) else {
+    guard let event = SignalCoding.decode(Livekit_WebhookEvent.self, body, isText: true, depth: 16) else {
       throw .invalid("body: is not an event of LiveKit")
     }
     return event

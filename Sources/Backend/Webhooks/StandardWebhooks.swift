@@ -1,10 +1,11 @@
 import Crypto
 import Foundation
+import MediaCore
 
 /// The signatures of Standard Webhooks (https://www.standardwebhooks.com, version 1): HMAC-SHA256 over the message's id,
 /// the time and the body.
 struct StandardWebhooks: Sendable {
-  private let key: SymmetricKey
+  @Redacted private var key: SymmetricKey
 
   /// Reads a signing secret: `whsec_` and base64 of 24 to 64 bytes. Nil for anything else.
   init?(secret: String) {
@@ -12,7 +13,7 @@ struct StandardWebhooks: Sendable {
     guard secret.hasPrefix(prefix), let bytes = Data(base64Encoded: String(secret.dropFirst(prefix.count))),
       (24...64).contains(bytes.count)
     else { return nil }
-    key = SymmetricKey(data: bytes)
+    _key = Redacted(SymmetricKey(data: bytes))
   }
 
   /// The headers of a message. `time` is the time of the attempt, in seconds since 1970: receivers refuse old ones.

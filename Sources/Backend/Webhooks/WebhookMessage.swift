@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import MediaCore
 import Signaling
 import SwiftProtobuf
 
@@ -11,7 +12,7 @@ struct WebhookMessage: Sendable {
     var standard: StandardWebhooks?
     /// The room service's API key and secret, for LiveKit's form.
     var apiKey: String
-    var apiSecret: String
+    @Redacted var apiSecret: String
     /// The form of receivers that name none.
     var form = WebhookTarget.Form.standard
   }

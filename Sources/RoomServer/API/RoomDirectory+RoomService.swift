@@ -1,3 +1,4 @@
+import MediaCore
 import Signaling
 
 /// The methods of LiveKit's `RoomService`. On the loop.
@@ -8,6 +9,9 @@ extension RoomDirectory {
   func createRoom(_ request: Livekit_CreateRoomRequest) throws(TwirpError) -> Livekit_Room {
     guard !request.name.isEmpty, request.name.utf8.count <= JoinGate.longestName else {
       throw TwirpError(.invalidArgument, "name must have 1 to \(JoinGate.longestName) bytes")
+    }
+    guard !request.name.hasControlCharacters else {
+      throw TwirpError(.invalidArgument, "name must not have control characters")
     }
     guard request.metadata.utf8.count <= Self.metadataLimit else {
       throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")

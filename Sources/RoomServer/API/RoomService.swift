@@ -22,6 +22,7 @@ struct RoomService: HTTPService {
     } catch {
       return reply(HTTPReply(error.status, error.text))
     }
+    guard request.enter() else { return reply(.full) }
     guard request.method == "POST", request.path.hasPrefix(Self.service) else {
       return reply(TwirpError(.badRoute, "no handler for \(request.method) \(request.path)").reply)
     }
@@ -115,15 +116,8 @@ struct RoomService: HTTPService {
     }
 
     private func decode<In: Message>(_: In.Type) -> In? {
-      var json = JSONDecodingOptions()
-      json.ignoreUnknownFields = true
-      json.messageDepthLimit = 16
-      var binary = BinaryDecodingOptions()
-      binary.messageDepthLimit = 16
-      let request =
-        isJSON
-        ? try? In(jsonUTF8Bytes: body.isEmpty ? Array("{}".utf8) : body, options: json)
-        : try? In(serializedBytes: body, options: binary)
+      let bytes = isJSON && body.isEmpty ? Array("{}".utf8) : body
+      let request = SignalCoding.decode(In.self, bytes, isText: isJSON, depth: 16)
       if request == nil { reply(TwirpError(.malformed, "the request could not be decoded").reply) }
       return request
     }

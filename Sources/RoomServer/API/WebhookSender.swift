@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -16,7 +17,7 @@ import Synchronization
 final class WebhookSender: @unchecked Sendable {
   private let urls: [WebhookURL]
   private let apiKey: String
-  private let secret: String
+  private let secret: Redacted<String>
   private let logger: Logger
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let eventLoop: any EventLoop
@@ -52,7 +53,7 @@ final class WebhookSender: @unchecked Sendable {
   init(urls: [WebhookURL], apiKey: String, secret: String, logger: Logger) {
     self.urls = urls
     self.apiKey = apiKey
-    self.secret = secret
+    self.secret = Redacted(secret)
     self.logger = logger
     eventLoop = group.next()
     queues = urls.map { _ in Queue() }
@@ -108,7 +109,8 @@ final class WebhookSender: @unchecked Sendable {
       case .success(let status) where (400..<500).contains(status) && status != 408 && status != 429:
         outcome = .refused("HTTP \(status)")
       case .success(let status): outcome = .failed("HTTP \(status)")
-      case .failure(let error): outcome = .failed("\(error)")
+      case .failure(let error):
+        outcome = .failed(TLSFault(reading: "\(error)")?.description ?? PeerText.line("\(error)"))
       }
       finished(index, event, outcome)
     }
@@ -155,7 +157,7 @@ final class WebhookSender: @unchecked Sendable {
     do throws(AccessTokenError) {
       token = try AccessToken(
         vouchingFor: event.body, apiKey: apiKey, now: WallClock.seconds(), lifetime: Self.lifetime
-      ).signed(secret: secret)
+      ).signed(secret: secret.wrappedValue)
     } catch {
       return eventLoop.makeFailedFuture(error)
     }

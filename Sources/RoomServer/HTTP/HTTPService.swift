@@ -13,6 +13,9 @@ struct HTTPRequest: Sendable {
   var headers: HTTPHeaders
   /// The body; empty when there is none.
   var body: [UInt8]
+  /// Says that the request came with a good credential: its connection is not among those any more that give way to
+  /// others while they wait. False: there are too many, and the reply is `HTTPReply.full`. Any thread.
+  var enter: @Sendable () -> Bool = { true }
   /// Different for every request of this process.
   let number = HTTPRequest.numbers.add(1, ordering: .relaxed).newValue
 
@@ -31,6 +34,9 @@ struct HTTPReply: Sendable {
   var isOpen = false
   /// Further header fields.
   var headers: [(name: String, value: String)] = []
+
+  /// No more clients can be served now.
+  static let full = HTTPReply(503, "the server has too many connections\n", isOpen: true)
 
   /// A reply in plain text.
   init(_ status: Int, _ text: String, isOpen: Bool = false) {

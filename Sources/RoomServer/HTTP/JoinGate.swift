@@ -1,5 +1,5 @@
+import MediaCore
 import Signaling
-import SwiftProtobuf
 
 /// A client that showed a good token.
 struct JoinRequest: Sendable {
@@ -19,7 +19,7 @@ struct JoinRequest: Sendable {
 /// Stateless; used on the network threads.
 struct JoinGate: Sendable {
   /// Secrets by API key.
-  let apiKeys: [String: String]
+  @Redacted var apiKeys: [String: String]
 
   /// The longest identity and room name, in bytes (as the stock server has it).
   static let longestName = 256
@@ -59,6 +59,9 @@ struct JoinGate: Sendable {
     guard token.identity.utf8.count <= Self.longestName, room.utf8.count <= Self.longestName else {
       throw Refusal(status: 400, text: "identity and room name must not exceed \(Self.longestName) bytes")
     }
+    guard !room.hasControlCharacters, !token.identity.hasControlCharacters else {
+      throw Refusal(status: 400, text: "identity and room name must not have control characters")
+    }
     var attributes = token.attributes ?? [:]
     if let encoded = query.attributes, !encoded.isEmpty {
       guard grant.canUpdateOwnMetadata == true else {
@@ -71,16 +74,15 @@ struct JoinGate: Sendable {
 
   /// The claims of a token that is good now, whatever it allows.
   func verify(_ token: String, now: Int64) throws(Refusal) -> AccessToken {
+    let claims: AccessToken
     do {
-      return try AccessToken(verifying: token, now: now) { apiKeys[$0] }
+      claims = try AccessToken(signed: token) { apiKeys[$0] }
     } catch {
-      // Only the holder of a token that is good at another time is told so.
-      if let claims = try? AccessToken(reading: token) {
-        let isGood = (try? AccessToken(verifying: token, now: claims.expires &- 1) { apiKeys[$0] }) != nil
-        if isGood { throw claims.expires < now ? .expired : .early }
-      }
       throw Refusal(status: 401, text: error.description)
     }
+    // Only the holder of a token that is good at another time is told so.
+    guard claims.isValid(at: now) else { throw claims.expires < now ? .expired : .early }
+    return claims
   }
 
   static func token(_ authorization: String?, _ query: SignalQuery) throws(Refusal) -> String {
@@ -101,7 +103,9 @@ struct JoinGate: Sendable {
   private static func attributes(_ encoded: String) -> [String: String] {
     guard let bytes = Base64URL.decode(encoded.utf8) else { return [:] }
     // The same JSON as in the message that changes attributes later.
-    let json = "{\"attributes\":" + String(decoding: bytes, as: UTF8.self) + "}"
-    return (try? Livekit_UpdateParticipantMetadata(jsonString: json))?.attributes ?? [:]
+    let json = Array("{\"attributes\":".utf8) + bytes + [UInt8(ascii: "}")]
+    let message = SignalCoding.decode(
+      Livekit_UpdateParticipantMetadata.self, json, isText: true, takesUnknownFields: false)
+    return message?.attributes ?? [:]
   }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import HTTPGuard
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -6,7 +6,8 @@ import NIOPosix
 import NIOWebSocket
 import Synchronization
 
-/// The listening socket and its network threads: carries bytes, checks tokens, and hands admitted clients over.
+/// The listening socket and its network threads: carries bytes, checks tokens, and hands admitted clients over. Who has
+/// shown no token holds few connections, apart from those of the clients that joined (`ConnectionDoor`).
 final class SignalListener: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let gate: JoinGate
@@ -15,7 +16,7 @@ final class SignalListener: Sendable {
   private let sink: any SignalSink
   private let services: [any HTTPService]
   private let channel = Mutex<(any Channel)?>(nil)
-  private let open = Atomic<Int>(0)
+  private let door: ConnectionDoor
 
   init(
     gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink, services: [any HTTPService]
@@ -25,13 +26,18 @@ final class SignalListener: Sendable {
     self.limits = limits
     self.logger = logger
     self.sink = sink
+    var admission = AdmissionLimits()
+    admission.perAddress = limits.connectionsPerAddress
+    admission.entered = limits.connections
+    door = ConnectionDoor(admission, logger: logger)
     group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   }
 
   /// Binds and listens; returns the port. Waits for the operating system, so never call it on an event loop.
   func listen(host: String, port: Int) throws(RoomServerError) -> Int {
     let bootstrap = ServerBootstrap(group: group)
-      .serverChannelOption(.backlog, value: 128)
+      // The system's own limit holds: while many come at once, nobody's first packet shall be lost.
+      .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -56,24 +62,26 @@ final class SignalListener: Sendable {
   }
 
   private func configure(_ channel: any Channel) -> EventLoopFuture<Void> {
-    guard open.add(1, ordering: .relaxed).newValue <= limits.connections else {
-      open.subtract(1, ordering: .relaxed)
-      return channel.close()
-    }
-    channel.closeFuture.whenComplete { [self] _ in _ = self.open.subtract(1, ordering: .relaxed) }
-    let (gate, limits, sink, services) = (gate, limits, sink, services)
+    guard door.arrive(channel) else { return channel.eventLoop.makeFailedFuture(ConnectionRefused()) }
+    let (gate, limits, sink, services, door) = (gate, limits, sink, services, door)
+    let decision = JoinDecision(gate: gate)
     let upgrader = NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageSize, automaticErrorHandling: false,
       shouldUpgrade: { channel, head in
-        guard let request = try? Self.admit(head, gate) else { return channel.eventLoop.makeSucceededFuture(nil) }
+        // What is wrong, the answer to the plain request says.
+        guard HeadRules.fault(of: head) == nil, Self.isJoin(head), let request = try? decision.decide(head).get(),
+          door.enter(channel)
+        else {
+          return channel.eventLoop.makeSucceededFuture(nil)
+        }
         let promise = channel.eventLoop.makePromise(of: HTTPHeaders?.self)
         sink.admit(request) { refusal in promise.succeed(refusal == nil ? HTTPHeaders() : nil) }
         return promise.futureResult
       },
       upgradePipelineHandler: { channel, head in
         channel.eventLoop.makeCompletedFuture {
-          // The same check again, since the upgrader hands nothing from one closure to the other.
-          let request = try Self.admit(head, gate)
+          // The upgrader hands nothing from one closure to the other.
+          let request = try decision.take(head).get()
           try channel.pipeline.syncOperations.addHandlers(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: limits.messageSize),
@@ -87,7 +95,8 @@ final class SignalListener: Sendable {
       decoderLimits.maxHeaderFieldCount = 64
       let pipeline = channel.pipeline.syncOperations
       let handler = HTTPHandler(
-        gate: gate, sink: sink, services: services, limit: .seconds(limits.handshakeTimeout))
+        gate: gate, decision: decision, sink: sink, services: services, door: door,
+        limit: .seconds(limits.handshakeTimeout))
       let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
       try pipeline.configureHTTPServerPipeline(
         withServerUpgrade: (
@@ -95,15 +104,14 @@ final class SignalListener: Sendable {
           completionHandler: { context in
             context.pipeline.syncOperations.removeHandler(bound.value, promise: nil)
           }
-        ), withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoderLimits)
+        ),
+        // The handler does it: NIO's own would answer what is malformed behind a request that was refused already.
+        withErrorHandling: false, withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoderLimits)
       try pipeline.addHandler(handler)
     }
   }
 
-  private static func admit(_ head: HTTPRequestHead, _ gate: JoinGate) throws -> JoinRequest {
-    let target = RequestTarget(head.uri)
-    guard target.path == "/rtc", head.method == .GET else { throw JoinGate.Refusal(status: 404, text: "") }
-    return try gate.admit(
-      authorization: head.headers["authorization"].first, query: target.query, now: Int64(time(nil)))
+  private static func isJoin(_ head: HTTPRequestHead) -> Bool {
+    RequestTarget(head.uri).path == "/rtc" && head.method == .GET
   }
 }

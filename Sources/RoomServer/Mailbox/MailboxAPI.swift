@@ -16,6 +16,7 @@ struct MailboxAPI: HTTPService {
     } catch {
       return reply(HTTPReply(error.status, error.text))
     }
+    guard request.enter() else { return reply(.full) }
     mailbox.perform(call, number: request.number) { result in reply(Self.reply(result)) }
   }
 

@@ -94,7 +94,10 @@ extension Participant {
   }
 
   private func changeTrack(_ sid: String, _ change: (inout Livekit_TrackInfo) -> Void) {
-    guard let publication = publications.first(where: { $0.sid == sid }) else { return }
+    guard let publication = publications.first(where: { $0.sid == sid }) else {
+      publisher?.changePending(sid, change)
+      return
+    }
     publication.update(change)
     changed()
   }

@@ -21,6 +21,8 @@ final class Publisher: PeerConnectionDelegate {
   private struct PendingTrack {
     var cid: String
     var info: Livekit_TrackInfo
+    /// The codec that is taken, as the publisher described it.
+    var codec: Livekit_SimulcastCodec?
   }
 
   /// The most tracks that may be announced without being offered.
@@ -82,7 +84,9 @@ final class Publisher: PeerConnectionDelegate {
     if let known = pending.first(where: { $0.cid == request.cid }) {
       track = known
     } else {
-      track = PendingTrack(cid: request.cid, info: trackInfo(request))
+      track = PendingTrack(
+        cid: request.cid, info: trackInfo(request),
+        codec: request.simulcastCodecs.first { $0.codec.lowercased() == "vp8" } ?? request.simulcastCodecs.first)
       pending.append(track)
     }
     var response = Livekit_TrackPublishedResponse()
@@ -112,6 +116,8 @@ final class Publisher: PeerConnectionDelegate {
     info.disableRed = true
     info.stereo = request.stereo
     info.encryption = request.encryption
+    info.backupCodecPolicy = request.backupCodecPolicy
+    info.packetTrailerFeatures = request.packetTrailerFeatures
     info.audioFeatures = request.audioFeatures
     info.mimeType = request.type == .audio ? "audio/opus" : "video/VP8"
     info.stream = request.stream
@@ -177,6 +183,10 @@ final class Publisher: PeerConnectionDelegate {
       codec.mid = track.info.mid
       codec.cid = track.cid
       codec.layers = track.info.layers
+      if let described = track.codec {
+        if !described.layers.isEmpty { codec.layers = described.layers }
+        codec.videoLayerMode = described.videoLayerMode
+      }
       track.info.codecs = [codec]
     }
     let publication = Publication(info: track.info, owner: participant, receiver: receiver)
@@ -223,6 +233,12 @@ final class Publisher: PeerConnectionDelegate {
     guard let index = pending.firstIndex(where: { $0.info.sid == sid }) else { return false }
     pending[index].info.muted = muted
     return true
+  }
+
+  /// Changes what is told of a track that was announced, but isn't there yet.
+  func changePending(_ sid: String, _ change: (inout Livekit_TrackInfo) -> Void) {
+    guard let index = pending.firstIndex(where: { $0.info.sid == sid }) else { return }
+    change(&pending[index].info)
   }
 
   /// True for a track that was announced, but isn't there yet.
@@ -275,7 +291,7 @@ final class Publisher: PeerConnectionDelegate {
     _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
     guard participant.grant.allowsData, let channel = DataLabel(rawValue: label),
-      let packet = try? Livekit_DataPacket(serializedBytes: Array(bytes))
+      let packet = SignalCoding.packet(Array(bytes))
     else { return }
     // Speakers are told by the server alone.
     if case .speaker = packet.value { return }

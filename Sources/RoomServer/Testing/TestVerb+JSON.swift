@@ -1,5 +1,5 @@
+import MediaCore
 import Signaling
-import SwiftProtobuf
 
 extension TestVerb {
   /// Reads a verb as it comes over HTTP: its name and a JSON object. Times are in milliseconds.
@@ -54,15 +54,14 @@ extension TestVerb {
 
 /// The fields of a verb's JSON object. What is taken is struck off, so that misspelt names are found at the end.
 private struct TestFields {
-  private var values: [String: Google_Protobuf_Value]
+  private var values: [String: JSONValue]
 
   init(_ json: [UInt8]) throws(TestVerbError) {
-    var options = JSONDecodingOptions()
-    options.messageDepthLimit = 8
-    guard
-      let object = try? Google_Protobuf_Struct(jsonUTF8Bytes: json.isEmpty ? Array("{}".utf8) : json, options: options)
-    else { throw .badRequest("the body must be a JSON object") }
-    values = object.fields
+    let bytes = json.isEmpty ? Array("{}".utf8) : json
+    guard let object = try? JSONDocument(bytes, limits: JSONLimits(bytes: bytes.count, depth: 8)).root.fields else {
+      throw .badRequest("the body must be a JSON object")
+    }
+    values = object
   }
 
   func finish() throws(TestVerbError) {
@@ -72,50 +71,38 @@ private struct TestFields {
     throw .badRequest("there is no field '\(name)' in this verb")
   }
 
-  private mutating func take(_ name: String) -> Google_Protobuf_Value.OneOf_Kind? {
-    guard let kind = values.removeValue(forKey: name)?.kind, kind != .nullValue(.nullValue) else { return nil }
-    return kind
+  private mutating func take(_ name: String) -> JSONValue? {
+    guard let value = values.removeValue(forKey: name), !value.isNull else { return nil }
+    return value
   }
 
   mutating func text(_ name: String) throws(TestVerbError) -> String? {
-    switch take(name) {
-    case nil: return nil
-    case .stringValue(let text): return text
-    default: throw .badRequest("\(name) must be a text")
-    }
+    guard let value = take(name) else { return nil }
+    guard let text = value.text else { throw .badRequest("\(name) must be a text") }
+    return text
   }
 
   mutating func texts(_ name: String) throws(TestVerbError) -> [String] {
-    let isWrong = TestVerbError.badRequest("\(name) must be a list of texts")
-    switch take(name) {
-    case nil: return []
-    case .listValue(let list):
-      var result: [String] = []
-      for value in list.values {
-        guard case .stringValue(let text) = value.kind else { throw isWrong }
-        result.append(text)
-      }
-      return result
-    default: throw isWrong
+    guard let value = take(name) else { return [] }
+    let texts = value.elements?.compactMap(\.text)
+    guard let texts, texts.count == value.elements?.count else {
+      throw .badRequest("\(name) must be a list of texts")
     }
+    return texts
   }
 
   mutating func flag(_ name: String) throws(TestVerbError) -> Bool? {
-    switch take(name) {
-    case nil: return nil
-    case .boolValue(let value): return value
-    default: throw .badRequest("\(name) must be true or false")
-    }
+    guard let value = take(name) else { return nil }
+    guard let flag = value.bool else { throw .badRequest("\(name) must be true or false") }
+    return flag
   }
 
   mutating func number(_ name: String, _ range: ClosedRange<Int>) throws(TestVerbError) -> Int? {
-    switch take(name) {
-    case nil: return nil
-    case .numberValue(let value):
-      guard let whole = Int(exactly: value), range.contains(whole) else { fallthrough }
-      return whole
-    default: throw .badRequest("\(name) must be a whole number, \(range.lowerBound) to \(range.upperBound)")
+    guard let value = take(name) else { return nil }
+    guard let whole = value.integer(Int.self), range.contains(whole) else {
+      throw .badRequest("\(name) must be a whole number, \(range.lowerBound) to \(range.upperBound)")
     }
+    return whole
   }
 
   mutating func duration(_ name: String) throws(TestVerbError) -> Duration? {
@@ -135,8 +122,9 @@ private struct TestFields {
   mutating func reason() throws(TestVerbError) -> Livekit_DisconnectReason? {
     guard let name = try text("reason") else { return nil }
     // The names are those of the protocol's JSON form.
-    let json = "{\"reason\":\(JSONText.quoted(name.uppercased()))}"
-    guard let leave = try? Livekit_LeaveRequest(jsonString: json) else {
+    let json = Array("{\"reason\":\(JSONText.quoted(name.uppercased()))}".utf8)
+    let leave = SignalCoding.decode(Livekit_LeaveRequest.self, json, isText: true, takesUnknownFields: false)
+    guard let leave else {
       throw .badRequest("there is no disconnect reason '\(name)'")
     }
     return leave.reason
