@@ -153,6 +153,9 @@ public final class AudioTrackTimeline {
   /// True when everything that was inserted has been read.
   public var isDrained: Bool { !isOpen && readPosition >= writtenEnd }
 
+  /// Samples that were given and will not be read.
+  var dropped: Int { statistics.lateSamples + statistics.overflowSamples }
+
   // MARK: - Placing
 
   private func insertStretch(_ samples: UnsafeBufferPointer<Float>, count: Int, at position: Int64) {

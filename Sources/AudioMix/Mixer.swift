@@ -20,6 +20,8 @@ public final class Mixer {
 
   private var entries: [Entry] = []
   private var nextNumber = 0
+  /// `droppedSamples` of tracks that are gone.
+  private var droppedBefore = 0
   private var limiter = Limiter()
   private let trackCapacity: Int
   private let scratch: UnsafeMutableBufferPointer<Float>
@@ -42,6 +44,10 @@ public final class Mixer {
 
   /// Tracks at present, those that are fading out included.
   public var trackCount: Int { entries.count }
+
+  /// Samples of all tracks, also of those that are gone, that were given and not mixed: they came too late, or lay too
+  /// far ahead.
+  public var droppedSamples: Int { entries.reduce(droppedBefore) { $0 + $1.timeline.dropped } }
 
   /// Gain of the limiter at the end of the last block, at most 1: how much the mix is turned down.
   public var limiterGain: Float { limiter.gain }
@@ -101,7 +107,10 @@ public final class Mixer {
       }
       if entries[index].isLeaving { isAnyLeaving = true }
     }
-    if isAnyLeaving { entries.removeAll { $0.isLeaving && $0.timeline.isDrained } }
+    if isAnyLeaving {
+      for entry in entries where entry.isLeaving && entry.timeline.isDrained { droppedBefore += entry.timeline.dropped }
+      entries.removeAll { $0.isLeaving && $0.timeline.isDrained }
+    }
     limiter.process(output)
     position &+= Int64(blockSamples)
     return true

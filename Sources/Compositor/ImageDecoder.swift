@@ -37,8 +37,8 @@ struct ImageDecoder {
     guard bytes.count >= 33, bytes[12..<16].elementsEqual("IHDR".utf8) else {
       throw ImageError(description: "is a damaged PNG")
     }
-    func number(_ at: Int) -> Int { bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) } }
-    try check(width: number(16), height: number(20))
+    try check(width: Self.number(bytes, 16), height: Self.number(bytes, 20))
+    guard let bytes = Self.pictureChunks(of: bytes) else { throw ImageError(description: "is a damaged PNG") }
     final class Source {
       let bytes: [UInt8]
       var position = 0
@@ -62,6 +62,30 @@ struct ImageDecoder {
       throw ImageError(description: "is a damaged PNG")
     }
     return drawing
+  }
+
+  /// A PNG of only the chunks that make the picture; nil when they are cut off. Texts and profiles are left out: libpng
+  /// would unpack a thousand of them, to 8 MB each, and keep them (PNG, sections 4.7 and 11.3).
+  static func pictureChunks(of bytes: [UInt8]) -> [UInt8]? {
+    var result = Array(bytes.prefix(8))
+    result.reserveCapacity(bytes.count)
+    var at = 8
+    while bytes.count - at >= 12 {
+      let length = number(bytes, at)
+      guard length <= bytes.count - at - 12 else { return nil }
+      let chunk = bytes[at..<(at + 12 + length)]
+      let type = chunk.dropFirst(4).prefix(4)
+      // A capital letter at the beginning: nothing can be seen without it.
+      let isCritical = type.first.map { $0 & 0x20 == 0 } ?? false
+      if isCritical || type.elementsEqual("tRNS".utf8) { result += chunk }
+      if type.elementsEqual("IEND".utf8) { return result }
+      at += 12 + length
+    }
+    return nil
+  }
+
+  private static func number(_ bytes: [UInt8], _ at: Int) -> Int {
+    bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) }
   }
 
   private func jpeg(_ bytes: [UInt8], smallestSide: Int) throws(ImageError) -> Drawing {

@@ -46,13 +46,11 @@ public struct LayoutSource: Hashable, Sendable {
   public var trackID: String
   /// True while something is published for this key, muted or not.
   public var isPublished: Bool
-  /// True while no sound of the person can be heard.
-  public var isMuted: Bool
 
   /// Makes a source.
   public init(
     key: TileKey, hasPicture: Bool = true, pictureWidth: Int = 0, pictureHeight: Int = 0, displayName: String = "",
-    trackName: String = "", trackID: String = "", isPublished: Bool = true, isMuted: Bool = false
+    trackName: String = "", trackID: String = "", isPublished: Bool = true
   ) {
     self.key = key
     self.hasPicture = hasPicture
@@ -62,7 +60,6 @@ public struct LayoutSource: Hashable, Sendable {
     self.trackName = trackName
     self.trackID = trackID
     self.isPublished = isPublished
-    self.isMuted = isMuted
   }
 
   /// The name to sort by and to show.

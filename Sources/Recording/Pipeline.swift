@@ -22,6 +22,7 @@ final class Pipeline: Performer {
   private let writer: WebMWriter
   private let images: ImageStore
   private var scene = ScenePaint()
+  private var attendance = AttendanceList()
   private var forcesKeyframe = true
   private let notes: Notes
   private let logger: Logger
@@ -84,9 +85,11 @@ final class Pipeline: Performer {
     event.payload = .frame(frame)
   }
 
-  /// Carries out one output. `isLate`: the machine does not keep up, so the picture of this slot is left out.
+  /// Carries out one output. `isLate`: the machine does not keep up, so the picture of this slot is left out, and what
+  /// is to be decoded waits for a keyframe.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
     switch output {
+    case .decode(_, let frame) where isLate: videos.skip(frame.track)
     case .decode(let id, let frame):
       if videos.decode(id, frame) == .needsKeyframe { control.requestKeyframe(frame.track) }
       progress.decodeErrors = videos.errors + sounds.errors
@@ -104,8 +107,8 @@ final class Pipeline: Performer {
   }
 
   /// Takes over, for progress, what the core knows of the room.
-  func tell(_ core: borrowing SessionCore) {
-    progress.people = core.participants
+  func tell(_ core: borrowing SessionCore, at now: SessionTime) {
+    attendance.tell(core, &progress, at: now)
     progress.pins = core.pins
     progress.spotlight = core.spotlight
   }
@@ -136,6 +139,7 @@ final class Pipeline: Performer {
     }
     while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: slotEnd) { try mixBlock() }
     progress.time = slotEnd
+    progress.lateSound = sounds.dropped
     progress.participants = plan.participants
     progress.talker = plan.talker
     progress.layout = plan.layout
@@ -244,6 +248,7 @@ extension PlaceholderReason {
     case .cameraOff, .overflow, .empty: .cameraOff
     case .notReceived: .notReceived
     case .starting: .joining
+    case .arriving: .audioOnly
     case .noSignal: .noSignal
     case .lowBandwidth: .lowBandwidth
     case .reconnecting: .reconnecting

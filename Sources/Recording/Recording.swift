@@ -127,34 +127,55 @@ public final class Recording: Sendable {
   ) throws(RecordingError) -> RecordingSummary {
     var events = first
     var now = SessionTime.zero
-    // Being late costs nothing but what a kill would lose. Plans that are this far behind lose their picture (not
-    // their sound), until the machine has caught up.
-    let tooLate = settings.session.latency + .seconds(2)
+    var pace = Pace(settings.session)
+    var toldAt: SessionTime?
+    // However much there is to do, between any two things it is looked whether the end must not wait.
+    func isOver() -> SessionEnd? {
+      let (now, stoppedAt) = (sequencer.now, sequencer.stoppedAt)
+      pace.look(at: now, stoppedAt: stoppedAt, fileTime: core.fileTime(ahead: now))
+      return pace.isOver ? stoppedAt == nil ? .maxDuration : .stopped : nil
+    }
+    func finish(_ end: SessionEnd) throws(RecordingError) -> RecordingSummary {
+      if end != .stopped { control.leave() }
+      try pipeline.finish(at: pipeline.progress.time)
+      return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
+    }
     while true {
       for var event in events {
+        if let end = isOver() { return try finish(end) }
         pipeline.prepare(&event)
         core.handle(event)
       }
       events.removeAll(keepingCapacity: true)
-      core.advance(to: now)
-      while let output = core.pollOutput() {
-        if case .ended(let end) = output {
-          if end != .stopped { control.leave() }
-          try pipeline.finish(at: pipeline.progress.time)
-          return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
+      var reached = SessionTime.zero
+      repeat {
+        // In small steps: what is behind is caught up with little by little.
+        reached = min(now, core.nextInstant + settings.session.latency + Self.step)
+        core.advance(to: reached)
+        while let output = core.pollOutput() {
+          if case .ended(let end) = output { return try finish(end) }
+          if let end = isOver() { return try finish(end) }
+          if case .compose(let plan) = output { pace.plans(plan.sessionTime, at: sequencer.now) }
+          let isLeftOut = pace.leavesOut(output)
+          try pipeline.perform(output, isLate: isLeftOut)
+          if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
+            toldAt = now
+            logger.warning(
+              "the machine does not keep up: pictures are left out", metadata: ["behind": "\(pace.lag)"])
+          }
         }
-        var isLate = false
-        if case .compose(let plan) = output {
-          isLate = sequencer.now - plan.sessionTime > tooLate
-        }
-        try pipeline.perform(output, isLate: isLate)
-        if case .note = output { pipeline.tell(core) }
-      }
-      state.withLock { $0.progress = pipeline.progress }
+        pipeline.tell(core, at: reached)
+        state.withLock { $0.progress = pipeline.progress }
+      } while reached < now
       usleep(4_000)
-      now = sequencer.drain(into: &events) ?? now
+      now = sequencer.drain(into: &events, pending: core.waitingEvents) ?? now
     }
   }
+
+  /// How much of the session is planned before it is looked whether it has to end.
+  private static let step = SessionTime.milliseconds(100)
+  /// How often it is told that the machine does not keep up.
+  private static let tellingInterval = SessionTime.seconds(60)
 
   /// When the session began, nanoseconds since 1970-01-01 UTC.
   private func startDate() -> Int64 {

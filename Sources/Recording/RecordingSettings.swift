@@ -89,6 +89,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var frames: UInt64 = 0
   /// Pictures not written because the machine was too slow.
   public var droppedFrames: UInt64 = 0
+  /// Sound that came and was not written, as it came too late for its place.
+  public var lateSound = SessionTime.zero
   /// Frames that could not be decoded.
   public var decodeErrors: UInt64 = 0
   /// Bytes written.

@@ -7,13 +7,18 @@ import Synchronization
 /// The session begins, at time zero, with `.joined`; what comes before it is dropped. May be called on any thread.
 ///
 /// The queue is bounded: when the recording does not take what comes (a stalled disk), frames are dropped and
-/// counted, room events never are. What comes after a dropped frame of its track is marked as following a loss, so that
+/// counted. Room events never are; whoever brings them reads no further while too many wait (`isCrowded`). What comes after a dropped frame of its track is marked as following a loss, so that
 /// nothing is predicted from a picture that isn't there.
 public final class Sequencer: SessionSink {
   private struct State {
     var epoch: Int64?
     var sequence: UInt64 = 0
     var waiting: [SessionEvent] = []
+    /// How many of them are frames.
+    var frames = 0
+    /// Events that the recording has taken and whose instant has not come.
+    var pending = 0
+    var stoppedAt: SessionTime?
     var droppedFrames: UInt64 = 0
     /// Tracks whose latest frames were dropped.
     var interrupted: Set<TrackID> = []
@@ -21,6 +26,8 @@ public final class Sequencer: SessionSink {
 
   private let state = Mutex(State())
   private let limit: Int
+  /// So many events may wait, here and in the recording, before those who bring them are held up.
+  private static let crowd = 16_384
 
   /// Keeps at most `limit` frames waiting: 20 s of nine people at 30 pictures and 50 sounds a second by default.
   public init(limit: Int = 16_384) { self.limit = limit }
@@ -33,7 +40,7 @@ public final class Sequencer: SessionSink {
       guard let epoch = state.epoch else { return }
       var payload = payload
       if case .frame(var frame) = payload {
-        guard state.waiting.count < limit else {
+        guard state.frames < limit else {
           state.droppedFrames += 1
           state.interrupted.insert(frame.track)
           return
@@ -42,19 +49,23 @@ public final class Sequencer: SessionSink {
           frame.followsLoss = true
           payload = .frame(frame)
         }
+        state.frames += 1
       }
-      state.waiting.append(
-        SessionEvent(sequence: state.sequence, arrived: SessionTime(nanoseconds: now - epoch), payload: payload))
+      let arrived = SessionTime(nanoseconds: now - epoch)
+      if state.stoppedAt == nil, case .room(.ended(.stopped)) = payload { state.stoppedAt = arrived }
+      state.waiting.append(SessionEvent(sequence: state.sequence, arrived: arrived, payload: payload))
       state.sequence += 1
     }
   }
 
   /// Swaps the waiting events with `events` (which must be empty; its storage is used again), and says what time it
-  /// is. Nil before the session has begun. Events that come later are stamped with that time or a later one.
-  func drain(into events: inout [SessionEvent]) -> SessionTime? {
+  /// is. Nil before the session has begun. Events that come later are stamped with that time or a later one. `pending`:
+  /// how many of those that were taken before still wait for their instant.
+  func drain(into events: inout [SessionEvent], pending: Int = 0) -> SessionTime? {
     state.withLock { state in
       guard let epoch = state.epoch else { return nil }
       swap(&state.waiting, &events)
+      (state.frames, state.pending) = (0, pending)
       return SessionTime(nanoseconds: Sequencer.monotonicNow() - epoch)
     }
   }
@@ -64,6 +75,12 @@ public final class Sequencer: SessionSink {
     let epoch = state.withLock { $0.epoch }
     return epoch.map { SessionTime(nanoseconds: Sequencer.monotonicNow() - $0) } ?? .zero
   }
+
+  /// When somebody stopped the recording, as soon as that is in the stream, however much waits before it.
+  var stoppedAt: SessionTime? { state.withLock { $0.stoppedAt } }
+
+  /// True while more events wait for the recording than it should have to take.
+  public var isCrowded: Bool { state.withLock { $0.waiting.count - $0.frames + $0.pending > Self.crowd } }
 
   /// Frames dropped because nobody took them.
   public var droppedFrames: UInt64 { state.withLock { $0.droppedFrames } }

@@ -52,6 +52,9 @@ struct SoundTracks {
   /// The first sample that has not been mixed yet.
   var position: Int64 { mixer.position }
 
+  /// Sound that arrived and was dropped, as it came too late for its place, so far.
+  var dropped: SessionTime { SessionTime(nanoseconds: Int64(mixer.droppedSamples) * 125_000 / 6) }
+
   /// Decodes a packet that has arrived, or conceals a lost one (empty payload). Gives its level in -dBov (RFC 6464);
   /// nil when there is none.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> UInt8? {

@@ -167,9 +167,8 @@ struct Cues {
       switch scalar {
       case "\n", "\r", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{2029}": lines.append("")
       case "\t": lines[lines.count - 1].append(" ")
-      // What turns the direction of text around must not reach into what comes after it.
-      case "\u{202a}"..."\u{202e}", "\u{2066}"..."\u{2069}": break
-      case _ where scalar.properties.generalCategory == .control: break
+      // What acts on a player or a terminal, or turns the direction of text around, is left out.
+      case _ where PeerText.isActive(scalar): break
       default: lines[lines.count - 1].unicodeScalars.append(scalar)
       }
     }

@@ -7,10 +7,10 @@ protocol Performer: AnyObject {
   var progress: RecordingProgress { get }
   /// Looks at an event before the core does.
   func prepare(_ event: inout SessionEvent)
-  /// Carries out one output. `isLate`: the machine does not keep up.
+  /// Carries out one output. `isLate`: the machine does not keep up, so what is only for the eye is left out.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError)
-  /// Takes over, for progress, what the core knows of the room.
-  func tell(_ core: borrowing SessionCore)
+  /// Takes over, for progress, what the core knows of the room at this instant.
+  func tell(_ core: borrowing SessionCore, at now: SessionTime)
   /// Completes what was written.
   func finish(at end: SessionTime) throws(RecordingError)
 }
@@ -20,6 +20,7 @@ final class TranscriptPipeline: Performer {
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
   private let notes: Notes
+  private var attendance = AttendanceList()
 
   /// Opens the files.
   init(settings: RecordingSettings, listener: TimelineListener?) throws(RecordingError) {
@@ -43,11 +44,24 @@ final class TranscriptPipeline: Performer {
     }
   }
 
-  func tell(_ core: borrowing SessionCore) { progress.people = core.participants }
+  func tell(_ core: borrowing SessionCore, at now: SessionTime) { attendance.tell(core, &progress, at: now) }
 
   func finish(at end: SessionTime) throws(RecordingError) {
     progress.time = end
     progress.phase = .finished
+  }
+}
+
+/// Who is in the room, for those who ask for progress: a list that is not made anew more often than anybody asks.
+struct AttendanceList {
+  private static let interval = SessionTime.milliseconds(200)
+  private var told: (revision: UInt64, at: SessionTime)?
+
+  /// Takes over who is there, if that has changed and was not taken over just now.
+  mutating func tell(_ core: borrowing SessionCore, _ progress: inout RecordingProgress, at now: SessionTime) {
+    guard core.peopleRevision != told?.revision, told.map({ now - $0.at >= Self.interval }) ?? true else { return }
+    told = (core.peopleRevision, now)
+    progress.people = core.participants
   }
 }
 

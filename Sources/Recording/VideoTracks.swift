@@ -17,6 +17,8 @@ struct VideoTracks {
     // The newest picture, the one a plan may still name, and one to decode into.
     var pool = PicturePool(limit: 4)
     var newest: (id: FrameID, picture: Picture)?
+    /// True when frames were left out: nothing can be made of the next ones but of a keyframe.
+    var isInterrupted = false
   }
 
   private var entries: [TrackID: Entry] = [:]
@@ -27,6 +29,8 @@ struct VideoTracks {
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> Outcome {
     var entry = entries.removeValue(forKey: frame.track) ?? Entry()
     defer { entries[frame.track] = entry }
+    if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe }
+    entry.isInterrupted = false
     do {
       if let picture = try entry.decoder.decode(frame.payload.bytes, into: &entry.pool) {
         picture.rotation = frame.rotation
@@ -37,6 +41,9 @@ struct VideoTracks {
     }
     return entry.decoder.needsKeyframe ? .needsKeyframe : .decoded
   }
+
+  /// Leaves a frame out: there is no time for it.
+  mutating func skip(_ track: TrackID) { entries[track, default: Entry()].isInterrupted = true }
 
   /// The newest picture of a track that is not newer than the frame that a plan names.
   func picture(_ frame: FrameID, of track: TrackID) -> (id: FrameID, picture: Picture)? {

@@ -19,6 +19,8 @@ public enum PlaceholderReason: String, Sendable, Hashable {
   case notReceived
   /// Subscribed and enabled, the first picture is on its way.
   case starting
+  /// Subscribed and enabled, held back until now for want of a tile, and never shown yet.
+  case arriving
   /// Subscribed and enabled, but nothing comes.
   case noSignal
   /// The service holds the track back because the connection is too narrow.

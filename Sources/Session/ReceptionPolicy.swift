@@ -67,11 +67,12 @@ public struct ReceptionPolicy: Sendable {
   /// Starts with everything wanted at its best, as rooms do.
   public init(settings: Settings) { self.settings = settings }
 
-  /// Takes all video tracks and how many of them the connection carries (nil: all). Gives what is to be said to the
-  /// room.
+  /// A track is not published any more.
+  public mutating func forget(_ track: TrackID) { states[track] = nil }
+
+  /// Takes the video tracks that could flow (those that could not may be left out) and how many of them the connection
+  /// carries (nil: all). Gives what is to be said to the room.
   public mutating func update(_ candidates: [Candidate], limit: Int?, at now: SessionTime) -> [ReceptionWish] {
-    let tracks = Set(candidates.map(\.track))
-    if !states.keys.allSatisfy(tracks.contains) { states = states.filter { tracks.contains($0.key) } }
     var wishes: [ReceptionWish] = []
     let allowed = limit.map { best(candidates, atMost: $0) }
     for candidate in candidates where candidate.isFlowing {

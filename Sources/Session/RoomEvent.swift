@@ -11,18 +11,23 @@ public struct Participant: Hashable, Sendable {
   public var metadata: String { didSet { findAvatar() } }
   /// Free key-value texts that the application attached.
   public var attributes: [String: String] { didSet { findAvatar() } }
+  /// True for agents, recorders and other machines that are there for the people: a room in which only they are left is
+  /// empty. Telephone callers and fed-in streams are people.
+  public var isBot: Bool
   /// Where the person's image is, as the application says it: the attribute `avatar`, or the text under the key `avatar`
   /// of metadata that is a JSON object. A path or a URL, not checked in any way; empty when nothing is said.
   public private(set) var avatar = ""
 
   /// Makes a participant.
   public init(
-    identity: ParticipantIdentity, name: String = "", metadata: String = "", attributes: [String: String] = [:]
+    identity: ParticipantIdentity, name: String = "", metadata: String = "", attributes: [String: String] = [:],
+    isBot: Bool = false
   ) {
     self.identity = identity
     self.name = name
     self.metadata = metadata
     self.attributes = attributes
+    self.isBot = isBot
     findAvatar()
   }
 
@@ -103,7 +108,7 @@ public enum SessionEnd: Hashable, Sendable {
   case removed
   /// The longest wanted duration is reached.
   case maxDuration
-  /// Nobody was in the room for as long as `--stop-when-empty` says.
+  /// No people were in the room for as long as `--stop-when-empty` says.
   case empty
   /// The connection could not be restored; the text says why.
   case connectionLost(String)

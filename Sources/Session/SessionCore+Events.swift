@@ -16,9 +16,7 @@ extension SessionCore {
     case .track(let track): announce(track, at: now)
     case .trackUnpublished(let id): unpublish(id, at: now)
     case .trackSubscribed(let id, let isSubscribed):
-      let wasEnabled = tracks[id]?.isEnabled ?? false
-      tracks[id]?.isSubscribed = isSubscribed
-      if tracks[id]?.isEnabled != wasEnabled { tracks[id]?.forgetPicture(now: now) }
+      subscription(of: id, isSubscribed, at: now)
     case .trackPaused(let id, let isPaused):
       guard let state = tracks[id], state.isPaused != isPaused else { return }
       tracks[id]?.isPaused = isPaused
@@ -33,7 +31,7 @@ extension SessionCore {
       lostSince = nil
       bandwidth.interrupted(at: now)
       // Old pictures are older than the outage: nothing is shown until something new has come.
-      for id in trackOrder { tracks[id]?.forgetPicture(now: now) }
+      for id in tracks.announced { tracks[id]?.forgetPicture(now: now) }
     case .ended(let reason): end = (reason, now)
     case .trackReception, .network, .data, .chat, .caption: applyMessage(event, at: now)
     default: command(event, at: now)
@@ -41,58 +39,57 @@ extension SessionCore {
   }
 
   private mutating func meet(_ participant: Participant, at now: SessionTime) {
-    emptySince = nil
-    guard let index = participants.firstIndex(where: { $0.identity == participant.identity }) else {
-      participants.append(participant)
+    if !participant.isBot { emptySince = nil }
+    guard let known = people.put(participant) else {
       note(.joined(participant.identity, name: participant.displayName), at: now)
-      updatePinned()
       return
     }
-    let isRenamed = participants[index].displayName != participant.displayName
-    participants[index] = participant
-    if isRenamed {
+    if known.displayName != participant.displayName {
       note(.renamed(participant.identity, name: participant.displayName), at: now)
-      updatePinned()
     }
   }
 
   private mutating func forget(_ identity: ParticipantIdentity, at now: SessionTime) {
-    for id in trackOrder where tracks[id]?.track.participant == identity { unpublish(id, at: now) }
-    if let index = participants.firstIndex(where: { $0.identity == identity }) {
-      let participant = participants.remove(at: index)
-      note(.left(identity, name: participant.displayName), at: now)
-    }
+    for id in tracks.owned(by: identity) where tracks[id]?.order != nil { unpublish(id, at: now) }
+    if let participant = people.remove(identity) { note(.left(identity, name: participant.displayName), at: now) }
     talkers.silence(identity, hasLeft: true)
     if notedTalker == identity { notedTalker = nil }
     publisherClocks[identity] = nil
-    updatePinned()
-    if participants.isEmpty, emptySince == nil { emptySince = now }
+    if emptySince == nil, people.areAllBots { emptySince = now }
+  }
+
+  /// That a new track is subscribed goes without saying; that one is taken away, and given back, does not.
+  private mutating func subscription(of id: TrackID, _ isSubscribed: Bool, at now: SessionTime) {
+    guard let old = tracks[id] else { return }
+    tracks[id]?.isSubscribed = isSubscribed
+    if tracks[id]?.isEnabled != old.isEnabled { tracks[id]?.forgetPicture(now: now) }
+    guard isSubscribed ? old.isTakenAway : old.isSubscribed else { return }
+    tracks[id]?.isTakenAway = !isSubscribed
+    note(.subscribed(id, old.track.participant, old.track.source, isSubscribed), at: now)
   }
 
   private mutating func announce(_ track: Track, at now: SessionTime) {
     var state = tracks[track.id] ?? TrackState(track: track, now: now)
-    let isNew = !trackOrder.contains(track.id)
+    let isNew = state.order == nil
     let wasMuted = isNew ? false : state.track.isMuted
-    if isNew {
-      trackOrder.append(track.id)
-      state.forgetPicture(now: now)
-    }
+    if isNew { state.forgetPicture(now: now) }
     let wasEnabled = state.isEnabled
     state.track = track
     if state.isEnabled != wasEnabled { state.forgetPicture(now: now) }
     tracks[track.id] = state
+    if isNew { _ = tracks.announce(track.id) }
     if track.isMuted, track.source == .microphone { talkers.silence(track.participant, hasLeft: false) }
     if isNew { note(.published(track.id, track.participant, track.source), at: now) }
     if track.isMuted != wasMuted { note(.muted(track.id, track.participant, track.source, track.isMuted), at: now) }
   }
 
   private mutating func unpublish(_ id: TrackID, at now: SessionTime) {
-    guard let state = tracks.removeValue(forKey: id) else { return }
-    let wasAnnounced = trackOrder.contains(id)
-    trackOrder.removeAll { $0 == id }
+    guard let state = tracks.remove(id) else { return }
+    reception.forget(id)
     if state.track.source == .microphone { talkers.silence(state.track.participant, hasLeft: false) }
+    publisherClocks[state.track.participant]?.forget(id)
     emit(.release(id))
-    if wasAnnounced { note(.unpublished(id, state.track.participant, state.track.source), at: now) }
+    if state.order != nil { note(.unpublished(id, state.track.participant, state.track.source), at: now) }
   }
 }
 
@@ -115,17 +112,18 @@ extension SessionCore {
     case .pin(let selector):
       guard !pins.contains(selector) else { return }
       pins.append(selector)
-      updatePinned()
+      pinned = nil
       note(.pinned(selector.description), at: now)
     case .unpin(let selector):
       let before = pins.count
       pins.removeAll { selector == nil || $0 == selector }
       guard pins.count != before else { return }
-      updatePinned()
+      pinned = nil
       note(.unpinned(selector?.description), at: now)
     case .spotlight(let selector):
       guard spotlight != selector else { return }
       spotlight = selector
+      pinned = nil
       note(.spotlight(selector?.description), at: now)
     case .title(let text):
       guard title != text else { return }
@@ -136,11 +134,6 @@ extension SessionCore {
     case .resume: setPause(nil, at: now)
     default: break
     }
-  }
-
-  /// Which identities the pins mean at present.
-  private mutating func updatePinned() {
-    talkers.pinned = Set(pins.compactMap { $0.match(participants) })
   }
 
   private mutating func setPause(_ new: PausePolicy?, at now: SessionTime) {
@@ -156,11 +149,11 @@ extension SessionCore {
     if old == .redact {
       soundBegins = now + Self.redactionTail
       picturesBegin = now
-      for id in trackOrder { tracks[id]?.forgetPicture(now: now) }
+      for id in tracks.announced { tracks[id]?.forgetPicture(now: now) }
     }
     if new == .redact {
       // Nothing that comes from now on is decoded; pictures begin anew with a keyframe afterwards.
-      for id in trackOrder {
+      for id in tracks.announced {
         tracks[id]?.needsKeyframe = true
         tracks[id]?.forgetPicture(now: now)
         if tracks[id]?.track.kind == .video { emit(.release(id)) }
@@ -168,14 +161,5 @@ extension SessionCore {
     }
     arrangement = nil
     motion = TileMotion()
-  }
-
-  /// When the next pause begins, if it begins until `limit`, which must be no later than the latency allows to know.
-  func nextPause(until limit: SessionTime) -> SessionTime? {
-    for (arrived, event) in pendingRoomEvents {
-      if arrived > limit { return nil }
-      if case .pause = event { return arrived }
-    }
-    return nil
   }
 }

@@ -8,22 +8,62 @@ extension SessionCore {
   /// The longest Opus packet (RFC 6716 section 2.1.4).
   private static let longestPacket = SessionTime.milliseconds(120)
 
-  /// Lets the talker policy hear what is due.
-  mutating func listen(until time: SessionTime) {
-    var presenter: ParticipantIdentity?
-    for id in trackOrder {
+  /// Takes a frame of a track that exists, and what it tells of its publisher's clock.
+  mutating func observe(_ frame: EncodedFrame, _ id: FrameID, of owner: Track, arrived: SessionTime) {
+    let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
+    let arrival = arrived.nanoseconds &- frame.held
+    // What stands for lost sound has not arrived.
+    if frame.payload.count > 0 || owner.kind == .video {
+      let farewell = publisherClocks[owner.participant, default: PublisherClock()].observe(
+        frame, media: media, of: owner, arrival: arrival)
+      if let farewell, let last = tracks[frame.track]?.settle(farewell) {
+        publisherClocks[owner.participant]?.settled(frame.track, at: last)
+      }
+    }
+    tracks[frame.track]?.enqueue(id, frame, media: media, arrival: arrival)
+    guard tracks[frame.track]?.isAwaitingPlaces == false else { return }
+    tracks[frame.track]?.isAwaitingPlaces = true
+    unplaced.append(frame.track)
+  }
+
+  /// Gives the frames that are due their places on the time line, by all that has arrived until now.
+  mutating func placeFrames(at time: SessionTime) {
+    let seen = time + settings.latency
+    var kept = 0
+    for index in unplaced.indices {
+      let id = unplaced[index]
+      guard let track = tracks[id]?.track else { continue }
+      let limit = track.kind == .audio ? time + Self.soundAhead : time
+      tracks[id]?.place(
+        now: time, until: limit, seen: seen, by: &publisherClocks[track.participant, default: PublisherClock()])
+      if tracks[id]?.hasUnplaced == true {
+        unplaced[kept] = id
+        kept += 1
+      } else {
+        tracks[id]?.isAwaitingPlaces = false
+      }
+    }
+    unplaced.removeLast(unplaced.count - kept)
+  }
+
+  /// In a room with more cameras and screens than this only those that have a tile are asked for again: the service
+  /// has its reasons not to send them all.
+  private static let ordinaryRoom = 200
+
+  /// Lets the talker policy hear what is due of these publications.
+  mutating func listen(to awake: [TrackID], until time: SessionTime) {
+    for id in awake where tracks[id]?.track.kind == .audio {
       guard let state = tracks[id] else { continue }
-      if state.track.source == .screenShare, !state.track.isMuted { presenter = state.track.participant }
-      guard state.track.kind == .audio else { continue }
       let isVoice = state.isEnabled && state.track.source != .screenShareAudio
       tracks[id]?.hear(until: time) { decibels, due in
         if isVoice { talkers.heard(state.track.participant, decibels: decibels, at: due) }
       }
     }
-    talkers.presenter = presenter
+    talkers.presenter = tracks.presenter
+    if !pins.isEmpty || !talkers.pinned.isEmpty { talkers.pinned = Set(pinnedKeys().keys.compactMap(\.participant)) }
     talkers.advance(to: time)
     guard let talker = talkers.talker, talker != notedTalker, pause != .redact,
-      let participant = participants.first(where: { $0.identity == talker })
+      let participant = people[talker]
     else { return }
     notedTalker = talker
     note(.talker(talker, name: participant.displayName), at: time)
@@ -67,7 +107,9 @@ extension SessionCore {
     }
     emit(.decode(waiting.id, waiting.frame))
     // Decoded in any case, since later frames build on it; shown only when the truth table says so.
-    guard state.isEnabled, waiting.presentation >= state.enabledSince else { return }
+    // A frame that came a little later than others of its stream has its place before it arrived.
+    let since = max(waiting.presentation, SessionTime(nanoseconds: waiting.arrival))
+    guard state.isEnabled, since >= state.enabledSince else { return }
     tracks[id]?.show(waiting, at: time)
     if waiting.frame.isKeyframe { noteResolution(of: id, at: time) }
   }
@@ -77,7 +119,7 @@ extension SessionCore {
     guard let state = tracks[id], lostSince == nil, pause != .redact else { return }
     if !state.isSubscribed {
       let since = state.lastSubscribeRequest ?? state.enabledSince
-      if time - since >= .seconds(5) {
+      if time - since >= .seconds(5), isAskedForAgain(id) {
         tracks[id]?.lastSubscribeRequest = time
         emit(.subscribe(id))
       }
@@ -86,6 +128,23 @@ extension SessionCore {
         request(keyframeOf: id, at: time)
       }
     }
+  }
+
+  private func isAskedForAgain(_ id: TrackID) -> Bool {
+    tracks.videoCount <= Self.ordinaryRoom || inView.contains(id)
+  }
+
+  /// When `watch` has something to ask for, if nothing changes before; nil when it has not.
+  func nextLook(at id: TrackID) -> SessionTime? {
+    guard lostSince == nil, pause != .redact, let state = tracks[id], state.track.kind == .video else { return nil }
+    if !state.isSubscribed {
+      return isAskedForAgain(id) ? (state.lastSubscribeRequest ?? state.enabledSince) + .seconds(5) : nil
+    }
+    guard state.isEnabled, !state.isPaused, state.reception == .wanted, state.track.source != .screenShare else {
+      return nil
+    }
+    let due = (state.lastFrameAt ?? state.enabledSince) + .seconds(1)
+    return state.lastKeyframeRequest.map { max(due, $0 + .seconds(1)) } ?? due
   }
 
   private mutating func request(keyframeOf id: TrackID, at time: SessionTime) {

@@ -4,11 +4,19 @@ import MediaCore
 // MARK: - From state to plan
 
 extension SessionCore {
+  /// What `view` was made of.
+  struct Viewed: Equatable {
+    var ranking: [ParticipantIdentity]
+    var people: UInt64
+    var pins: [TileSelector]
+    var spotlight: TileSelector?
+  }
+
   /// What is shown at one output instant.
   mutating func makePlan(at time: SessionTime) -> FramePlan {
     var plan = FramePlan(
-      slot: clock.slot, time: clock.fileTime(of: time), sessionTime: time, participants: participants.count,
-      talker: talkers.talker.flatMap { participant($0)?.displayName }, layout: layout.name,
+      slot: clock.slot, time: clock.fileTime(of: time), sessionTime: time, participants: people.count,
+      talker: talkers.talker.flatMap { people[$0]?.displayName }, layout: layout.name,
       isReconnecting: lostSince != nil)
     plan.theme = layout.theme
     plan.pause = pause
@@ -16,11 +24,18 @@ extension SessionCore {
     let arrangement = arrange(at: time)
     plan.scene = arrangement.scene
     plan.background = arrangement.background
-    let pinned = talkers.pinned.isEmpty ? [] : pins.compactMap(key)
+    let pinned = talkers.pinned.isEmpty ? [] : pinnedKeys().keys
+    var shown: Set<TrackID> = []
     for layer in motion.place(arrangement.layers, at: time) {
       guard var tile = tile(in: layer, at: time) else { continue }
       tile.isPinned = pinned.contains(layer.key)
       plan.tiles.append(tile)
+      if let id = track(for: layer.key) { shown.insert(id) }
+    }
+    if shown != inView {
+      // What comes into view may have something to be asked for.
+      for id in shown.subtracting(inView) { tracks.wake(id) }
+      inView = shown
     }
     plan.overlays = arrangement.overlays.map { PlannedOverlay(overlay: $0, text: text(of: $0, at: plan)) }
     return plan
@@ -28,11 +43,8 @@ extension SessionCore {
 
   /// The places of the tiles, worked out anew when something that moves them has changed.
   private mutating func arrange(at time: SessionTime) -> Arrangement {
-    let view = RoomView(
-      sources: layoutSources(at: time), talkers: talkers.ranking.map { TileKey.camera($0) },
-      pinned: pins.compactMap(key),
-      spotlight: spotlight.flatMap(key))
-    if let arrangement, arrangement.view == view, arrangement.result.validUntil.map({ time < $0 }) ?? true {
+    let isSame = !updateView(at: time)
+    if let arrangement, isSame || arrangement.view == view, arrangement.result.validUntil.map({ time < $0 }) ?? true {
       return arrangement.result
     }
     var timed = view
@@ -45,46 +57,53 @@ extension SessionCore {
     return result
   }
 
-  /// The tile that a command means, if its owner is in the room.
-  func key(_ selector: TileSelector) -> TileKey? {
-    selector.match(participants).map { selector.isScreenShare ? .screenShare($0) : .camera($0) }
+  /// Brings `view` up to date; true when something it is made of has changed.
+  private mutating func updateView(at time: SessionTime) -> Bool {
+    var hasNews = false
+    for identity in tracks.takeChanged().union(people.takeChanged()) where show(identity) { hasNews = true }
+    let made = Viewed(ranking: talkers.ranking, people: people.revision, pins: pins, spotlight: spotlight)
+    guard hasNews || made != viewed else { return false }
+    viewed = made
+    let listed = activeTalkers(at: time).map { Set($0) }
+    let pinned = pinnedKeys()
+    view = RoomView(
+      sources: people.sources(listed: listed), talkers: talkers.ranking.map { TileKey.camera($0) },
+      pinned: pinned.keys, spotlight: pinned.spotlight)
+    return true
   }
 
-  private func participant(_ identity: ParticipantIdentity) -> Participant? {
-    participants.first { $0.identity == identity }
-  }
-
-  /// The cameras of all whom the picture may show, in the order in which they came, and the screens that are shared.
-  private mutating func layoutSources(at time: SessionTime) -> [LayoutSource] {
-    let listed = activeTalkers(at: time)
-    var sources: [LayoutSource] = []
-    tileTracks.removeAll(keepingCapacity: true)
-    for participant in participants {
-      let identity = participant.identity
-      if listed?.contains(identity) ?? true {
-        let cameras = pictures(of: identity, .camera)
-        tileTracks[.camera(identity)] = cameras.first?.track
-        sources.append(source(.camera(identity), of: participant))
-        for camera in cameras.dropFirst() {
-          let key = TileKey.camera(identity, name: camera.name)
-          tileTracks[key] = camera.track
-          sources.append(source(key, of: participant))
-        }
-      }
-      for (number, screen) in pictures(of: identity, .screenShare).enumerated() {
-        let key = TileKey.screenShare(identity, name: number == 0 ? "" : screen.name)
-        tileTracks[key] = screen.track
-        sources.append(source(key, of: participant))
-      }
+  /// The tiles that the pins and the spotlight mean, if their owners are in the room.
+  mutating func pinnedKeys() -> (keys: [TileKey], spotlight: TileKey?) {
+    if let pinned, pinned.revision == people.revision { return (pinned.keys, pinned.spotlight) }
+    let people = people
+    func key(_ selector: TileSelector) -> TileKey? {
+      people.match(selector).map { selector.isScreenShare ? .screenShare($0) : .camera($0) }
     }
-    return sources
+    let found = (keys: pins.compactMap(key), spotlight: spotlight.flatMap(key))
+    pinned = (found.keys, found.spotlight, people.revision)
+    return found
   }
 
-  private func source(_ key: TileKey, of participant: Participant) -> LayoutSource {
+  /// Works out what a layout may show of somebody; true when that is new.
+  private mutating func show(_ identity: ParticipantIdentity) -> Bool {
+    guard let participant = people[identity] else { return false }
+    let cameras = pictures(of: identity, .camera)
+    let screens = pictures(of: identity, .screenShare)
+    var shown = [source(.camera(identity), of: participant, cameras.first?.track)]
+    for camera in cameras.dropFirst() {
+      shown.append(source(.camera(identity, name: camera.name), of: participant, camera.track))
+    }
+    return people.show(
+      identity, cameras: shown,
+      screens: screens.enumerated().map { number, screen in
+        source(.screenShare(identity, name: number == 0 ? "" : screen.name), of: participant, screen.track)
+      })
+  }
+
+  private func source(_ key: TileKey, of participant: Participant, _ id: TrackID?) -> LayoutSource {
     var source = LayoutSource(
-      key: key, hasPicture: false, displayName: participant.displayName, isPublished: false,
-      isMuted: !isHeard(participant.identity))
-    guard let id = track(for: key), let state = tracks[id] else { return source }
+      key: key, hasPicture: false, displayName: participant.displayName, isPublished: false)
+    guard let id, let state = tracks[id] else { return source }
     source.isPublished = true
     source.trackName = state.track.name
     source.trackID = id.rawValue
@@ -126,8 +145,8 @@ extension SessionCore {
   /// enabled. Pictures of an unknown source are as good as a camera's; the main one is, if possible, enabled and a camera.
   private func pictures(of identity: ParticipantIdentity, _ source: TrackSource) -> [NamedPicture] {
     var found: [NamedPicture] = []
-    for id in trackOrder {
-      guard let track = tracks[id]?.track, track.participant == identity, track.kind == .video,
+    for id in tracks.owned(by: identity) where tracks[id]?.order != nil {
+      guard let track = tracks[id]?.track, track.kind == .video,
         track.source == source || (source == .camera && track.source == .unknown)
       else { continue }
       let name = track.name.isEmpty ? id.rawValue : track.name
@@ -153,7 +172,7 @@ extension SessionCore {
   }
 
   /// The publication that a tile of the current plan shows.
-  func track(for key: TileKey) -> TrackID? { tileTracks[key] }
+  func track(for key: TileKey) -> TrackID? { people.track(for: key) }
 
   private func tile(in layer: VideoLayer, at time: SessionTime) -> PlannedTile? {
     guard let identity = layer.key.participant else {
@@ -163,14 +182,16 @@ extension SessionCore {
         layer: layer, identity: ParticipantIdentity(""), name: "", content: .card(reason), isMuted: false,
         isTalking: false, isDimmed: false)
     }
-    guard let participant = participant(identity) else { return nil }
+    guard let participant = people[identity] else { return nil }
     let (content, isDimmed) = content(of: layer.key, at: time)
     let isScreen = layer.key.isScreenShare
+    let isHeard = isScreen || isHeard(identity)
     var tile = PlannedTile(
       layer: layer, identity: identity, name: participant.displayName, content: content,
-      isMuted: !isScreen && !isHeard(identity),
-      // Nobody knows who talks while the connection is lost.
-      isTalking: !isScreen && lostSince == nil && talkers.isTalking(identity),
+      // A card of an outage says nothing of the microphone: nobody knows.
+      isMuted: !isHeard && content != .card(.reconnecting),
+      // Nor does anybody know then who talks. And whoever cannot be heard does not, whatever the room says.
+      isTalking: !isScreen && lostSince == nil && isHeard && talkers.isTalking(identity),
       isDimmed: isDimmed)
     tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
     if !isScreen { tile.avatar = participant.avatar }
@@ -198,20 +219,27 @@ extension SessionCore {
       // A subscription takes a moment; the card says so before it says that something is wrong.
       return (.card(time - state.enabledSince < .seconds(2) ? .starting : .notReceived), false)
     }
-    if state.reception != .wanted { return (.card(state.reception == .hidden ? .starting : .lowBandwidth), false) }
+    if state.reception == .lowBandwidth { return (.card(.lowBandwidth), false) }
+    if state.reception == .hidden { return (standIn(for: state), false) }
     let isLate = time - (state.lastFrameAt ?? state.enabledSince) >= patience
     // What is held back by the service stops at once, and says so.
     let isStopped = state.isPaused && time - (state.lastFrameAt ?? state.enabledSince) >= .milliseconds(500)
     if isLate || isStopped { return (.card(state.isPaused ? .lowBandwidth : .noSignal), false) }
-    guard let shown = state.shown else { return (.card(.starting), false) }
+    guard let shown = state.shown else { return (standIn(for: state), false) }
     return (.picture(shown.id, state.track.id), false)
   }
 
-  /// True when some sound track of the person is subscribed and enabled.
+  /// What stands in for the first picture of a track: what was last known of one that comes into view again, and until
+  /// its first picture nothing but the name.
+  private func standIn(for state: TrackState) -> PlannedContent {
+    if let known = state.lastKnown { return .picture(known, state.track.id) }
+    return .card(state.wasHidden ? .arriving : .starting)
+  }
+
+  /// True when some sound track of the person is subscribed and enabled; during an outage: was, before it.
   private func isHeard(_ identity: ParticipantIdentity) -> Bool {
-    guard lostSince == nil else { return false }
-    for id in trackOrder {
-      guard let state = tracks[id], state.track.participant == identity, state.track.kind == .audio else { continue }
+    for id in tracks.owned(by: identity) {
+      guard let state = tracks[id], state.order != nil, state.track.kind == .audio else { continue }
       if state.track.source != .screenShareAudio, state.isEnabled { return true }
     }
     return false

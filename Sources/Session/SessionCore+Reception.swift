@@ -12,9 +12,7 @@ extension SessionCore {
     switch event {
     case .trackReception(let id, let new):
       guard let state = tracks[id], state.reception != new else { return }
-      tracks[id]?.reception = new
-      // What was shown before is not true any more, and a track that comes again begins anew.
-      tracks[id]?.forgetPicture(now: now)
+      tracks[id]?.receive(new, now: now)
       let isLow = new == .lowBandwidth
       if isLow != (state.reception == .lowBandwidth), !state.isPaused {
         note(.lowBandwidth(id, state.track.participant, isLow), at: now)
@@ -34,7 +32,7 @@ extension SessionCore {
 
   private func name(_ identity: ParticipantIdentity?) -> String {
     guard let identity else { return "" }
-    return participants.first { $0.identity == identity }?.displayName ?? identity.rawValue
+    return people[identity]?.displayName ?? identity.rawValue
   }
 
   /// Says what is wanted of the video tracks, and how many of them the connection carries.
@@ -53,11 +51,12 @@ extension SessionCore {
     if let alert = bandwidth.alert(videos: seen.count, paused: paused) { note(.bandwidth(alert), at: time) }
   }
 
-  /// All video tracks, with the size in which they are shown and their importance: pinned, then screens, then those
-  /// who talk or have talked, then the others who are seen.
-  private func candidates(_ layers: [VideoLayer]) -> [ReceptionPolicy.Candidate] {
+  /// The videos that flow, with the size in which they are shown and their importance: pinned, then screens, then
+  /// those who talk or have talked, then the others who are seen.
+  private mutating func candidates(_ layers: [VideoLayer]) -> [ReceptionPolicy.Candidate] {
     var shown: [TrackID: (width: Int, height: Int, rank: Int)] = [:]
-    let pinned = Set(pins.compactMap(key) + [spotlight.flatMap(key)].compactMap { $0 })
+    let meant = pinnedKeys()
+    let pinned = Set(meant.keys + [meant.spotlight].compactMap { $0 })
     for layer in layers {
       guard let id = track(for: layer.key), let state = tracks[id] else { continue }
       let (width, height) = Self.pictureSize(in: layer, state.displayWidth, state.displayHeight)
@@ -65,11 +64,9 @@ extension SessionCore {
       let old = shown[id] ?? (0, 0, rank)
       shown[id] = (max(old.width, width), max(old.height, height), min(old.rank, rank))
     }
-    return trackOrder.compactMap { id in
-      guard let state = tracks[id], state.track.kind == .video else { return nil }
+    return tracks.flowingVideos.map { id in
       let (width, height, rank) = shown[id] ?? (0, 0, 200)
-      return ReceptionPolicy.Candidate(
-        track: id, width: width, height: height, rank: rank, isFlowing: state.isSubscribed && !state.track.isMuted)
+      return ReceptionPolicy.Candidate(track: id, width: width, height: height, rank: rank)
     }
   }
 
@@ -105,8 +102,7 @@ extension SessionCore {
     guard let limit = settings.maximumTalkers else { return nil }
     let pinned = (spotlight.map { [$0] } ?? []) + pins
     let list = ActiveTalkers.list(
-      present: participants.map(\.identity), talkers: talkers.ranking,
-      pinned: pinned.compactMap { $0.match(participants) }, limit: limit)
+      present: people.identities, talkers: talkers.ranking, pinned: pinned.compactMap(people.match), limit: limit)
     if list != notedTalkers {
       notedTalkers = list
       note(.activeTalkers(list), at: time)

@@ -34,11 +34,10 @@ public struct SessionCore: Sendable {
   var talkers: TalkerPolicy
   /// The file's time line.
   var clock: OutputClock
-  /// People in the order in which they came.
-  public internal(set) var participants: [Participant] = []
-  var tracks: [TrackID: TrackState] = [:]
-  /// Publications in the order in which they were announced: the newest of a source is the one that is shown.
-  var trackOrder: [TrackID] = []
+  /// Who is there.
+  var people = People()
+  /// What is published. The newest of a source is the one that is shown.
+  var tracks = Publications()
   /// Since when the connection is lost; nil while it stands.
   var lostSince: SessionTime?
   /// What the operator pinned, in that order.
@@ -57,8 +56,14 @@ public struct SessionCore: Sendable {
   var motion = TileMotion()
   /// The tiles' places, and what they were worked out from, as long as nothing that moves them has changed.
   var arrangement: (view: RoomView, result: Arrangement)?
-  /// The publication that each tile of the current plan shows.
-  var tileTracks: [TileKey: TrackID] = [:]
+  /// What the layout is to be asked about next.
+  var view = RoomView(sources: [])
+  /// What `view` was made of; nil: it has to be made anew.
+  var viewed: Viewed?
+  /// The publications that have a tile at present.
+  var inView: Set<TrackID> = []
+  /// What the pins mean at present, and when in the life of `people` that was found out.
+  var pinned: (keys: [TileKey], spotlight: TileKey?, revision: UInt64)?
   var notedScene: String?
   var notedTalker: ParticipantIdentity?
   /// The list of active talkers as it was noted last.
@@ -70,6 +75,8 @@ public struct SessionCore: Sendable {
   /// Videos that should come at present.
   var videoCount = 0
   var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
+  /// Tracks that have frames without places.
+  var unplaced: [TrackID] = []
   var emptySince: SessionTime? = .zero
   var end: (reason: SessionEnd, at: SessionTime)?
   private var isEnding = false
@@ -77,6 +84,9 @@ public struct SessionCore: Sendable {
   /// The pause as the newest event has it, which may be ahead of `pause` by the latency.
   private var newestPause: PausePolicy?
   var pendingRoomEvents: [(arrived: SessionTime, event: RoomEvent)] = []
+  /// The announcements among them, and the beginnings of pauses.
+  private var pendingTracks: [TrackID: [(arrived: SessionTime, track: Track)]] = [:]
+  private var pendingPauses: [SessionTime] = []
   private var pendingFrames: [(id: FrameID, arrived: SessionTime, frame: EncodedFrame)] = []
   private var outputs: [SessionOutput] = []
   private var outputHead = 0
@@ -92,6 +102,26 @@ public struct SessionCore: Sendable {
     arranger = Arranger(layout: settings.layout, canvas: settings.canvas, composition: settings.composition)
   }
 
+  /// People in the order in which they came. Made anew at each call.
+  public var participants: [Participant] { people.all }
+
+  /// Grows when `participants` changes.
+  public var peopleRevision: UInt64 { people.revision }
+
+  /// Room events that have been taken and whose instant has not come.
+  public var waitingEvents: Int { pendingRoomEvents.count }
+
+  /// The time in the file of an instant that lies ahead, as far as pauses are known; nil in a cut.
+  public func fileTime(ahead instant: SessionTime) -> SessionTime? {
+    clock.isCut || newestPause == .cut ? nil : clock.fileTime(of: instant)
+  }
+
+  /// People and publications that were looked at until now: what frames cost, for tests and benchmarks.
+  package var effort: UInt64 { tracks.looks &+ people.looks }
+
+  /// The next instant to be planned.
+  public var nextInstant: SessionTime { clock.next }
+
   /// Takes the next event of the stream. Arrival times never go backwards. What follows an end is not looked at.
   public mutating func handle(_ event: SessionEvent) {
     guard !isEnding else { return }
@@ -100,11 +130,14 @@ public struct SessionCore: Sendable {
       pendingRoomEvents.append((event.arrived, roomEvent))
       switch roomEvent {
       case .ended: isEnding = true
-      case .pause(let policy): newestPause = policy
+      case .pause(let policy):
+        newestPause = policy
+        pendingPauses.append(event.arrived)
+      case .track(let track): pendingTracks[track.id, default: []].append((event.arrived, track))
       case .resume:
         // After a redaction pictures begin with keyframes: asked for at once, they are there when they are wanted.
         if newestPause == .redact {
-          for id in trackOrder where tracks[id]?.isWatched == true { emit(.requestKeyframe(id)) }
+          for id in tracks.flowingVideos { emit(.requestKeyframe(id)) }
         }
         newestPause = nil
       default: break
@@ -161,8 +194,13 @@ public struct SessionCore: Sendable {
       return
     }
     takeFrames(arrivedUntil: time + settings.latency)
-    listen(until: time)
-    for id in trackOrder { present(id, at: time) }
+    placeFrames(at: time)
+    let awake = tracks.takeAwake(until: time)
+    listen(to: awake, until: time)
+    for id in awake {
+      present(id, at: time)
+      tracks.rest(id, until: nextLook(at: id))
+    }
     if !clock.isCut {
       let plan = makePlan(at: time)
       updateReception(at: time)
@@ -178,6 +216,13 @@ public struct SessionCore: Sendable {
     while applied < pendingRoomEvents.count, pendingRoomEvents[applied].arrived <= time {
       let (arrived, event) = pendingRoomEvents[applied]
       let wasCut = clock.isCut
+      switch event {
+      case .track(let track):
+        pendingTracks[track.id]?.removeFirst()
+        if pendingTracks[track.id]?.isEmpty == true { pendingTracks[track.id] = nil }
+      case .pause: pendingPauses.removeFirst()
+      default: break
+      }
       apply(event, at: arrived)
       applied += 1
       if clock.isCut != wasCut { return false }
@@ -194,41 +239,21 @@ public struct SessionCore: Sendable {
       // pending is made here to hold them; nothing is shown of it before the announcement counts.
       guard let owner = owner(of: frame.track, at: arrived) else { continue }
       if tracks[frame.track] == nil { tracks[frame.track] = TrackState(track: owner, now: arrived) }
-      var publisher = publisherClocks[owner.participant] ?? PublisherClock()
-      if !publisher.isShared, everyStream(of: owner.participant, at: arrived, \.hasReport) { publisher.share() }
-      if !publisher.isTrusted, everyStream(of: owner.participant, at: arrived, \.hasTrustedReports) {
-        publisher.trust()
-      }
-      if let presentation = tracks[frame.track]?.presentation(of: frame, arrived: arrived, publisher: &publisher) {
-        tracks[frame.track]?.enqueue(.init(id: id, presentation: presentation, frame: frame))
-      }
-      publisherClocks[owner.participant] = publisher
+      observe(frame, id, of: owner, arrived: arrived)
     }
     if taken > 0 { pendingFrames.removeFirst(taken) }
-  }
-
-  /// True when something holds for all streams of a publisher that flow.
-  private func everyStream(
-    of identity: ParticipantIdentity, at now: SessionTime, _ property: KeyPath<TrackState, Bool>
-  ) -> Bool {
-    var count = 0
-    for state in tracks.values where state.track.participant == identity {
-      guard let last = state.lastArrival, now - last < .seconds(5) else { continue }
-      if !state[keyPath: property] { return false }
-      count += 1
-    }
-    return count > 0
   }
 
   /// The publication that a frame belongs to, also when its announcement, which came before it, has not been applied
   /// yet. Later announcements don't count: how many of them are known depends on the rhythm of time.
   private func owner(of id: TrackID, at arrival: SessionTime) -> Track? {
     if let state = tracks[id] { return state.track }
-    for (arrived, event) in pendingRoomEvents where arrived <= arrival {
-      if case .track(let track) = event, track.id == id { return track }
-    }
-    return nil
+    guard let first = pendingTracks[id]?.first, first.arrived <= arrival else { return nil }
+    return first.track
   }
+
+  /// When the next pause begins, if it begins until `limit`, which must be no later than the latency allows to know.
+  func nextPause(until limit: SessionTime) -> SessionTime? { pendingPauses.first.flatMap { $0 <= limit ? $0 : nil } }
 
   private mutating func checkLimits(at time: SessionTime) {
     guard end == nil else { return }
@@ -243,8 +268,8 @@ extension TimelineEvent {
   /// True for what is told of a redacted time: what the operator did, what the connection did, who came and left.
   fileprivate var isKeptInRedactions: Bool {
     switch self {
-    case .talker, .published, .unpublished, .muted, .lowBandwidth, .scene, .renamed, .resolution, .activeTalkers, .data,
-      .chat, .caption:
+    case .talker, .published, .unpublished, .muted, .subscribed, .lowBandwidth, .scene, .renamed, .resolution,
+      .activeTalkers, .data, .chat, .caption:
       false
     default: true
     }

@@ -20,7 +20,7 @@ extension SessionCore {
     public var screenNoSignalAfter: SessionTime
     /// After the connection is lost, the last pictures stay (dimmed) for so long.
     public var dimFor: SessionTime
-    /// End when nobody has been in the room for so long; nil: never.
+    /// End when no people (bots don't count) have been in the room for so long; nil: never.
     public var stopWhenEmpty: SessionTime?
     /// End when the file has this length; nil: never.
     public var maximumDuration: SessionTime?

@@ -5,6 +5,13 @@ import MediaCore
 public protocol SessionSink: AnyObject, Sendable {
   /// Takes one payload.
   func put(_ payload: SessionEvent.Payload)
+  /// True while more waits than is good: whoever can should let the sender wait, by reading no further.
+  var isCrowded: Bool { get }
+}
+
+extension SessionSink {
+  /// There is room for all.
+  public var isCrowded: Bool { false }
 }
 
 /// What the recording asks of the room connection. May be called on any thread; the work is done on the connection's.

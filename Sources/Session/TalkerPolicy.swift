@@ -32,7 +32,13 @@ public struct TalkerPolicy: Sendable {
   }
 
   private let settings: Settings
+  /// Those who are loud or were lately; all others cost nothing when time moves on.
   private var voices: [ParticipantIdentity: Voice] = [:]
+  /// What is remembered of those who have been silent for long.
+  private var silent: [ParticipantIdentity: VoiceActivity] = [:]
+  /// Participants that the room says are loud; more than this at once are nobody's conversation.
+  private var loudInRoom = 0
+  private static let mostLoudInRoom = 64
   private var heldSince = SessionTime.zero
   private var lastTalk = SessionTime.zero
   /// Who shares a screen; nil when nobody does. Preferred, see `Settings`.
@@ -63,8 +69,11 @@ public struct TalkerPolicy: Sendable {
     guard settings.levels != .sound else { return }
     for speaker in speakers {
       let room = voices[speaker.participant]?.room
+      guard speaker.isActive || room != nil, room != nil || loudInRoom < Self.mostLoudInRoom else { continue }
       let level = Loudness.decibels(perMille: speaker.level)
+      wake(speaker.participant)
       voices[speaker.participant, default: Voice()].room = speaker.isActive ? (room?.since ?? now, level) : nil
+      loudInRoom += (speaker.isActive ? 1 : 0) - (room == nil ? 0 : 1)
     }
     refresh(at: now)
   }
@@ -72,6 +81,7 @@ public struct TalkerPolicy: Sendable {
   /// Takes the level of a packet of somebody's sound, dBov, due at `time`.
   public mutating func heard(_ identity: ParticipantIdentity, decibels: Int, at time: SessionTime) {
     guard settings.levels != .room else { return }
+    wake(identity)
     var sound = voices[identity]?.sound ?? VoiceActivity()
     sound.heard(decibels, at: time, settings)
     voices[identity, default: Voice()].sound = sound
@@ -79,8 +89,10 @@ public struct TalkerPolicy: Sendable {
 
   /// Forgets a participant who left or whose microphone is off.
   public mutating func silence(_ identity: ParticipantIdentity, hasLeft: Bool) {
+    if voices[identity]?.room != nil { loudInRoom -= 1 }
     if hasLeft {
       voices[identity] = nil
+      silent[identity] = nil
       ranking.removeAll { $0 == identity }
       if presenter == identity { presenter = nil }
     } else {
@@ -93,6 +105,7 @@ public struct TalkerPolicy: Sendable {
   /// Moves time on; `talker` and `ranking` may change.
   public mutating func advance(to now: SessionTime) {
     refresh(at: now)
+    rest(at: now)
     remember()
     guard let current = talker else {
       if let first = candidate(delay: settings.takeoverDelay) ?? presenter { take(first, at: now) }
@@ -109,6 +122,24 @@ public struct TalkerPolicy: Sendable {
       now - lastTalk >= patience
     {
       take(presenter, at: now)
+    }
+  }
+
+  private mutating func wake(_ identity: ParticipantIdentity) {
+    guard !silent.isEmpty, let sound = silent.removeValue(forKey: identity) else { return }
+    var voice = Voice()
+    voice.sound = sound
+    voices[identity] = voice
+  }
+
+  /// Puts those aside of whom nothing follows as long as nothing more is heard of them.
+  private mutating func rest(at now: SessionTime) {
+    for (identity, voice) in voices
+    where voice.room == nil && voice.talkingSince == nil && voice.louderSince == nil
+      && voice.sound?.isSettled(at: now) ?? true
+    {
+      voices[identity] = nil
+      if let sound = voice.sound { silent[identity] = sound }
     }
   }
 

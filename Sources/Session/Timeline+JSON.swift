@@ -30,6 +30,7 @@ extension TimelineEvent {
     case .published: "published"
     case .unpublished: "unpublished"
     case .muted(_, _, _, let isMuted): isMuted ? "muted" : "unmuted"
+    case .subscribed(_, _, _, let isSubscribed): isSubscribed ? "subscribed" : "unsubscribed"
     case .lowBandwidth(_, _, let isLow): isLow ? "low-bandwidth" : "bandwidth-restored"
     case .talker: "talker"
     case .activeTalkers: "active-talkers"
@@ -68,7 +69,7 @@ extension TimelineEvent {
       .talker(let identity, let name):
       [person(identity), text("name", name)]
     case .published(let track, let identity, let source), .unpublished(let track, let identity, let source),
-      .muted(let track, let identity, let source, _):
+      .muted(let track, let identity, let source, _), .subscribed(let track, let identity, let source, _):
       [person(identity), text("source", source.timelineName), text("track", track.rawValue)]
     case .lowBandwidth(let track, let identity, _): [person(identity), text("track", track.rawValue)]
     case .activeTalkers(let list):

@@ -16,6 +16,9 @@ public enum TimelineEvent: Hashable, Sendable {
   case unpublished(TrackID, ParticipantIdentity, TrackSource)
   /// A track is disabled (true) or enabled again (false).
   case muted(TrackID, ParticipantIdentity, TrackSource, Bool)
+  /// A track is received again (true) after it was taken away (false): the room's owner, the publisher or the service
+  /// decided so.
+  case subscribed(TrackID, ParticipantIdentity, TrackSource, Bool)
   /// The service holds a track back because the connection is too narrow (true), or lets it flow again (false).
   case lowBandwidth(TrackID, ParticipantIdentity, Bool)
   /// Somebody has become the active talker.

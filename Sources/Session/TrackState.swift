@@ -2,42 +2,52 @@ import MediaCore
 
 /// What is known of one publication, and its frames that are waiting for their instant.
 struct TrackState: Sendable {
-  /// One frame with its place on the output's time line.
+  /// One frame with its place on the output's time line, which is decided when it is due.
   struct Waiting: Sendable {
     var id: FrameID
     var presentation: SessionTime
     var frame: EncodedFrame
+    /// Its media time and when it arrived, nanoseconds.
+    var media: Int64
+    /// See `media`.
+    var arrival: Int64
   }
 
-  var track: Track
-  var isSubscribed = false
-  var isPaused = false
+  var track: Track { didSet { if track != oldValue { revision &+= 1 } } }
+  var isSubscribed = false { didSet { if isSubscribed != oldValue { revision &+= 1 } } }
+  /// True while it isn't, though it was.
+  var isTakenAway = false
+  var isPaused = false { didSet { if isPaused != oldValue { revision &+= 1 } } }
   /// Whether the bot lets it be sent.
-  var reception = TrackReception.wanted
+  var reception = TrackReception.wanted { didSet { if reception != oldValue { revision &+= 1 } } }
+  /// Grows with everything that somebody who does not look at each frame has to know.
+  private(set) var revision: UInt64 = 0
+  /// Its place among the announcements; nil before its own counts.
+  var order: Int?
+  /// True while it is on the list of those to look at next, and when it is looked at whatever happens; see
+  /// `Publications`.
+  var isAwake = false
+  /// See `isAwake`.
+  var alarm: SessionTime?
   /// The size that was noted last.
   var notedWidth = 0
   /// See `notedWidth`.
   var notedHeight = 0
   /// When the current state of "subscribed and enabled" began: frames from before are never shown.
-  var enabledSince: SessionTime
+  var enabledSince: SessionTime { didSet { if enabledSince != oldValue { revision &+= 1 } } }
   /// The picture on show: the last frame that was given to the decoder, and when it was due.
-  var shown: Waiting?
+  var shown: Waiting? { didSet { if (shown == nil) != (oldValue == nil) { revision &+= 1 } } }
+  /// The last picture from before the bot had the track held back for want of a tile: it stands in until a new one
+  /// comes, and nothing has been disabled since.
+  private(set) var lastKnown: FrameID?
+  /// True when it was held back for want of a tile, until it is shown or disabled.
+  private(set) var wasHidden = false
   /// When the last frame was due, whether or not it is still shown.
   var lastFrameAt: SessionTime?
   /// Size of the pictures as they are displayed (after rotation), from the last keyframe; 0 when unknown.
-  private(set) var displayWidth = 0
+  private(set) var displayWidth = 0 { didSet { if displayWidth != oldValue { revision &+= 1 } } }
   /// See `displayWidth`.
-  private(set) var displayHeight = 0
-  /// When the last frame came; nil before the first.
-  private(set) var lastArrival: SessionTime?
-  /// True when the last frame had a capture time: the stream has a sender report.
-  private(set) var hasReport = false
-  /// The capture clock against the media clock, ns, by the last report, and how many different ones there were.
-  private var mapping: Int64?
-  private var mappings = 0
-  private var firstReportAt: SessionTime?
-  /// The shortest way of this stream by its own reports.
-  private var ownWay = OffsetEstimator()
+  private(set) var displayHeight = 0 { didSet { if displayHeight != oldValue { revision &+= 1 } } }
   /// Pictures that reference missing ones are not decoded.
   var needsKeyframe = true
   var lastKeyframeRequest: SessionTime?
@@ -46,11 +56,11 @@ struct TrackState: Sendable {
   private var levels: [(time: SessionTime, decibels: Int)] = []
   private(set) var queue: [Waiting] = []
   private var head = 0
-  private var offset = OffsetEstimator()
-  private var lastPresentation: SessionTime?
-
-  /// By how much pictures are usually longer on their way than sound: encoding, pacing.
-  private static let wayDifference: Int64 = 60_000_000
+  /// Behind the last frame of the queue that has its place.
+  private var placed = 0
+  private var lastPresentation = SessionTime(nanoseconds: .min)
+  /// Whether it is among those whose frames wait for their places.
+  var isAwaitingPlaces = false
   /// More frames than this are never kept: ten seconds at 60 a second.
   private static let limit = 600
 
@@ -64,71 +74,73 @@ struct TrackState: Sendable {
   /// True when the truth table lets media through.
   var isEnabled: Bool { isSubscribed && !track.isMuted }
 
+  /// True while frames, or levels of sound, wait for their instant.
+  var hasWaiting: Bool { head < queue.count || !levels.isEmpty }
+
   /// True for pictures that should flow.
   var isWatched: Bool { isEnabled && track.kind == .video }
 
-  /// The time of the frame on the session's clock, by its publisher's clock when that is in use, and by its own
-  /// arrival otherwise.
-  mutating func presentation(
-    of frame: EncodedFrame, arrived: SessionTime, publisher: inout PublisherClock
-  ) -> SessionTime {
-    let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
-    let now = arrived.nanoseconds
-    // Pictures may be moved at any time; sound only while nobody can have got used to it.
-    offset.observe(sent: media, arrival: now, steps: track.kind == .video || offset.isSettling(at: now))
-    var time = media &+ (offset.offset ?? 0)
-    lastArrival = arrived
-    hasReport = frame.captureTime != nil
-    if let capture = frame.captureTime {
-      note(mapping: capture.nanoseconds &- media, at: arrived)
-      ownWay.observe(sent: capture.nanoseconds, arrival: now, steps: true)
-      publisher.observe(capture: capture.nanoseconds, arrival: now)
-      if publisher.isShared, let shared = publisher.estimator.offset, let own = ownWay.offset {
-        // Early reports can be wrong by what a busy sender was late; until there are some, they move pictures only
-        // by what the ways of sound and pictures usually differ.
-        let isTrusted = publisher.isTrusted || track.kind == .audio
-        time = capture.nanoseconds &+ (isTrusted ? shared : max(shared, own &- Self.wayDifference))
-      }
-    }
-    // Pictures are decoded in order, so a clock correction must never turn the order around.
-    if let last = lastPresentation, track.kind == .video { time = max(time, last.nanoseconds) }
-    let result = SessionTime(nanoseconds: time)
-    lastPresentation = result
-    return result
-  }
-
-  /// True when there have been enough reports to believe them against the times of arrival.
-  var hasTrustedReports: Bool {
-    guard let firstReportAt, let lastArrival else { return false }
-    // A steady clock gives the same mapping each time, so time counts as well.
-    return mappings >= 4 || lastArrival - firstReportAt > .seconds(20)
-  }
-
-  private mutating func note(mapping new: Int64, at now: SessionTime) {
-    if let mapping, (mapping &- new).magnitude < 100_000 { return }
-    mapping = new
-    mappings += 1
-    firstReportAt = firstReportAt ?? now
-  }
-
-  /// Queues a frame. When far too many wait, the oldest go: the decoder then needs a keyframe.
-  mutating func enqueue(_ waiting: Waiting) {
-    queue.append(waiting)
-    if let level = waiting.frame.audioLevel { levels.append((waiting.presentation, -Int(level))) }
-    if levels.count > Self.limit { levels.removeFirst() }
+  /// Queues a frame that arrived then. When far too many wait, the oldest go: the decoder then needs a keyframe.
+  mutating func enqueue(_ id: FrameID, _ frame: EncodedFrame, media: Int64, arrival: Int64) {
+    queue.append(Waiting(id: id, presentation: .zero, frame: frame, media: media, arrival: arrival))
     if queue.count - head > Self.limit {
       head += 1
+      placed = max(placed, head)
       needsKeyframe = true
     }
     if head > 64, head * 2 > queue.count {
       queue.removeFirst(head)
+      placed -= head
       head = 0
     }
   }
 
+  /// True when frames wait for their places.
+  var hasUnplaced: Bool { placed < queue.count }
+
+  /// Gives frames that are due until `limit` their places. `now` is the instant that is planned, `seen` the one until
+  /// which arrivals are known.
+  mutating func place(now: SessionTime, until limit: SessionTime, seen: SessionTime, by clock: inout PublisherClock) {
+    while placed < queue.count {
+      let next = queue[placed]
+      let place = clock.place(
+        next.frame, media: next.media, arrival: next.arrival, now: now.nanoseconds, until: limit.nanoseconds,
+        seen: seen.nanoseconds)
+      switch place {
+      case .later: return
+      case .at(let time): settle(at: time)
+      case .nowhere: queue.remove(at: placed)
+      }
+    }
+  }
+
+  /// The track's clock has changed: gives the frames of the old clock their places by that. Returns the last one's.
+  mutating func settle(_ farewell: PublisherClock.Farewell) -> Int64? {
+    var last: Int64?
+    while placed < queue.count, queue[placed].arrival < farewell.before {
+      let time = queue[placed].media &+ farewell.offset
+      settle(at: time)
+      last = time
+    }
+    return last
+  }
+
+  private mutating func settle(at time: Int64) {
+    var presentation = SessionTime(nanoseconds: time)
+    // Pictures are decoded in order, so a clock's correction must never turn the order around.
+    if track.kind == .video {
+      presentation = max(presentation, lastPresentation)
+      lastPresentation = presentation
+    }
+    queue[placed].presentation = presentation
+    if let level = queue[placed].frame.audioLevel { levels.append((presentation, -Int(level))) }
+    if levels.count > Self.limit { levels.removeFirst() }
+    placed += 1
+  }
+
   /// Takes the next frame whose time has come.
   mutating func dequeue(until time: SessionTime) -> Waiting? {
-    guard head < queue.count, queue[head].presentation <= time else { return nil }
+    guard head < placed, queue[head].presentation <= time else { return nil }
     let first = queue[head]
     head += 1
     return first
@@ -145,6 +157,7 @@ struct TrackState: Sendable {
   /// Puts a frame on show.
   mutating func show(_ waiting: Waiting, at time: SessionTime) {
     shown = waiting
+    lastKnown = nil
     lastFrameAt = time
     guard waiting.frame.isKeyframe else { return }
     let isTurned = waiting.frame.rotation == 90 || waiting.frame.rotation == 270
@@ -155,7 +168,20 @@ struct TrackState: Sendable {
   /// Forgets the picture on show: the track was disabled, or no longer comes.
   mutating func forgetPicture(now: SessionTime) {
     shown = nil
+    lastKnown = nil
+    wasHidden = false
     lastFrameAt = nil
     enabledSince = now
+  }
+
+  /// The bot wants the track otherwise than before. What was shown is not true any more, and a track that comes again
+  /// begins anew; but the picture from before it was held back for want of a tile is kept to stand in.
+  mutating func receive(_ new: TrackReception, now: SessionTime) {
+    let isAboutTiles = new != .lowBandwidth && reception != .lowBandwidth
+    let kept = isAboutTiles ? shown?.id ?? lastKnown : nil
+    reception = new
+    forgetPicture(now: now)
+    lastKnown = kept
+    wasHidden = isAboutTiles
   }
 }

@@ -58,6 +58,11 @@ struct VoiceActivity: Sendable {
     if now - lastHeard > .milliseconds(500) { meter = 0 }
   }
 
+  /// True when time alone changes nothing any more.
+  func isSettled(at now: SessionTime) -> Bool {
+    since == nil && loud == 0 && meter == 0 && now - lastHeard > .seconds(2)
+  }
+
   /// Forgets what was said so far: the microphone is off.
   mutating func silence() {
     since = nil

@@ -87,12 +87,12 @@ private struct JSONWriter {
     group("[", "]") { writer in
       for item in items {
         writer.separate()
-        writer.text += Self.quoted(item)
+        writer.text += JSONText.quoted(item)
       }
     }
   }
 
-  mutating func field(_ name: String, _ value: String?) { raw(name, value.map(Self.quoted) ?? "null") }
+  mutating func field(_ name: String, _ value: String?) { raw(name, value.map { JSONText.quoted($0) } ?? "null") }
   mutating func field(_ name: String, _ value: Int64?) { raw(name, value.map(String.init) ?? "null") }
   mutating func field(_ name: String, _ value: Bool) { raw(name, value ? "true" : "false") }
   mutating func field(_ name: String, _ value: Double) {
@@ -110,7 +110,7 @@ private struct JSONWriter {
 
   private mutating func key(_ name: String) {
     separate()
-    text += Self.quoted(name) + ": "
+    text += JSONText.quoted(name) + ": "
   }
 
   private mutating func separate() {
@@ -127,23 +127,5 @@ private struct JSONWriter {
     depth -= 1
     text += "\n" + String(repeating: "  ", count: depth) + close
     needsComma = true
-  }
-
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\t": result += "\\t"
-      case "\r": result += "\\r"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7f:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }

@@ -1,7 +1,7 @@
 import MediaCore
 
 extension ProbeReport {
-  /// The report as a table for people; control characters of the file's texts are shown as "?".
+  /// The report as a table for people; what would act on a terminal is replaced in the file's texts (`PeerText.visible`).
   public var text: String {
     var lines: [String] = [Self.clean(path)]
     func line(_ name: String, _ value: String) {
@@ -129,10 +129,7 @@ extension ProbeReport {
   /// Texts of a file may hold anything, also escape sequences for the terminal.
   private static func clean(_ text: String) -> String {
     var result = ""
-    for scalar in text.unicodeScalars {
-      let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
-      result.unicodeScalars.append(isControl ? "?" : scalar)
-    }
+    for scalar in text.unicodeScalars { result.unicodeScalars.append(PeerText.visible(scalar)) }
     return result
   }
 }

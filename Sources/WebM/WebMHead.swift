@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The first page of the file: EBML header, Segment head, room for the SeekHead, Info and Tracks. It is one page so
 /// that writing it, and rewriting it when the recording ends, takes effect at once.
 struct WebMHead {
@@ -168,10 +170,11 @@ struct WebMHead {
   static func prefix(of text: String, bytes: Int) -> String {
     var result = ""
     var count = 0
-    for scalar in text.unicodeScalars where scalar != "\0" {
-      count += UTF8.width(scalar)
+    for scalar in text.unicodeScalars {
+      let visible = PeerText.visible(scalar)
+      count += UTF8.width(visible)
       if count > bytes { break }
-      result.unicodeScalars.append(scalar)
+      result.unicodeScalars.append(visible)
     }
     return result
   }

@@ -118,14 +118,15 @@ public final class WebMWriter {
 
   /// Takes an Opus packet (RFC 6716). Its bytes are copied. `time` is that of the first sample that went into the
   /// encoder for this packet, since the recording began, rounded to milliseconds: the encoder's delay is told to players
-  /// as CodecDelay. A time before that of the packet before becomes equal to it. Errors as for `addVideo`.
+  /// as CodecDelay. A time not later than that of the packet before becomes one millisecond later. Errors as for
+  /// `addVideo`.
   public func addAudio(at time: SessionTime, _ bytes: UnsafeRawBufferPointer) throws(WebMError) {
     try checkOpen(bytes)
     guard audio.isPresent else {
       throw WebMError(code: .invalid, operation: "this recording has no sound", path: path)
     }
     guard !bytes.isEmpty else { return }
-    let milliseconds = max(Self.milliseconds(time), audio.latest)
+    let milliseconds = max(Self.milliseconds(time), audio.latest + 1)
     audio.latest = milliseconds
     let end = milliseconds + ((OpusPacket.duration(bytes) ?? 0) + 500_000) / 1_000_000
     audio.end = end

@@ -16,6 +16,21 @@ import Testing
     }
   }
 
+  @Test func whatCameTooLateIsCountedAlsoOfTracksThatAreGone() {
+    let mixer = Mixer()
+    let a = mixer.addTrack()
+    let b = mixer.addTrack()
+    for _ in 0..<3 { _ = mixer.mix() }
+    mixer.insert(tone(count: 960, period: 100), at: 960, track: a)
+    mixer.insert(tone(count: 960, period: 100), at: 2400, track: b)
+    #expect(mixer.droppedSamples == 960 + 480)
+    mixer.removeTrack(a)
+    mixer.removeTrack(b)
+    for _ in 0..<3 { _ = mixer.mix() }
+    #expect(mixer.trackCount == 0)
+    #expect(mixer.droppedSamples == 960 + 480)
+  }
+
   @Test func nobodyIsExactSilence() {
     let mixer = Mixer()
     #expect(mixer.mix().allSatisfy { $0 == 0 })

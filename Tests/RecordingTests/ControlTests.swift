@@ -118,6 +118,7 @@ import Testing
     ("{\"command\":\"pin\",\"participant\":[]}", "'participant' has a value of the wrong type"),
     ("{\"command\":\"status\"", "not a line of JSON (RFC 8259)"), ("\u{FFFD}", "not a line of JSON (RFC 8259)"),
     (String(repeating: "[", count: 10_000), "not a line of JSON (RFC 8259)"),
+    (String(repeating: "[", count: 513), "not a line of JSON (RFC 8259)"),
     ("{\"command\":\"title\",\"title\":\"" + String(repeating: "a", count: 5_000) + "\"}", "more than 4096 bytes"),
   ])
   func whatIsNoRequestIsRefusedWithItsReason(line: String, says: String) {

@@ -21,18 +21,44 @@ struct SequencerTests {
   @Test func whatFollowsADroppedFrameOfItsTrackIsMarked() {
     let sequencer = Sequencer(limit: 3)
     sequencer.put(.room(.joined(room: "r")))
-    // Two find room, the next two of one track don't; room events always do.
-    for track in ["a", "b", "a", "a"] { sequencer.put(Self.frame(track)) }
+    // Three find room, the next two of one track don't; room events always do.
+    for track in ["c", "a", "b", "a", "a"] { sequencer.put(Self.frame(track)) }
     sequencer.put(.room(.synchronized))
     #expect(sequencer.droppedFrames == 2)
     var events: [SessionEvent] = []
     _ = sequencer.drain(into: &events)
-    #expect(events.count == 4)
-    #expect(Self.frames(events) == ["a", "b"])
+    #expect(events.count == 5)
+    #expect(Self.frames(events) == ["c", "a", "b"])
     events.removeAll()
     for track in ["b", "a", "a"] { sequencer.put(Self.frame(track)) }
     _ = sequencer.drain(into: &events)
     #expect(Self.frames(events) == ["b", "a after a loss", "a"])
-    #expect(events.map(\.sequence) == [4, 5, 6])
+    #expect(events.map(\.sequence) == [5, 6, 7])
+  }
+
+  @Test func roomEventsTakeNoRoomFromFramesAndHoldUpWhoBringsThem() {
+    let sequencer = Sequencer(limit: 2)
+    sequencer.put(.room(.joined(room: "r")))
+    for _ in 0..<20_000 { sequencer.put(.room(.synchronized)) }
+    #expect(sequencer.isCrowded)
+    for track in ["a", "b"] { sequencer.put(Self.frame(track)) }
+    #expect(sequencer.droppedFrames == 0)
+    var events: [SessionEvent] = []
+    _ = sequencer.drain(into: &events, pending: 0)
+    #expect(events.count == 20_003 && !sequencer.isCrowded)
+    // The recording has taken them, but their instant has not come.
+    events.removeAll()
+    _ = sequencer.drain(into: &events, pending: 20_000)
+    #expect(sequencer.isCrowded)
+  }
+
+  @Test func aStopIsSeenHoweverMuchWaitsBeforeIt() {
+    let sequencer = Sequencer()
+    sequencer.put(.room(.joined(room: "r")))
+    for _ in 0..<1000 { sequencer.put(.room(.synchronized)) }
+    sequencer.put(.room(.ended(.roomEnded)))
+    #expect(sequencer.stoppedAt == nil)
+    sequencer.put(.room(.ended(.stopped)))
+    #expect(sequencer.stoppedAt != nil)
   }
 }

@@ -149,6 +149,9 @@ private struct Receiver {
       receiver.limit = Bool.random(using: &random) ? nil : .random(in: 0...6, using: &random)
       lines += receiver.show(tiles, ms: .random(in: 200...8000, using: &random)).count
       receiver.told = receiver.told.filter { told in tiles.contains { $0.track == told.key } }
+      for gone in (0..<9).map({ TrackID("t\($0)") }) where !tiles.contains(where: { $0.track == gone }) {
+        receiver.policy.forget(gone)
+      }
     }
     _ = receiver.show(tiles, ms: 20_000)
     let flowing = tiles.filter(\.isFlowing)

@@ -327,6 +327,45 @@ import Testing
     #expect(run.plans.last?.time == SessionTime(nanoseconds: 4_466_666_666))
   }
 
+  @Test func aRoomOfBotsIsEmpty() {
+    var room = RoomScript()
+    let agent = Participant(identity: ParticipantIdentity("agent"), isBot: true)
+    room.at(0, .participant(agent))
+    room.join("ann", at: 1000)
+    room.at(2000, .participantLeft(ParticipantIdentity("ann")))
+    // Neither what changes with the bot nor another one makes it people.
+    room.at(2500, .participant(Participant(identity: agent.identity, name: "Helper", isBot: true)))
+    room.at(3000, .participant(Participant(identity: ParticipantIdentity("scribe"), isBot: true)))
+    var settings = SessionCore.Settings.test
+    settings.stopWhenEmpty = .milliseconds(1500)
+    let run = room.run(settings, until: 8000)
+    #expect(run.end == .empty)
+    #expect(run.plans.last?.time == SessionTime(nanoseconds: 3_466_666_666))
+    // Whoever comes in time keeps the recording going, beside however many bots.
+    room.join("ben", at: 3200)
+    #expect(room.run(settings, until: 8000).end == nil)
+  }
+
+  @Test func tracksThatAreTakenAwayAndGivenBackAreInTheTimeline() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    let camera = TrackID("ann.camera")
+    room.at(1000, .trackSubscribed(camera, true))
+    room.at(2000, .trackSubscribed(camera, false))
+    room.at(2500, .trackSubscribed(camera, false))
+    room.at(3000, .trackSubscribed(camera, true))
+    room.publish("ann", .screenShare, isSubscribed: false, at: 3500)
+    room.at(4000, .trackSubscribed(TrackID("ann.screenShare"), true))
+    let told = room.run(until: 6000).notes.filter {
+      if case .subscribed = $0.event { true } else { false }
+    }
+    #expect(told.map(\.event.name) == ["unsubscribed", "subscribed"])
+    #expect(told.map(\.time) == [.milliseconds(2000), .milliseconds(3000)])
+    #expect(
+      told.first?.json(startDate: 0).hasSuffix(
+        #""event":"unsubscribed","participant":"ann","source":"camera","track":"ann.camera"}"#) == true)
+  }
+
   @Test func anEndPlansEverythingBeforeItWithoutWaiting() {
     var room = RoomScript()
     room.join("ann", at: 0)

@@ -137,9 +137,35 @@ import Testing
   @Test func theCallersTimesGoBeforeTheFiles() throws {
     let first = try part("1.webm", length: 80, date: nil)
     let second = try part("2.webm", length: 80, date: 5)
-    let (_, summary) = try join([.init(path: first, start: 1_000_000_000), .init(path: second, start: 1_500_000_000)])
-    #expect(summary.parts[1].start == .milliseconds(500))
+    let (_, summary) = try join([.init(path: first, start: 1_000_000_000), .init(path: second, start: 1_520_000_000)])
+    #expect(summary.parts[1].start == .milliseconds(520))
     #expect(throws: WebMError.self) { try Concatenation([.init(path: first), .init(path: second)]) }
+  }
+
+  /// Wherever a part begins: the times of each track grow, and whoever counts in whole pictures finds one at each place.
+  @Test(arguments: 0..<40) func timesGrowAndNoTwoPicturesShareAPlace(seed: Int) throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    var parts: [Concatenation.Part] = []
+    var start: Int64 = 0
+    for index in 0..<4 {
+      let length = Int64.random(in: 1...9, using: &random) * 20
+      parts.append(.init(path: try part("\(index).webm", length: length), start: start))
+      // Overlapping ones too.
+      start += length * 1_000_000 + Int64.random(in: -30_000_000...300_000_000, using: &random)
+    }
+    let (path, summary) = try join(parts)
+    let contents = try Contents.of(path)
+    for track in [1, 2] as [UInt64] {
+      let times = contents.frames.filter { $0.track == track }.map { Int64($0.ticks) }
+      #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, "seed \(seed), track \(track): \(times)")
+      guard track == 1 else { continue }
+      let places = times.map { ($0 + 20) / 40 }
+      #expect(Set(places).count == places.count, "seed \(seed): \(times)")
+    }
+    for (part, wanted) in zip(summary.parts, parts) where part.overlap == .zero {
+      let late = part.start.nanoseconds - (wanted.start ?? 0)
+      #expect(abs(late) <= 40_000_000, "seed \(seed): a part begins \(late) ns after its date")
+    }
   }
 
   @Test func aFixedGapNeedsNoDates() throws {
@@ -183,6 +209,25 @@ import Testing
     #expect(report.chapters.map(\.title) == ["One", "Recording interrupted", "Recording continued", "Two"])
     #expect(report.chapters.last?.start == .milliseconds(1040))
     #expect(report.tags.contains { $0.name == "ROOM" && $0.value == "standup" })
+  }
+
+  /// Titles come from people, and stand in players and terminals.
+  @Test func titlesHoldNothingThatActs() throws {
+    let text = "a\u{0}\u{1b}[2J\u{9b}\u{202e}\u{2028}\n-->b"
+    let path = try part("1.webm", title: text) {
+      $0.addChapter(start: .milliseconds(40), title: text)
+      $0.setTag("ROOM", text)
+    }
+    let report = try WebMProbe.probe(path)
+    let shown = "a␀␛[2J\u{fffd}\u{fffd}\u{fffd} -->b"
+    #expect(report.title == shown && report.chapters.map(\.title) == [shown])
+    #expect(report.tags.contains { $0.name == "ROOM" && $0.value == shown })
+    // A file that somebody else wrote may hold them: the report shows none of them either.
+    var foreign = report
+    (foreign.title, foreign.chapters[0].title) = (text, text)
+    for line in (foreign.text + foreign.json).split(separator: "\n") {
+      #expect(!line.unicodeScalars.contains(where: PeerText.isActive), "\(line.debugDescription)")
+    }
   }
 
   @Test func nothingIsLeftOfAJoinThatFailsAndNothingIsReplaced() throws {

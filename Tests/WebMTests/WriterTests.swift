@@ -96,7 +96,7 @@ import Testing
       try writer.addSound(80)
     }
     #expect(contents.frames.filter { $0.track == 1 }.map(\.ticks) == [100, 101, 102])
-    #expect(contents.frames.filter { $0.track == 2 }.map(\.ticks) == [0, 90, 90])
+    #expect(contents.frames.filter { $0.track == 2 }.map(\.ticks) == [0, 90, 91])
   }
 
   @Test func aLongSilenceStaysInsideThe16BitsOfABlock() throws {

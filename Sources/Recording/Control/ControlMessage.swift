@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MediaCore
 
 /// Why a command could not be carried out, or a socket not be used. One line.
 public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -40,7 +41,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
   /// Reads a line. Total: what is no request gives an error that says why.
   public init(line: some Sequence<UInt8>) throws(ControlError) {
     do {
-      self = try JSONDecoder().decode(ControlRequest.self, from: Data(line))
+      self = try BoundedJSON.decode(ControlRequest.self, from: Array(line), limits: Self.limits)
     } catch DecodingError.dataCorrupted(let context) where context.codingPath.last?.stringValue == "command" {
       let known = Command.allCases.map(\.rawValue).joined(separator: ", ")
       throw ControlError("there is no such command; known: \(known)")
@@ -61,6 +62,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
 
   /// The most bytes of UTF-8 that a text of a request may have.
   public static let longestText = 4096
+  /// No line is longer, of either side.
+  static let limits = JSONLimits(bytes: 1 << 20)
 }
 
 /// How a recording stands, for `status`.
@@ -107,6 +110,11 @@ public struct ControlStatus: Codable, Sendable, Hashable {
   /// Bytes written.
   public var bytes: UInt64 = 0
 
+  private enum CodingKeys: String, CodingKey {
+    case job, room, output, phase, layout, scene, talker, paused, title, pinned, spotlight, people, bytes
+    case timeMs = "time_ms"
+  }
+
   /// A status of nothing.
   public init() {}
 
@@ -141,9 +149,9 @@ public struct ControlAnswer: Codable, Sendable, Hashable {
 
   /// Reads a line; nil for what is no answer, an event for example.
   init?(line: [UInt8]) {
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    guard let answer = try? decoder.decode(ControlAnswer.self, from: Data(line)) else { return nil }
+    guard let answer = try? BoundedJSON.decode(ControlAnswer.self, from: line, limits: ControlRequest.limits) else {
+      return nil
+    }
     self = answer
   }
 
@@ -153,7 +161,7 @@ public struct ControlAnswer: Codable, Sendable, Hashable {
   fileprivate static func encoded(_ value: some Encodable) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return (try? encoder.encode(value)).map { Array($0) } ?? Array("{\"ok\":false}".utf8)
+    guard let json = try? encoder.encode(value) else { return Array("{\"ok\":false}".utf8) }
+    return Array(JSONText.escaped(String(decoding: json, as: UTF8.self)).utf8)
   }
 }

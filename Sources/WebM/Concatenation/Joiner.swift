@@ -100,8 +100,14 @@ final class Joiner {
         operation: "begins more than \(Self.longestGapInDays) days after the part before ends; "
           + "correct its date, or say how long the gaps are", path: part.path)
     }
-    // Whole milliseconds, the file's own unit: so the distances inside the part stay what they are.
-    offset = (max(wanted, end) &+ 500_000) / 1_000_000 * 1_000_000
+    // On the beat of the pictures, so that whoever counts in whole pictures never finds two at one place; and in whole
+    // milliseconds, the file's own unit, so that the distances inside the part stay what they are.
+    var start = max(wanted, end)
+    if frameDuration > 0 {
+      start = (start &+ frameDuration / 2) / frameDuration &* frameDuration
+      if start &+ 1_000_000 < end { start &+= frameDuration }
+    }
+    offset = (start &+ 500_000) / 1_000_000 * 1_000_000
     return SessionTime(nanoseconds: max(0, end &- wanted))
   }
 

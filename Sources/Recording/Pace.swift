@@ -1,0 +1,55 @@
+import MediaCore
+import Session
+
+/// Says what is left out when the recording falls behind, so that it catches up, and when its end must not wait any
+/// longer for what is still to be worked off. Pure.
+struct Pace: Sendable {
+  /// Plans that are this far behind lose their picture, not their sound: being late costs nothing but what a kill would
+  /// lose.
+  let tooLate: SessionTime
+  /// Where that is not enough, pictures are not decoded either; each begins anew with a keyframe afterwards.
+  let muchTooLate: SessionTime
+  /// The longest that the file may get; nil: there is no such limit.
+  private let maximum: SessionTime?
+  private let latency: SessionTime
+  /// An end that was due so long ago is hurried: no pictures any more.
+  static let patience = SessionTime.milliseconds(600)
+  /// And then it comes at once: the file ends with what is in it.
+  static let lastMoment = SessionTime.milliseconds(850)
+
+  /// How far the last plan was behind.
+  private(set) var lag = SessionTime.zero
+  /// How long ago the end was due; nil: it is not.
+  private(set) var overdue: SessionTime?
+
+  init(_ settings: SessionCore.Settings) {
+    latency = settings.latency
+    tooLate = settings.latency + .seconds(2)
+    muchTooLate = tooLate + .seconds(2)
+    maximum = settings.maximumDuration
+  }
+
+  /// A plan for `instant` is carried out at `now`.
+  mutating func plans(_ instant: SessionTime, at now: SessionTime) { lag = now - instant }
+
+  /// It is `now`. `stoppedAt`: when somebody stopped the recording, if anybody did. `fileTime`: what the file's time
+  /// would be now if nothing were behind; nil when that says nothing, since time stands still.
+  mutating func look(at now: SessionTime, stoppedAt: SessionTime?, fileTime: SessionTime?) {
+    overdue = stoppedAt.map { now - $0 }
+    guard let maximum, let fileTime, fileTime - latency >= maximum else { return }
+    overdue = max(overdue ?? .zero, fileTime - latency - maximum)
+  }
+
+  /// True when the file ends now, whatever waits.
+  var isOver: Bool { overdue.map { $0 >= Self.lastMoment } ?? false }
+
+  /// True when this is left out.
+  func leavesOut(_ output: SessionOutput) -> Bool {
+    let isHurried = overdue.map { $0 >= Self.patience } ?? false
+    switch output {
+    case .compose: return isHurried || lag > tooLate
+    case .decode: return isHurried || lag > muchTooLate
+    default: return false
+    }
+  }
+}

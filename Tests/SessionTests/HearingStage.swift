@@ -1,0 +1,430 @@
+import AudioMix
+import Layouts
+import MediaCore
+import RTP
+
+@testable import Session
+
+/// One publisher's sound and pictures on their whole way, in manual time: from the packets that it sends, over a network
+/// with jitter and loss, through the reorder buffer, the reports' clock and the core, to the mixer's samples.
+///
+/// Each packet of sound has a loudness of its own, so that what comes out can be told apart packet by packet. Times are
+/// nanoseconds of one true clock, which nobody on the stage knows but the judge.
+struct HearingStage {
+  /// What goes wrong at the sender, and when, milliseconds.
+  enum Trouble {
+    /// Nothing is captured for so long, and the clock of the sound stands still meanwhile.
+    case microphone(Int64)
+    /// The same for sound and pictures: the whole device sleeps.
+    case device(Int64)
+    /// The same for the pictures alone.
+    case camera(Int64)
+    /// The sound's timestamps leap ahead (or back, when negative) by so much, without any pause.
+    case leap(Int64)
+    /// The same for the pictures.
+    case cameraLeap(Int64)
+    /// The sound's source changes: numbers and timestamps begin anew.
+    case newSource
+    /// The sender is silent for so long and sends nothing; its clock goes on (DTX).
+    case silence(Int64)
+    /// The network holds everything back for so long, and then gives it out at once.
+    case congestion(Int64)
+  }
+
+  /// Who reports, and how well.
+  enum Reports { case none, own, forwarded, wrong }
+
+  var seed: UInt64
+  /// Milliseconds.
+  var length: Int64 = 12_000
+  var troubles: [(at: Int64, what: Trouble)] = []
+  /// Packets are late by up to so many milliseconds, but keep their order.
+  var jitter: Int64 = 10
+  /// Lost packets of sound, 1/1000. They are not sent again.
+  var loss = 0
+  /// Lost packets of sound that are sent again and come this much later, milliseconds; 0: they are not.
+  var repair: Int64 = 0
+  var hasVideo = true
+  var reports = Reports.own
+  /// The first reports come after so many milliseconds.
+  var reportsFrom: Int64 = 700
+  /// The sender's clock runs fast (positive: slow captures) by so many millionths.
+  var drift: Int64 = 0
+  /// The way of sound and of pictures, milliseconds.
+  var way: (sound: Int64, pictures: Int64) = (30, 75)
+
+  /// What became of one packet of sound.
+  struct Heard {
+    var number: Int
+    /// The sample behind its last one, and how many were found.
+    var end: Int64
+    var count: Int
+  }
+
+  /// What came of it all.
+  struct Result {
+    /// When each packet was captured (true time); nil: none of that number.
+    var captured: [Int64] = []
+    /// Packets that reached the recorder.
+    var arrived: Set<Int> = []
+    /// Something other than the packet before lies directly before this packet: a stall, a loss, silence.
+    var begins: Set<Int> = []
+    var heard: [Heard] = []
+    /// When a picture came on show, and when it was captured.
+    var shown: [(at: Int64, captured: Int64)] = []
+  }
+
+  private static let millisecond: Int64 = 1_000_000
+  private static let packet: Int64 = 20_000_000
+  private static let codes = 150
+
+  private struct Arrival {
+    enum What {
+      case sound(number: Int, sequence: Int64, timestamp: Int64, source: Int, isRepair: Bool)
+      case picture(capture: Int64, timestamp: Int64)
+      case report(isSound: Bool, ntp: Int64, timestamp: Int64, source: Int)
+    }
+    var at: Int64
+    var what: What
+  }
+
+  // MARK: Sending
+
+  private func send(_ result: inout Result) -> [Arrival] {
+    var random = SeededRandom(seed: seed)
+    var arrivals: [Arrival] = []
+    let end = length * Self.millisecond
+    let zero = Int64.random(in: 0...(4 << 32), using: &random)
+    let wall: Int64 = 3_900_000_000_000_000_000
+    var congested: [(from: Int64, until: Int64)] = []
+    for trouble in troubles {
+      if case .congestion(let length) = trouble.what {
+        congested.append((trouble.at * Self.millisecond, (trouble.at + length) * Self.millisecond))
+      }
+    }
+    func travel(_ sent: Int64, _ way: Int64, _ last: inout Int64, _ random: inout SeededRandom) -> Int64 {
+      var at = sent + way * Self.millisecond
+      if jitter > 0 { at += Int64.random(in: 0..<(jitter * Self.millisecond), using: &random) }
+      for hold in congested where (hold.from..<hold.until).contains(at) { at = hold.until }
+      // The network keeps the order.
+      at = max(at, last + 1000)
+      last = at
+      return at
+    }
+
+    // Sound.
+    var now = Int64(1_000) * 1000
+    var timestamp = zero
+    var sequence = Int64.random(in: 0...70_000, using: &random)
+    var source = 0
+    var number = 0
+    var lastArrival: Int64 = 0
+    var pending = troubles[...]
+    var reportAt = reportsFrom * Self.millisecond
+    var lastReport: (ntp: Int64, timestamp: Int64)?
+    var begins = true
+    func report(until instant: Int64, _ captured: Int64, _ stamp: Int64) {
+      while reportAt < instant {
+        defer { reportAt += 2_000 * Self.millisecond }
+        guard reports != .none else { continue }
+        var ntp = wall + reportAt + Int64.random(in: -3_000_000...3_000_000, using: &random)
+        // A sender's report names the timestamp that would be captured now, by the last packet.
+        var rtp = stamp + (reportAt - captured) * 48 / 1_000_000
+        if reports == .wrong, Int.random(in: 0..<3, using: &random) == 0 {
+          ntp += Int64.random(in: -9_000...9_000, using: &random) * Self.millisecond
+        }
+        if reports == .forwarded {
+          // The forwarder has a new report only now and then, and repeats it, moved on in time.
+          if let last = lastReport, Int.random(in: 0..<2, using: &random) == 0 {
+            (ntp, rtp) = (last.ntp + 2_000 * Self.millisecond, last.timestamp + 96_000)
+          }
+        }
+        lastReport = (ntp, rtp)
+        arrivals.append(
+          Arrival(
+            at: reportAt + way.sound * Self.millisecond,
+            what: .report(isSound: true, ntp: ntp, timestamp: rtp, source: source)))
+      }
+    }
+    while now < end {
+      while let next = pending.first, next.at * Self.millisecond <= now {
+        pending.removeFirst()
+        let before = now
+        switch next.what {
+        case .microphone(let length), .device(let length):
+          now += length * Self.millisecond
+          report(until: now, before - Self.packet, timestamp - 960)
+          begins = true
+        case .silence(let length):
+          now += length * Self.millisecond
+          timestamp += length * 48
+          report(until: now, before - Self.packet, timestamp - 960 - length * 48)
+          begins = true
+        case .leap(let length):
+          timestamp += length * 48
+        case .newSource:
+          source += 1
+          timestamp = zero + Int64.random(in: -4_000_000_000...4_000_000_000, using: &random)
+          sequence = Int64.random(in: 0...70_000, using: &random)
+          lastReport = nil
+        case .camera, .cameraLeap, .congestion: break
+        }
+      }
+      let arrival = travel(now + Self.packet, way.sound, &lastArrival, &random)
+      // What is sent again was asked for when the next packet came. Nobody asks for the last one of all, or in time for
+      // the last one before a stall; later nothing would tell on which side of the stall it belongs.
+      let isLast = now + Self.packet >= pending.first.map { $0.at * Self.millisecond } ?? end
+      let mayBeLost = number > 0 && !(isLast && repair > 0)
+      let isLost = loss > 0 && mayBeLost && Int.random(in: 0..<1000, using: &random) < loss
+      result.captured.append(now)
+      if begins { result.begins.insert(number) }
+      begins = isLost && repair == 0
+      if !isLost {
+        arrivals.append(
+          Arrival(
+            at: arrival,
+            what: .sound(
+              number: number, sequence: sequence, timestamp: timestamp, source: source, isRepair: false)))
+        result.arrived.insert(number)
+      } else if repair > 0 {
+        arrivals.append(
+          Arrival(
+            at: arrival + repair * Self.millisecond,
+            what: .sound(
+              number: number, sequence: sequence, timestamp: timestamp, source: source, isRepair: true)))
+        result.arrived.insert(number)
+      }
+      report(until: now + Self.packet, now, timestamp)
+      number += 1
+      sequence += 1
+      timestamp += 960
+      now += Self.packet + Self.packet * drift / 1_000_000
+    }
+
+    // Pictures.
+    guard hasVideo else { return arrivals.sorted { $0.at < $1.at } }
+    now = 5_000_000
+    // The picture's clock stands still too when the device sleeps.
+    var offset: Int64 = 0
+    lastArrival = 0
+    pending = troubles[...]
+    reportAt = (reportsFrom + 150) * Self.millisecond
+    func reportPictures(until instant: Int64) {
+      while reportAt < instant {
+        defer { reportAt += 1_000 * Self.millisecond }
+        guard reports != .none else { continue }
+        let ntp = wall + reportAt + Int64.random(in: -3_000_000...3_000_000, using: &random)
+        let stamp = zero / 2 + offset + reportAt * 90 / 1_000_000
+        arrivals.append(
+          Arrival(
+            at: reportAt + way.sound * Self.millisecond,
+            what: .report(isSound: false, ntp: ntp, timestamp: stamp, source: 0)))
+      }
+    }
+    while now < end {
+      while let next = pending.first, next.at * Self.millisecond <= now {
+        pending.removeFirst()
+        switch next.what {
+        case .camera(let length), .device(let length):
+          now += length * Self.millisecond
+          // Meanwhile reports are about the clock as it was.
+          reportPictures(until: now)
+          offset -= length * 90
+        case .cameraLeap(let length): offset += length * 90
+        default: break
+        }
+      }
+      let stamp = zero / 2 + offset + now * 90 / 1_000_000
+      let arrival = travel(now, way.pictures, &lastArrival, &random)
+      arrivals.append(Arrival(at: arrival, what: .picture(capture: now, timestamp: stamp)))
+      reportPictures(until: now)
+      now += 33_333_333
+    }
+    return arrivals.sorted { $0.at < $1.at }
+  }
+
+  // MARK: Receiving
+
+  /// A source of sound as the connection holds it.
+  private struct Source {
+    var buffer: AudioReorderBuffer
+    var clock = SenderReportClock(clockRate: .opus)
+    var newest: Int64 = 0
+  }
+
+  /// An Opus packet of 20 ms that says its number (RFC 6716 section 3.1).
+  private static func payload(_ number: Int) -> [UInt8] {
+    [0xF8, UInt8(number & 255), UInt8(number >> 8 & 255), UInt8(number >> 16 & 255)]
+  }
+
+  func play() -> Result {
+    var result = Result()
+    var arrivals = send(&result)[...]
+    var core = SessionCore(settings: .test)
+    var sequence: UInt64 = 0
+    // What each event is: a packet's number, or nil; when its picture was captured.
+    var numbers: [Int?] = []
+    var captures: [Int64] = []
+    func event(_ now: Int64, _ payload: SessionEvent.Payload, number: Int? = nil, capture: Int64 = 0) {
+      core.handle(SessionEvent(sequence: sequence, arrived: SessionTime(nanoseconds: now), payload: payload))
+      numbers.append(number)
+      captures.append(capture)
+      sequence += 1
+    }
+    event(0, .room(.participant(Participant(identity: ParticipantIdentity("ann"), name: "Ann"))))
+    for source in [TrackSource.camera, .microphone] where hasVideo || source == .microphone {
+      let track = RoomScript.track("ann", source)
+      event(0, .room(.track(track)))
+      event(0, .room(.trackSubscribed(track.id, true)))
+    }
+    var sources: [Int: Source] = [:]
+    var videoClock = SenderReportClock(clockRate: .video)
+    var newestPicture: Int64 = 0
+
+    func drain(_ source: Int, at now: Int64) {
+      guard var state = sources.removeValue(forKey: source) else { return }
+      defer { sources[source] = state }
+      while case .packet(let packet) = state.buffer.poll(at: now) {
+        for unit in 0..<min(packet.lostUnits, 50) {
+          let time = packet.rtpTime - packet.lostBefore + Int64(unit) * 960
+          event(
+            now,
+            .frame(
+              Self.frame(
+                "ann.microphone", .opus, [], time, state.clock.captureTime(of: time), held: now - packet.arrived)))
+        }
+        let bytes = packet.payload.bytes
+        let number = Int(bytes[1]) | Int(bytes[2]) << 8 | Int(bytes[3]) << 16
+        event(
+          now,
+          .frame(
+            Self.frame(
+              "ann.microphone", .opus, Self.payload(number), packet.rtpTime,
+              state.clock.captureTime(of: packet.rtpTime), held: now - packet.arrived)), number: number)
+      }
+    }
+
+    let mixer = Mixer()
+    let mixed = UnsafeMutableBufferPointer<Float>.allocate(capacity: mixer.blockSamples * 2)
+    defer { mixed.deallocate() }
+    let block = UnsafeMutableBufferPointer<Float>.allocate(capacity: 1920)
+    defer { block.deallocate() }
+    let track = mixer.addTrack()
+    var ear = Ear()
+    var onShow: UInt64?
+
+    for step in 1...(length / 5 + 1_000) {
+      let now = step * 5 * Self.millisecond
+      while let next = arrivals.first, next.at <= now {
+        arrivals.removeFirst()
+        // What was waited for too long goes on at its own time.
+        for source in sources.keys { drain(source, at: next.at) }
+        switch next.what {
+        case .sound(let number, let sequence, let timestamp, let source, _):
+          if sources[source] == nil { sources[source] = Source(buffer: AudioReorderBuffer(maximumWait: 400_000_000)) }
+          let bytes = Self.payload(number)
+          let buffer = MediaBuffer(capacity: 32)
+          _ = bytes.withUnsafeBytes {
+            RTPPacket.write(
+              into: buffer, marker: false, payloadType: PayloadType(111),
+              sequenceNumber: UInt16(truncatingIfNeeded: sequence), timestamp: UInt32(truncatingIfNeeded: timestamp),
+              ssrc: SSRC(7), payload: $0)
+          }
+          if let packet = RTPPacket(buffer) { sources[source]?.buffer.insert(packet, sequence: sequence, at: next.at) }
+          drain(source, at: next.at)
+          sources[source]?.newest = Int64(UInt32(truncatingIfNeeded: timestamp))
+        case .picture(let capture, let timestamp):
+          newestPicture = timestamp
+          event(
+            next.at,
+            .frame(Self.frame("ann.camera", .vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: 0)),
+            capture: capture)
+        case .report(let isSound, let ntp, let timestamp, let source):
+          let report = RTCPSenderReport(
+            ssrc: SSRC(7), ntp: NTPTime(nanoseconds: ntp), rtpTimestamp: UInt32(truncatingIfNeeded: timestamp),
+            packetCount: 0, octetCount: 0)
+          if isSound {
+            if let newest = sources[source]?.newest { sources[source]?.clock.received(report, near: newest) }
+          } else {
+            videoClock.received(report, near: newestPicture)
+          }
+        }
+      }
+      for source in sources.keys { drain(source, at: now) }
+      core.advance(to: SessionTime(nanoseconds: now))
+      while let output = core.pollOutput() {
+        switch output {
+        case .sound(let id, _, let at, _):
+          // What is lost is concealed: by silence here.
+          let (left, right) = numbers[Int(id.rawValue)].map(Ear.levels) ?? (0, 0)
+          for sample in 0..<960 { (block[sample * 2], block[sample * 2 + 1]) = (left, right) }
+          let (milliseconds, rest) = at.nanoseconds.quotientAndRemainder(dividingBy: Self.millisecond)
+          mixer.insert(UnsafeBufferPointer(block), at: milliseconds * 48 + rest * 48 / Self.millisecond, track: track)
+        case .compose(let plan):
+          if case .picture(let id, _)? = plan.tiles.first?.content, onShow != id.rawValue {
+            onShow = id.rawValue
+            result.shown.append((plan.time.nanoseconds, captures[Int(id.rawValue)]))
+          }
+          let slotEnd = core.settings.slotTime(plan.slot + 1).nanoseconds / 1000 * 48 / 1000
+          while mixer.position + 960 <= slotEnd {
+            mixer.mix(into: mixed)
+            ear.listen(UnsafeBufferPointer(mixed))
+          }
+        default: break
+        }
+      }
+    }
+    result.heard = ear.finish()
+    return result
+  }
+
+  private static func frame(
+    _ track: String, _ codec: Codec, _ payload: [UInt8], _ time: Int64, _ capture: NTPTime?, held: Int64
+  ) -> EncodedFrame {
+    EncodedFrame(
+      track: TrackID(track), codec: codec, payload: MediaBuffer(payload), rtpTime: time, captureTime: capture,
+      isKeyframe: true, width: 640, height: 360, held: held)
+  }
+
+  // MARK: Listening
+
+  /// Finds the packets in the samples: runs of one loudness. Their begins and ends may be faded.
+  private struct Ear {
+    private var position: Int64 = 0
+    private var current = -1
+    private var begin: Int64 = 0
+    private var found: [Heard] = []
+
+    static func levels(of number: Int) -> (Float, Float) {
+      (Float(number % codes + 1) / 256, Float(number / codes % codes + 1) / 256)
+    }
+
+    private static func code(_ left: Float, _ right: Float) -> Int {
+      let (a, b) = (left * 256, right * 256)
+      let (x, y) = (a.rounded(), b.rounded())
+      guard abs(a - x) < 0.01, abs(b - y) < 0.01, x >= 1, y >= 1 else { return -1 }
+      return (Int(y) - 1) * codes + Int(x) - 1
+    }
+
+    mutating func listen(_ samples: UnsafeBufferPointer<Float>) {
+      for index in 0..<(samples.count / 2) {
+        let code = Self.code(samples[index * 2], samples[index * 2 + 1])
+        if code != current { turn(to: code) }
+        position += 1
+      }
+    }
+
+    private mutating func turn(to code: Int) {
+      // Shorter stretches are fades that pass through a loudness.
+      if current >= 0, position - begin >= 100 {
+        found.append(Heard(number: current, end: position, count: Int(position - begin)))
+      }
+      (current, begin) = (code, position)
+    }
+
+    mutating func finish() -> [Heard] {
+      turn(to: -1)
+      return found
+    }
+  }
+}
