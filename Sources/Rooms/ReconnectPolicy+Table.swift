@@ -5,7 +5,7 @@ extension ReconnectPolicy {
     case idle
     /// The first join is being tried.
     case connecting
-    /// The room doesn't exist yet, is full, or the server is busy: the join is tried again now and then.
+    /// The room doesn't exist yet, is full, or the server is busy: the join is tried again at least each second.
     case waitingForRoom
     /// In the room, but nothing may be received before somebody lets the bot in.
     case waitingForAdmission
@@ -26,7 +26,7 @@ extension ReconnectPolicy {
       switch self {
       case .idle: "nothing was asked for yet"
       case .connecting: "the first join is being tried"
-      case .waitingForRoom: "no such room yet, no place, or a busy server: the join is tried again now and then"
+      case .waitingForRoom: "no such room yet, no place, or a busy server: the join is tried again each second"
       case .waitingForAdmission: "in the room, but nothing may be received before somebody lets the bot in"
       case .joined: "in the room; media is being connected for the first time"
       case .connected: "signalling and media are there"
@@ -42,7 +42,7 @@ extension ReconnectPolicy {
   enum Trigger: String, CaseIterable {
     case start, joined, held, admitted, connected
     case broken, cut, retry, later, refused, noMedia, noMediaButRelay
-    case due, resumeTimeOver, networkChanged
+    case due, resumeTimeOver, networkChanged, roomSeen
 
     var meaning: String {
       switch self {
@@ -61,6 +61,7 @@ extension ReconnectPolicy {
       case .due: "the pause is over"
       case .resumeTimeOver: "the pause is over, and so is the time for resuming"
       case .networkChanged: "the machine's network changed"
+      case .roomSeen: "the room is told to be there"
       }
     }
   }
@@ -91,9 +92,10 @@ extension ReconnectPolicy {
     case (.connecting, .joined), (.waitingForRoom, .joined): (.joined, .expectMedia)
     case (.connecting, .held), (.waitingForRoom, .held): (.waitingForAdmission, .hold)
     case (.connecting, .retry), (.waitingForRoom, .retry): (.connecting, .pause)
-    case (.connecting, .later), (.waitingForRoom, .later): (.waitingForRoom, .pauseLong)
+    case (.connecting, .later), (.waitingForRoom, .later): (.waitingForRoom, .pause)
     case (.connecting, .due), (.connecting, .networkChanged): (.connecting, .join)
     case (.waitingForRoom, .due), (.waitingForRoom, .networkChanged): (.waitingForRoom, .join)
+    case (.connecting, .roomSeen), (.waitingForRoom, .roomSeen): (.waitingForRoom, .join)
 
     case (.waitingForAdmission, .admitted): (.joined, .expectMedia)
     case (.waitingForAdmission, .broken), (.waitingForAdmission, .cut): (.connecting, .pause)
@@ -154,9 +156,10 @@ extension ReconnectPolicy {
     }
     lines += [
       "", "### Numbers", "", "| number | value |", "| --- | --- |",
-      "| pauses after a loss | double from \(text(base)) to \(text(cap)), random between half and all of that |",
+      "| pauses before the first join, and after a loss | double from \(text(base)) to \(text(cap)), random between half "
+        + "and all of that |",
       "| the same when the loss is older than \(text(patienceAfter)) | up to \(text(patientCap)) |",
-      "| long pauses (full room, busy server, no room yet) | double from \(text(slowBase)) to \(text(slowCap)), likewise |",
+      "| long pauses after a loss (full room, busy server) | double from \(text(slowBase)) to \(text(slowCap)), likewise |",
       "| least time between the beginnings of two attempts | \(text(spacing)) |",
       "| attempts resume the old session for | \(text(resumeTime)) without media |",
       "| the same while media flows | \(text(resumeTimeWithMedia)) after the loss |",

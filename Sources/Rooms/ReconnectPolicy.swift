@@ -35,7 +35,8 @@ public struct ReconnectPolicy: Sendable {
     public init() {}
   }
 
-  /// Longest pause before the second attempt, ns; it doubles with each further one.
+  /// Longest pause before the second attempt, ns; it doubles with each further one. So it is before the first join too,
+  /// for as long as the room is waited for: how long a room that begins is not recorded is what matters then.
   public static let base: Int64 = 300_000_000
   /// Upper end of the pause, ns: an outage ends at any time, and a second is what may be lost of a recording then.
   public static let cap: Int64 = 1_000_000_000
@@ -43,7 +44,8 @@ public struct ReconnectPolicy: Sendable {
   public static let patientCap: Int64 = 5_000_000_000
   /// When pauses begin to be longer, ns after the loss.
   public static let patienceAfter: Int64 = 600_000_000_000
-  /// Pauses while the server or the room has no place, or is not there yet, ns: they double from the one to the other.
+  /// Pauses of a session that comes back while the server or the room has no place, ns: they double from the one to the
+  /// other.
   public static let slowBase: Int64 = 2_000_000_000
   /// See `slowBase`.
   public static let slowCap: Int64 = 30_000_000_000
@@ -91,6 +93,8 @@ public struct ReconnectPolicy: Sendable {
     case over(RoomError)
     /// This machine's addresses or routes changed.
     case networkChanged
+    /// Somebody who knows says that the room is there, while it is waited for.
+    case roomSeen
     /// `nextDeadline` is reached.
     case timer
   }
@@ -207,6 +211,11 @@ public struct ReconnectPolicy: Sendable {
       if isLost { (error, action) = (RoomError(.networkChanged), .retry) }
       // A first join that is under way has its own time; an attempt to come back uses the network as it was.
       return hasJoined || dueAt != nil ? move(.networkChanged, at: now) : .none
+    case .roomSeen:
+      guard !hasJoined else { return .none }
+      // An attempt that is under way may have come a moment too early: the one after it follows soon.
+      pauses = 0
+      return dueAt != nil ? move(.roomSeen, at: now) : .none
     case .timer: return timer(at: now)
     }
   }
@@ -315,7 +324,7 @@ public struct ReconnectPolicy: Sendable {
   private mutating func pause(at now: Int64) -> Int64 {
     if case .fixed(_, let interval) = settings.rule, hasJoined { return max(0, interval) }
     defer { pauses += 1 }
-    let isPatient = now &- (lostAt ?? startedAt) > Self.patienceAfter
+    let isPatient = hasJoined && now &- (lostAt ?? startedAt) > Self.patienceAfter
     let span = min(isPatient ? Self.patientCap : Self.cap, Self.base << Int64(min(pauses, 30)))
     return Int64.random(in: (span / 2)...span, using: &random)
   }

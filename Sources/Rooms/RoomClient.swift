@@ -8,6 +8,13 @@ public protocol RoomClient: RoomControl {
   /// Joins; returns when the bot is in the room (`.joined` was put into the sink). Cancelling the task leaves the room.
   /// Throws when the room could not be joined; nothing but `.ended` was put then.
   func join() async throws(RoomError)
+  /// Somebody who knows says that the room may have begun: when it is waited for, it is tried at once.
+  func roomMayHaveBegun()
+}
+
+extension RoomClient {
+  /// Does nothing: who waits for a seat hears of nobody.
+  public func roomMayHaveBegun() {}
 }
 
 extension RoomOptions {

@@ -127,7 +127,7 @@ extension RoomError {
           remedy: "Check the room's name, create the room first, or give --wait-for-room")
       case .roomFull:
         Row(
-          exitCode: 24, phase: .join, codes: .init(twilio: 53105, http: [429, 503]), joining: .wait, joined: .wait,
+          exitCode: 24, phase: .join, codes: .init(twilio: 53105, http: [429, 500, 503]), joining: .wait, joined: .wait,
           cause: "The room is full",
           remedy: "Raise the room's limit of participants, or give --wait-for-room to wait for a place")
       case .busy:

@@ -11,6 +11,16 @@ struct RoomState: Equatable, Sendable {
   /// Tracks that the server holds back.
   var paused: Set<TrackID> = []
 
+  /// Takes over from another state what is named there.
+  mutating func replace(people: Set<ParticipantIdentity>, tracks ids: Set<TrackID>, by other: RoomState) {
+    for identity in people { participants[identity] = other.participants[identity] }
+    for id in ids {
+      tracks[id] = other.tracks[id]
+      if other.subscribed.contains(id) { subscribed.insert(id) } else { subscribed.remove(id) }
+      if other.paused.contains(id) { paused.insert(id) } else { paused.remove(id) }
+    }
+  }
+
   /// The events that lead from `old` to this state: first what is gone, then people, then tracks, then subscriptions.
   /// With `tellsAll`, what is here is told even if it was so before. The order does not depend on hashing.
   func events(since old: RoomState, tellsAll: Bool = false) -> [RoomEvent] {

@@ -1,7 +1,8 @@
+import MediaCore
 import Signaling
 
-/// Where the tokens of a room connection come from.
-public enum TokenSource: Sendable {
+/// Where the tokens of a room connection come from. No text shows what is in it.
+public enum TokenSource: Sendable, Undisclosed {
   /// A token that somebody else made. It is used as it is, and replaced by what the server sends to refresh it.
   case given(String)
   /// A token that is replaced from time to time by the one who made it.
@@ -36,6 +37,18 @@ public enum TokenSource: Sendable {
       }
     }
   }
+
+  /// A token that allows nothing but to ask which rooms there are, and the room's name; nil where only the room's own
+  /// token is known.
+  func listing(now: Int64) -> (room: String, token: String)? {
+    guard case .minted(let apiKey, let apiSecret, let room, let identity, _) = self else { return nil }
+    var grant = VideoGrant()
+    grant.roomList = true
+    let token = AccessToken(apiKey: apiKey, identity: identity, video: grant, now: now, lifetime: 60)
+    guard let text = try? token.signed(secret: apiSecret) else { return nil }
+    return (room, text)
+  }
+
   private static func choose(_ token: String, _ refreshed: String?, now: Int64) -> String {
     guard let refreshed else { return token }
     guard let first = try? AccessToken(reading: token), let second = try? AccessToken(reading: refreshed),

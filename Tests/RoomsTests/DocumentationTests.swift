@@ -24,7 +24,7 @@ import Testing
 
   @Test func thePageOfExitCodesHoldsTheTable() throws {
     try check(
-      "ExitCodes.md", from: "| code | name | phase", to: "\n\n## Other codes", holds: RoomError.documentation)
+      "ExitCodes.md", from: "| code | name | phase", to: "\n\nWhat the server said", holds: RoomError.documentation)
   }
 
   @Test func thePageOnReconnectionHoldsTheMachine() throws {

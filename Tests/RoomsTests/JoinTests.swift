@@ -176,6 +176,53 @@ import Testing
     #expect(script.receive { $0.subscriptionResponse = refusal } == ["> subscribed TR_V2 false", "bind "])
   }
 
+  /// A card says only that a track is not received; the log says why, once.
+  @Test func whyATrackIsNotReceivedIsToldOnce() {
+    var sealed = Script.person("anna", tracks: ["TR_V1"])
+    sealed.tracks[0].encryption = .gcm
+    var ben = Script.person("ben", tracks: ["TR_V2", "TR_A2"])
+    ben.name = "Ben\u{1b}[31m\u{202e}"
+    var script = Script()
+    script.joined([sealed, ben], tracks: ["0": "TR_V1", "1": "TR_V2"])
+    let refusal = Livekit_SubscriptionResponse.with { ($0.trackSid, $0.err) = ("TR_V2", .seCodecUnsupported) }
+    for _ in 0..<3 { _ = script.receive { $0.subscriptionResponse = refusal } }
+    for allowed in [false, false, true, false] {
+      _ = script.receive { $0.subscriptionPermissionUpdate = .with { ($0.trackSid, $0.allowed) = ("TR_A2", allowed) } }
+    }
+    for round in 1...4 {
+      script.now += LiveKitSession.subscribeInterval
+      _ = script.handle(.subscribe(TrackID("TR_A2")))
+      _ = script.receive { $0.update.participants = [Script.person("anna", version: UInt32(round) + 1)] }
+    }
+    // Of a track that nobody published, too; but not without end.
+    for index in 0..<10_000 {
+      _ = script.receive { $0.subscriptionResponse = .with { $0.trackSid = "TR_\(index)\n" } }
+    }
+    #expect(
+      script.logs.filter { $0.contains("not received") }.prefix(5) == [
+        "warning the camera of anna (TR_V1) is not received: it is encrypted end to end",
+        "warning the camera of Ben␛[31m� (TR_V2) is not received: the server says that its codec is not supported",
+        "warning the microphone of Ben␛[31m� (TR_A2) is not received: its publisher does not allow it to the bot",
+        "warning the microphone of Ben␛[31m� (TR_A2) is not received: its publisher does not allow it to the bot",
+        "warning the track TR_0  is not received: the server refuses it without a reason",
+      ])
+    #expect(script.logs.count < 5000)
+  }
+
+  @Test func aTrackOfWhichNothingComesIsToldOnce() {
+    var script = Script()
+    script.joined([Script.person("ben", tracks: ["TR_V2"])])
+    for _ in 0..<5 {
+      _ = script.handle(.subscribe(TrackID("TR_V2")))
+      script.now += LiveKitSession.subscribeInterval
+    }
+    #expect(
+      script.logs.filter { $0.contains("not received") } == [
+        "warning the camera of ben (TR_V2) is not received: the server sends nothing of it and gives no reason; "
+          + "it is asked again"
+      ])
+  }
+
   @Test func dataTracksAndMessagesOfNoInterestAreIgnored() {
     var script = Script()
     var person = Script.person("anna", tracks: ["TR_X"])

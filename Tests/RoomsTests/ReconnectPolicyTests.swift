@@ -180,6 +180,52 @@ import Testing
     #expect(policy.state == .ended && policy.error == missing && now == 60 * Self.second && attempts > 5)
   }
 
+  /// Whatever the server says of why there is no room to join, and however long it lasts.
+  @Test(arguments: [RoomError.Kind.roomNotFound, .roomFull, .busy, .refused, .tokenNotYetValid])
+  func aRoomThatIsWaitedForIsTriedAtLeastEachSecond(kind: RoomError.Kind) {
+    for seed in 0..<20 as Range<UInt64> {
+      var settings = ReconnectPolicy.Settings()
+      settings.waitForRoom = 3600 * Self.second
+      var policy = ReconnectPolicy(settings: settings, seed: seed)
+      var now: Int64 = 0
+      _ = policy.handle(.start, at: now)
+      var last = now
+      while now < 1200 * Self.second {
+        #expect(policy.handle(.failed(RoomError(kind)), at: now) == .none)
+        #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
+        guard now - last <= Self.second else {
+          Issue.record("seed \(seed): \(now - last) ns between two attempts")
+          return
+        }
+        last = now
+      }
+    }
+  }
+
+  @Test func aRoomThatIsToldToBeThereIsTriedAtOnce() {
+    var settings = ReconnectPolicy.Settings()
+    settings.waitForRoom = 600 * Self.second
+    var policy = ReconnectPolicy(settings: settings, seed: 1)
+    let missing = RoomError(.roomNotFound)
+    var now: Int64 = 0
+    _ = policy.handle(.start, at: now)
+    for _ in 0..<8 {
+      _ = policy.handle(.failed(missing), at: now)
+      _ = wait(&policy, &now)
+    }
+    // An attempt is under way, which comes too early; the one after it follows soon.
+    let early = now
+    #expect(policy.handle(.roomSeen, at: early + 10_000_000) == .none)
+    #expect(policy.handle(.failed(missing), at: early + 20_000_000) == .none)
+    #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
+    #expect(now - early <= ReconnectPolicy.base)
+    _ = policy.handle(.failed(missing), at: now)
+    #expect(policy.handle(.roomSeen, at: now + ReconnectPolicy.spacing) == .attempt(.join(relayOnly: false)))
+    // Whoever is in the room hears nothing new.
+    _ = policy.handle(.joined, at: now)
+    #expect(policy.handle(.roomSeen, at: now + Self.second) == .none && policy.state == .joined)
+  }
+
   @Test func theRoomThatComesIntoBeingIsJoined() {
     var settings = ReconnectPolicy.Settings()
     settings.waitForRoom = 60 * Self.second
@@ -359,7 +405,8 @@ import Testing
     let choices: [ReconnectPolicy.Event] =
       switch policy.state {
       case .idle: [.start]
-      case .connecting, .waitingForRoom: isUnderWay ? [.joined, .held, .failed(error)] : [.networkChanged]
+      case .connecting, .waitingForRoom:
+        isUnderWay ? [.joined, .held, .failed(error), .roomSeen] : [.networkChanged, .roomSeen]
       case .waitingForAdmission: [.admitted, .lost(RoomError(.signalLost), canResume: true)]
       case .joined, .connected:
         [

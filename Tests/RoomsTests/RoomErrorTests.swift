@@ -1,3 +1,4 @@
+import MediaCore
 import Testing
 
 @testable import Rooms
@@ -69,5 +70,109 @@ import Testing
     #expect(error.kind == kind)
     #expect(!error.detail.contains("<html"))
     #expect(error.codes.http == [status])
+  }
+
+  /// A token, long, in which words of reasons stand by accident.
+  private static let token =
+    "eyJhbGciOiJIUzI1NiJ9." + String(repeating: "Y2xhaW1zIG5iZiBncmFudA", count: 300)
+    + ".expired-nbf-grant-0123456789abcdefghijklm"
+
+  /// What livekit-server answers (pkg/service/auth.go and rtcservice.go of 1.13.5, with go-jose v3 and, in older ones,
+  /// square/go-jose), with the token that it was given: each has its row and its exit code, and none shows the token.
+  @Test(arguments: [
+    (401, "invalid token: @, error: go-jose/go-jose/jwt: validation failed, token is expired (exp)", 21),
+    (401, "invalid token: @, error: square/go-jose/jwt: validation failed, token is expired (exp)", 21),
+    (401, "invalid token: @, error: go-jose/go-jose/jwt: validation failed, token not valid yet (nbf)", 27),
+    (401, "invalid token: @, error: go-jose/go-jose/jwt: validation field, token issued in the future (iat)", 27),
+    (401, "invalid token: @, error: go-jose/go-jose: error in cryptographic primitive", 28),
+    (401, "invalid token: @, error: square/go-jose: error in cryptographic primitive", 28),
+    (401, "invalid token: @, error: signature is invalid", 28),
+    (401, "invalid token: @, error: go-jose/go-jose/jwt: validation failed, invalid issuer claim (iss)", 29),
+    (401, "invalid token: @, error: something new", 20), (401, "invalid token: @", 20),
+    (401, "invalid API key: APIunknown", 29), (401, "invalid API key", 29), (401, "could not find api key", 29),
+    (401, "invalid authorization token", 20), (401, "permissions denied", 22),
+    (401, "invalid authorization header. Must start with Bearer ", 16),
+    (401, "no permissions to access the room", 22), (404, "requested room does not exist", 23),
+    (400, "identity cannot be empty", 26), (400, "no room name", 26),
+    (400, "participant identity length exceeds limits: max length 256", 26),
+    (400, "room name length exceeds limits: max length 256", 26),
+    (503, "node has exceeded its configured limit", 25), (500, "could not lock room", 25),
+    (500, "room has exceeded its max participants", 24), (500, "connection closed by media", 24),
+    (500, "timed out while waiting for signal response", 25),
+  ])
+  func theStockServersTextsAreUnderstood(status: Int, text: String, code: Int32) {
+    let error = RoomError.refusedUpgrade(status: status, text: text.replacing("@", with: Self.token))
+    #expect(error.exitCode == code, "\(error)")
+    for shown in [error.description, error.detail, error.summary, "\(error)", String(reflecting: error)] {
+      #expect(!shown.contains("eyJ") && !shown.contains("Y2xhaW1z") && !shown.contains("expired-nbf"), "\(shown)")
+    }
+    if text.hasPrefix("invalid token"), text.contains("error") {
+      #expect(error.detail.contains("invalid token: [hidden], error"))
+    }
+  }
+
+  /// The stock server tells nobody that a room has its `max_participants`.
+  @Test func aFullRoomIsToldAsWhatItProbablyIs() {
+    for error in [
+      RoomError.refusedUpgrade(status: 500, text: "connection closed by media"),
+      RoomError.refusedWithoutReason(status: 500),
+    ] {
+      #expect(error.kind == .roomFull && error.httpStatus == 500)
+      #expect(
+        error.detail.hasPrefix("probably; the server answers HTTP 500") && error.remedy.contains("max_participants"))
+    }
+    #expect(RoomError.refusedWithoutReason(status: 503).kind == .busy)
+  }
+
+  /// What NIOSSL (BoringSSL) says, as it was seen.
+  private static let faults: [(String, TLSFault)] = [
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:"
+        + "CERTIFICATE_VERIFY_FAILED at /x/handshake.cc:298]))", TLSFault.untrusted
+    ),
+    ("NIOSSLExtraError.failedToValidateHostname: Couldn't find 127.0.0.1 in certificate from peer", .wrongName),
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435703 error:100000f7:SSL routines:OPENSSL_internal:"
+        + "WRONG_VERSION_NUMBER at /x/tls_record.cc:121]))", .notTLS
+    ),
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436496 error:10000410:SSL routines:OPENSSL_internal:"
+        + "SSLV3_ALERT_HANDSHAKE_FAILURE at /x:1]))", .nothingInCommon
+    ),
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436526 error:1000042e:SSL routines:OPENSSL_internal:"
+        + "TLSV1_ALERT_PROTOCOL_VERSION at /x:1]))", .nothingInCommon
+    ),
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436568 error:10000458:SSL routines:OPENSSL_internal:"
+        + "TLSV1_ALERT_UNRECOGNIZED_NAME at /x:1]))", .refused("unrecognized name")
+    ),
+    ("handshakeFailed(NIOSSL.BoringSSLError.sslError([Error:  EOF during handshake]))", .closed),
+    (
+      "handshakeFailed(NIOSSL.BoringSSLError.sslError([error:1:SSL routines:OPENSSL_internal:BAD_DECRYPT at /x]))",
+      .other("bad decrypt")
+    ),
+  ]
+
+  @Test(arguments: Self.faults)
+  func tlsFaultsAreWords(text: String, fault: TLSFault) {
+    #expect(TLSFault(reading: text) == fault)
+    for words in [fault.description, fault.advice] {
+      #expect(!words.contains("SSL") && !words.contains("OPENSSL") && !words.contains("_") && !words.hasSuffix("."))
+    }
+  }
+
+  @Test func whatIsNoTLSIsNone() {
+    for text in ["connection reset by peer (errno: 104)", "connectTimeout", ""] {
+      #expect(TLSFault(reading: text) == nil)
+    }
+  }
+
+  @Test func timesOfCertificatesAreRead() {
+    let day = { (seconds: Int64) in "day \(seconds)" }
+    #expect(TLSFault(validity: [(0, 99), (0, 10)], now: 50, day: day) == .expired("day 10"))
+    #expect(TLSFault(validity: [(60, 99)], now: 50, day: day) == .notYetValid("day 60"))
+    #expect(TLSFault(validity: [(0, 99)], now: 50, day: day) == .untrusted)
+    #expect(TLSFault(validity: [], now: 50, day: day) == .untrusted)
   }
 }

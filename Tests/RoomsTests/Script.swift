@@ -19,6 +19,8 @@ struct Script {
   var answersPings = true
   /// What the session said of itself, newest last.
   var statuses: [RoomStatus] = []
+  /// What went into the log.
+  var logs: [String] = []
 
   init(
     tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
@@ -143,10 +145,13 @@ struct Script {
 
   private mutating func perform(_ action: LiveKitSession.Action) -> [String] {
     switch action {
-    case .openSocket(let attempt, let query, let token): return ["socket \(attempt) \(query.text) \(token)"]
+    case .openSocket(let attempt, let query, let token):
+      return ["socket \(attempt) \(query.text) \(token.wrappedValue)"]
     case .send(let request): return ["send \(Self.text(request))"]
     case .closeSocket: return ["close socket"]
     case .closeSocketGently: return ["close socket gently"]
+    case .lookForRoom(let room, _): return ["look for \(room)"]
+    case .endLookout: return ["end lookout"]
     case .openMedia(let generation, let servers, let relayOnly):
       return ["media \(generation) \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
     case .applyOffer(let generation, let id, let sdp):
@@ -166,7 +171,9 @@ struct Script {
     case .emit(let event): return ["> \(Self.text(event))"]
     case .joined: return ["joined"]
     case .finished(let end, let error): return ["finished \(end) \(error?.name ?? "-")"]
-    case .log: return []
+    case .log(let level, let text):
+      logs.append("\(level) \(text)")
+      return []
     }
   }
 

@@ -142,18 +142,72 @@ final class CollectingSink: SessionSink {
     let tls = try certificate.serverContext()
     let server = try await CannedServer([answer("401 Unauthorized", "permissions denied")], tls: tls)
     // The system doesn't know the authority.
-    #expect(await failure(url: "wss://localhost:\(server.port)")?.kind == .tlsFailure)
+    let unknown = await failure(url: "wss://localhost:\(server.port)")
+    #expect(unknown?.kind == .tlsFailure && unknown?.exitCode == 14)
+    #expect(unknown?.detail == "localhost: no authority that this machine trusts has signed its certificate")
+    #expect(unknown?.remedy.contains("--tls-ca FILE") == true)
     // The user says that it is good.
     #expect(
       await failure(url: "wss://localhost:\(server.port)", ca: certificate.certificate)?.kind == .notPermitted)
     // The certificate is for another name.
-    #expect(await failure(url: "wss://127.0.0.1:\(server.port)", ca: certificate.certificate)?.kind == .tlsFailure)
-    #expect(await failure(url: "wss://localhost:\(server.port)", ca: "/nowhere.pem")?.kind == .tlsFailure)
+    let misnamed = await failure(url: "wss://127.0.0.1:\(server.port)", ca: certificate.certificate)
+    #expect(misnamed?.kind == .tlsFailure && misnamed?.detail == "127.0.0.1: its certificate is for another host name")
+    let lacking = await failure(url: "wss://localhost:\(server.port)", ca: "/nowhere.pem")
+    #expect(lacking?.kind == .tlsFailure && lacking?.detail == "no certificates could be read from /nowhere.pem")
     await server.stop()
     // Not TLS at all.
     let plain = try await CannedServer([answer("400 Bad Request", "")])
-    #expect(await failure(url: "wss://localhost:\(plain.port)", ca: certificate.certificate)?.kind == .tlsFailure)
+    let clear = await failure(url: "wss://localhost:\(plain.port)", ca: certificate.certificate)
+    #expect(clear?.kind == .tlsFailure && clear?.detail == "localhost: what answers there speaks no TLS")
+    #expect(clear?.remedy.contains("ws://") == true)
     await plain.stop()
+  }
+
+  /// Certificates whose time is over, or has not begun: both look to the TLS library like an unknown authority.
+  @Test func aCertificatesTimeIsTold() async throws {
+    for (from, until, words) in [
+      ("20200101000000Z", "20200103000000Z", "localhost: its certificate expired on 2020-01-03"),
+      ("20990101000000Z", "20990103000000Z", "localhost: its certificate is valid only from 2099-01-01 on"),
+    ] {
+      let certificate = try #require(TestCertificate(from: from, until: until), "needs the openssl command")
+      defer { certificate.remove() }
+      let server = try await CannedServer([answer("200 OK", "")], tls: certificate.serverContext())
+      for ca in [nil, certificate.certificate] {
+        let error = await failure(url: "wss://localhost:\(server.port)", ca: ca)
+        #expect(error?.kind == .tlsFailure && error?.detail == words, "\(String(describing: error))")
+      }
+      await server.stop()
+    }
+  }
+
+  /// A server that says nothing but an alert, and one that hangs up.
+  @Test func aRefusedHandshakeIsTold() async throws {
+    let alert = "\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{28}"
+    for (answer, words) in [
+      (alert, "it has no TLS version or cipher in common with recbot, which wants TLS 1.2 or later"),
+      ("", "it ended the connection during the TLS handshake"),
+    ] {
+      let server = try await CannedServer([answer])
+      let error = await failure(url: "wss://localhost:\(server.port)")
+      #expect(error?.kind == .tlsFailure && error?.detail == "localhost: \(words)", "\(String(describing: error))")
+      await server.stop()
+    }
+  }
+
+  /// A body of a megabyte with the token, escape sequences and the reason at its end.
+  @Test func aLongRefusalIsReadAndShownShort() async throws {
+    let noise = "\u{1b}[2J\u{0}\u{202e}\u{2028}"
+    let token =
+      "eyJhbGciOiJIUzI1NiJ9." + String(repeating: "a1B2", count: 7000) + ".abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
+    let body = "invalid token: \(token)\(noise), error: token is expired (exp)" + String(repeating: "x", count: 1 << 20)
+    let server = try await CannedServer([answer("401 Unauthorized", body)])
+    let error = await failure(url: "ws://127.0.0.1:\(server.port)")
+    #expect(error?.kind == .tokenExpired)
+    let text = error?.description ?? ""
+    #expect(
+      text.unicodeScalars.count < 600 && !text.contains("a1B2")
+        && !text.unicodeScalars.contains(where: PeerText.isActive))
+    await server.stop()
   }
 
   @Test func leavingWhileConnectingEndsTheJoin() async throws {

@@ -45,7 +45,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
   }
 
   private let url: String
-  private let token: String
+  private let token: Redacted<String>
   private let loop: MediaLoop
   private let logger: Logger
   private let patience: Int64
@@ -72,7 +72,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
     onKeyframeRequest: @escaping @Sendable (TrackID) -> Void = { _ in }
   ) {
     self.url = url
-    self.token = token
+    self.token = Redacted(token)
     self.loop = loop
     self.logger = logger
     self.patience = patience
@@ -133,7 +133,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
       query.protocolVersion = 16
       query.autoSubscribe = false
       let request = SignalSocket.Request(
-        url: try SignalURL(url), query: query, token: token, tlsCAFile: nil, connectTimeout: patience)
+        url: try SignalURL(url), query: query, token: token.wrappedValue, tlsCAFile: nil, connectTimeout: patience)
       socket = SignalSocket(request) { [self] event in
         loop.post { [self] in heard(event) }
       }

@@ -33,9 +33,12 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private(set) var generation = 0
   private var routes: [MID: Route] = [:]
   private var malformedMessages = 0
+  /// Time that the server's messages have taken since it was last let go on, ns.
+  private var spent: Int64 = 0
   var reception: LoopTimer?
   private var addresses: ServerAddresses?
   private var network: NetworkWatcher?
+  private var lookout: RoomLookout?
 
   /// Where the frames of an m-line belong.
   struct Route {
@@ -122,6 +125,11 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     loop.post { [self] in handle(.receive(wishes)) }
   }
 
+  /// The room may have begun: when it is waited for, it is tried at once.
+  public func roomMayHaveBegun() {
+    loop.post { [self] in handle(.roomBegan) }
+  }
+
   /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
   public func leave() {
     loop.post { [self] in handle(.leave) }
@@ -148,7 +156,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
 
   private func perform(_ action: LiveKitSession.Action) {
     switch action {
-    case .openSocket(let attempt, let query, let token): openSocket(attempt, query, token)
+    case .openSocket(let attempt, let query, let token): openSocket(attempt, query, token.wrappedValue)
     case .send(let request): socket?.send(request)
     case .closeSocket:
       socket?.close()
@@ -157,6 +165,10 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       socket?.close { [self] in
         loop.post { [self] in handle(.left) }
       }
+    case .lookForRoom(let room, let token): look(for: room, token)
+    case .endLookout:
+      lookout?.close()
+      lookout = nil
     case .openMedia(let number, let servers, let relayOnly): openMedia(number, servers, relayOnly)
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
     case .updateMedia(let servers, let relayOnly):
@@ -199,22 +211,47 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     }
   }
 
+  private func look(for room: String, _ token: String) {
+    guard let url else { return }
+    let lookout = lookout ?? RoomLookout(url: url, tlsCAFile: options.tlsCAFile)
+    self.lookout = lookout
+    lookout.ask(for: room, token: token) { [self] isThere in
+      loop.post { [self] in handle(.roomListed(isThere)) }
+    }
+  }
+
   private func heard(_ event: SignalSocket.Event, _ attempt: Int) {
     switch event {
     case .reached(let address):
       if let address { addresses?.reached(address) }
       handle(.reached(attempt: attempt))
     case .opened: logger.debug("the signal connection is open")
-    case .message(let message): handle(.message(attempt: attempt, message))
+    case .message(let message):
+      let start = MediaLoop.now()
+      handle(.message(attempt: attempt, message))
+      spent &+= MediaLoop.now() &- start
     case .malformed(let text):
       malformedMessages += 1
       logger.notice(
         "malformed message of the server dropped: \(text)",
         metadata: ["count": "\(malformedMessages)"])
-    case .readComplete: socket?.readMore()
+    case .readComplete: readMore(of: attempt)
     case .failed(let error): handle(.socketFailed(attempt: attempt, error))
     case .closed(let text): handle(.socketClosed(attempt: attempt, RoomError.oneLine(text)))
     }
+  }
+
+  /// Lets the socket read on. A server that talks much waits as long as it took to listen to it, so that at least half
+  /// of the loop's time is left for media; and until the recording has taken what it has, when that is much.
+  private func readMore(of attempt: Int) {
+    guard attempt == session.attempt else { return }
+    let pause = sink.isCrowded ? Self.crowdPause : spent < 1_000_000 ? 0 : spent
+    spent = 0
+    guard pause > 0 else {
+      socket?.readMore()
+      return
+    }
+    loop.timer(after: pause) { [weak self] in self?.readMore(of: attempt) }
   }
 
   private func openMedia(_ number: Int, _ servers: [ICEServer], _ relayOnly: Bool) {
@@ -239,6 +276,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   /// Closes the peer connection. We may be in one of its own calls to us: it is let go only after that.
   private func closeMedia() {
     guard let closing = media else { return }
+    // What came belongs to the recording, also when it is the last that comes.
+    closing.releaseFrames()
     closing.delegate = nil
     closing.close()
     (media, routes) = (nil, [:])
@@ -307,8 +346,12 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
           track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
           height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel,
+          held: max(0, MediaLoop.now() &- frame.arrivedAt))))
   }
+
+  /// How long the server waits before it is looked again whether the recording has taken what came.
+  private static let crowdPause: Int64 = 20_000_000
 
   /// Nanoseconds since 1970.
   private static func wallClock() -> Int64 {

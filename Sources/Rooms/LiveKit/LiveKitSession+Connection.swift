@@ -46,7 +46,7 @@ extension LiveKitSession {
     do {
       let token = try settings.tokens.token(
         now: (now &+ settings.wallClockOffset) / 1_000_000_000, refreshed: refreshedToken)
-      add(.openSocket(attempt: attempt, query, token: token))
+      add(.openSocket(attempt: attempt, query, token: Redacted(token)))
     } catch {
       phase = .closed
       follow(policy.handle(.failed(error), at: now), at: now)
@@ -64,7 +64,8 @@ extension LiveKitSession {
   mutating func attemptFailed(_ error: RoomError, at now: Int64) {
     connectDeadline = nil
     phase = .closed
-    log(.notice, "could not join: \(error.summary)")
+    // Who waits for a room hears the same each second.
+    log(policy.error == error ? .debug : .notice, "could not join: \(error.summary)")
     follow(policy.handle(.failed(error), at: now), at: now)
   }
 
@@ -117,7 +118,11 @@ extension LiveKitSession {
     participantSID = join.participant.sid
     if !join.room.sid.isEmpty { roomSID = RoomError.oneLine(join.room.sid) }
     roster.reset(own: join.participant, others: join.otherParticipants)
-    isAlone = roster.state.participants.isEmpty
+    guard !needsAnotherJoin() else {
+      begin(kind, at: now)
+      return
+    }
+    isAlone = roster.isEmpty
     (bindings, paused, refused) = (TrackBindings(), [], [])
     quality = .unknown
     (lastOffer, lastAnswer, waitingCandidates) = (nil, nil, [])
@@ -129,7 +134,8 @@ extension LiveKitSession {
     pingInterval = Self.seconds(join.pingInterval, default: 5)
     pingTimeout = max(Self.seconds(join.pingTimeout, default: 15), pingInterval &+ 1_000_000_000)
     opened(at: now)
-    asked = []
+    let budget = SubscriptionBudget(isAutomatic: subscribesByItself)
+    (pictures, sounds) = (budget, budget)
     subscribeSelected()
     sendWishes()
     let servers = iceServers(join.iceServers)
@@ -220,9 +226,10 @@ extension LiveKitSession {
     }
     let (answer, offer, data) = (lastAnswer, lastOffer, data)
     // Only what differs from what `auto_subscribe` does already is listed: wishes don't.
+    let listed = subscribesByItself ? pictures.omitted.union(sounds.omitted) : receivedTracks
     let subscription = Livekit_UpdateSubscription.with {
       $0.subscribe = !subscribesByItself
-      $0.trackSids = asked.map(\.rawValue).sorted()
+      $0.trackSids = listed.map(\.rawValue).sorted()
     }
     let disabled = wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
     send {

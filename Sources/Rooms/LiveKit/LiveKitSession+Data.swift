@@ -9,8 +9,7 @@ extension LiveKitSession {
 
   /// A message came on one of the two data channels.
   mutating func receiveData(_ bytes: [UInt8], isReliable: Bool, at now: Int64) {
-    guard hasJoined, bytes.count <= Self.messageLimit, let packet = try? Livekit_DataPacket(serializedBytes: bytes)
-    else { return }
+    guard hasJoined, bytes.count <= Self.messageLimit, let packet = SignalCoding.packet(bytes) else { return }
     let encrypted = data.encrypted
     let dropped = data.dropped
     for event in data.receive(packet, isReliable: isReliable, roster: roster, at: now) { add(.emit(event)) }
@@ -39,8 +38,7 @@ extension LiveKitSession {
 
   /// After a join or a resume: the server has forgotten, or did not hear of it.
   mutating func sendWishes() {
-    let tracks = roster.state.tracks
-    wishes = wishes.filter { tracks[$0.key] != nil }
+    wishes = wishes.filter { roster.track($0.key) != nil }
     for (_, wish) in wishes.sorted(by: { $0.key < $1.key }) { send(wish) }
   }
 

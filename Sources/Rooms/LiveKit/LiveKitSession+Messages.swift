@@ -21,15 +21,20 @@ extension LiveKitSession {
         roster.apply(info)
         if info.sid == participantSID, info.hasPermission { permissionChanged(info.permission, at: now) }
       }
-      isAlone = roster.state.participants.isEmpty
+      isAlone = roster.isEmpty
       forgetEndedTracks()
       subscribeSelected()
       tell()
-    case .speakersChanged(let change): receiveSpeakers(change.speakers)
+    case .speakersChanged(let change): receiveSpeakers(change.speakers, at: now)
     case .streamStateUpdate(let update): receiveStreamStates(update.streamStates)
     case .subscriptionPermissionUpdate(let update):
       // The offer that follows takes the track away or brings it back; the server does this by itself.
-      log(.info, "\(update.trackSid) may \(update.allowed ? "" : "not ")be received")
+      let track = TrackID(update.trackSid)
+      if update.allowed {
+        toldLacks[track] = nil
+      } else {
+        tellLack(of: track, "its publisher does not allow it to the bot")
+      }
     case .subscriptionResponse(let response): receiveSubscriptionError(response)
     case .refreshToken(let token):
       if !token.isEmpty { refreshedToken = token }
@@ -72,7 +77,10 @@ extension LiveKitSession {
     }
     lastAnswer = answer
     if phase == .open { send { $0.answer = answer } }
+    let old = bindings
     bindings = TrackBindings(sections, trackOfMID: lastOffer?.midToTrackID ?? [:])
+    for id in old.kindsOfTracks.keys where bindings.kindsOfTracks[id] == nil { roster.changes.add(id) }
+    for id in bindings.kindsOfTracks.keys { roster.changes.add(id) }
     refused.subtract(bindings.tracks.values)
     tell()
   }
@@ -146,7 +154,14 @@ extension LiveKitSession {
 
   mutating func subscribe(_ track: TrackID, at now: Int64) {
     guard phase == .open, settings.receivesMedia, let known = roster.track(track) else { return }
+    if pictures.omitted.contains(track) || sounds.omitted.contains(track) {
+      use([known], at: now)
+      return
+    }
     if let last = lastSubscribe[track], now &- last < Self.subscribeInterval { return }
+    if lastSubscribe[track] != nil, toldLacks[track] == nil {
+      tellLack(of: track, "the server sends nothing of it and gives no reason; it is asked again")
+    }
     lastSubscribe[track] = now
     let session = roster.session(of: known.participant) ?? ""
     send {
@@ -164,33 +179,10 @@ extension LiveKitSession {
   }
 
   /// True when the server sends every track without being asked.
-  var subscribesByItself: Bool { settings.receivesMedia && settings.selection.isEverything }
+  var subscribesByItself: Bool { settings.receivesMedia && settings.selection.isEverything && !isCrowd }
 
-  /// Asks for the tracks that are selected and that the server doesn't send by itself, each once; the recording asks
-  /// again for what doesn't come.
-  mutating func subscribeSelected() {
-    guard phase == .open, settings.receivesMedia, !subscribesByItself else { return }
-    let tracks = roster.state.tracks
-    asked.formIntersection(tracks.keys)
-    let new = tracks.values.filter { !asked.contains($0.id) }.sorted { $0.id.rawValue < $1.id.rawValue }
-    guard !new.isEmpty else { return }
-    asked.formUnion(new.map(\.id))
-    let sessions = new.map { roster.session(of: $0.participant) ?? "" }
-    send {
-      $0.subscription = .with {
-        $0.trackSids = new.map(\.id.rawValue)
-        $0.subscribe = true
-        $0.participantTracks = zip(new, sessions).map { track, session in
-          .with {
-            $0.participantSid = session
-            $0.trackSids = [track.id.rawValue]
-          }
-        }
-      }
-    }
-  }
-
-  private mutating func receiveSpeakers(_ speakers: [Livekit_SpeakerInfo]) {
+  private mutating func receiveSpeakers(_ speakers: [Livekit_SpeakerInfo], at now: Int64) {
+    hearSpeakers(speakers, at: now)
     guard !isLossTold else { return }
     let known = speakers.compactMap { info -> Speaker? in
       guard let identity = roster.identity(ofSession: info.sid) else { return nil }
@@ -204,6 +196,7 @@ extension LiveKitSession {
   private mutating func receiveStreamStates(_ states: [Livekit_StreamStateInfo]) {
     for info in states {
       let track = TrackID(info.trackSid)
+      roster.changes.add(track)
       if info.state == .paused, roster.track(track) != nil {
         paused.insert(track)
       } else {
@@ -216,15 +209,27 @@ extension LiveKitSession {
   private mutating func receiveSubscriptionError(_ response: Livekit_SubscriptionResponse) {
     let why =
       switch response.err {
-      case .seCodecUnsupported: "its codec is not supported"
-      case .seTrackNotfound: "the server does not find it"
-      case .seUnknown, .UNRECOGNIZED: "no reason given"
+      case .seCodecUnsupported: "the server says that its codec is not supported"
+      case .seTrackNotfound: "the server says that it does not find it"
+      case .seUnknown: "the server refuses it without a reason"
+      case .UNRECOGNIZED(let code): "the server refuses it (error \(code))"
       }
-    log(.notice, "\(RoomError.oneLine(response.trackSid)) cannot be received: \(why)")
     let track = TrackID(response.trackSid)
+    tellLack(of: track, why)
     if roster.track(track) != nil { refused.insert(track) }
+    roster.changes.add(track)
     tell()
   }
+
+  /// Tells once for each reason why a track is not received: the card in the picture says only that it is not.
+  mutating func tellLack(of id: TrackID, _ why: String) {
+    guard toldLacks[id] != why, toldLacks.count < Self.mostLacks else { return }
+    toldLacks[id] = why
+    log(.warning, "\(roster.name(of: id)) is not received: \(why)")
+  }
+
+  /// Tracks of which it is remembered what was told, those included of which nothing else is known.
+  private static let mostLacks = 4096
 
   /// The server moved the bot to another room: the same session goes on there.
   private mutating func receiveMove(_ moved: Livekit_RoomMovedResponse) {
@@ -235,15 +240,26 @@ extension LiveKitSession {
     if !moved.room.sid.isEmpty { roomSID = RoomError.oneLine(moved.room.sid) }
     roster.reset(own: moved.participant, others: moved.otherParticipants)
     forgetEndedTracks()
+    subscribeSelected()
     tell()
   }
 
   /// Keeps the small sets about tracks from growing for ever.
   private mutating func forgetEndedTracks() {
-    let tracks = roster.state.tracks
-    paused = paused.filter { tracks[$0] != nil }
-    refused = refused.filter { tracks[$0] != nil }
-    lastSubscribe = lastSubscribe.filter { tracks[$0.key] != nil }
-    wishes = wishes.filter { tracks[$0.key] != nil }
+    guard !roster.changes.isEverything else {
+      paused = paused.filter { roster.track($0) != nil }
+      refused = refused.filter { roster.track($0) != nil }
+      toldLacks = toldLacks.filter { roster.track($0.key) != nil }
+      lastSubscribe = lastSubscribe.filter { roster.track($0.key) != nil }
+      wishes = wishes.filter { roster.track($0.key) != nil }
+      return
+    }
+    for id in roster.changes.tracks where roster.track(id) == nil {
+      paused.remove(id)
+      refused.remove(id)
+      toldLacks[id] = nil
+      lastSubscribe[id] = nil
+      wishes[id] = nil
+    }
   }
 }

@@ -55,12 +55,14 @@ extension LiveKitSession {
   static let watchdogCap: Int64 = 320_000_000_000
 
   /// Tracks should flow: some track is subscribed, enabled, wanted, and not held back by the server.
-  var expectsMedia: Bool {
-    for id in bound.values {
-      guard let track = roster.track(id), !track.isMuted, !paused.contains(id) else { continue }
-      if wishes[id]?.reception ?? .wanted == .wanted { return true }
+  private mutating func expectsMedia() -> Bool {
+    if let expectation { return expectation }
+    let isExpected = bound.values.contains { id in
+      guard let track = roster.track(id), !track.isMuted, !paused.contains(id) else { return false }
+      return wishes[id]?.reception ?? .wanted == .wanted
     }
-    return false
+    expectation = isExpected
+    return isExpected
   }
 
   /// A message came.
@@ -90,7 +92,7 @@ extension LiveKitSession {
     guard phase != .ended, hasJoined, generation > 0 else { return }
     if case .leaving = phase { return }
     if isLossTold, isMediaBack(at: now) { tellReturn(at: now) }
-    watch.expectsSince = expectsMedia ? watch.expectsSince ?? now : nil
+    watch.expectsSince = expectsMedia() ? watch.expectsSince ?? now : nil
     let silence = watch.expectsSince.map { now &- max($0, lastPacketAt ?? 0) } ?? 0
     if silence >= Self.quietTime || watch.changedAt != nil { ask(at: now) }
     if silence >= Self.quietTime || watch.changedAt != nil || isPathDead { probe(at: now) }
@@ -210,7 +212,8 @@ extension LiveKitSession {
     let state = current
     for event in state.events(since: announced, tellsAll: true) { add(.emit(event)) }
     announced = state
-    rebind(state)
+    roster.changes.clear()
+    rebind(state.subscribed)
     add(.emit(.synchronized))
     add(.requestKeyframes)
   }

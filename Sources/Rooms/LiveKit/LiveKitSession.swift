@@ -34,6 +34,10 @@ struct LiveKitSession: Sendable {
     case network(generation: Int, NetworkReport)
     /// This machine's addresses or routes changed.
     case networkChanged
+    /// What the server's list of rooms says: whether the room that is waited for is there. Nil: it could not be asked.
+    case roomListed(Bool?)
+    /// Somebody who knows says that the room has begun.
+    case roomBegan
     case leave
     /// Everything sent before `closeSocket` is on its way, and the socket is closed.
     case left
@@ -43,11 +47,15 @@ struct LiveKitSession: Sendable {
 
   /// Something to do, in order.
   enum Action: Sendable, Equatable {
-    case openSocket(attempt: Int, SignalQuery, token: String)
+    case openSocket(attempt: Int, SignalQuery, token: Redacted<String>)
     case send(Livekit_SignalRequest)
     case closeSocket
     /// Close after all that was sent is on its way; `left` follows.
     case closeSocketGently
+    /// Ask the server whether there is a room of this name; `roomListed` follows.
+    case lookForRoom(String, token: String)
+    /// Rooms are not asked for any more.
+    case endLookout
     case openMedia(generation: Int, [ICEServer], relayOnly: Bool)
     /// Servers and policy for the next ICE restart.
     case updateMedia([ICEServer], relayOnly: Bool)
@@ -105,7 +113,7 @@ struct LiveKitSession: Sendable {
   /// Asking again for a track is not useful more often: the server looks every 3 s.
   static let subscribeInterval: Int64 = 3_000_000_000
   /// How long the farewell may take.
-  static let leaveTime: Int64 = 1_000_000_000
+  static let leaveTime: Int64 = 500_000_000
   /// When coming back: the longest time until the server is reached by TCP, ns. In it the system asks twice (after 0
   /// and 1 s), so that an outage that ends is noticed within a second.
   static let reachTime: Int64 = 2_000_000_000
@@ -119,21 +127,29 @@ struct LiveKitSession: Sendable {
   var policy: ReconnectPolicy
   var phase = Phase.idle
   var attempt = 0
-  var refreshedToken: String?
+  @Redacted var refreshedToken: String? = nil
   var reconnectReason = Livekit_ReconnectReason.rrUnknown
   var participantSID = ""
   var hasJoined = false
 
-  var roster: LiveKitRoster
+  var roster: LiveKitRoster { didSet { expectation = nil } }
   var bindings = TrackBindings()
-  var paused: Set<TrackID> = []
+  var paused: Set<TrackID> = [] { didSet { expectation = nil } }
   var refused: Set<TrackID> = []
-  /// Tracks that were asked for, where the server sends none by itself.
-  var asked: Set<TrackID> = []
+  /// Why tracks are not received, as it was told in the log.
+  var toldLacks: [TrackID: String] = [:]
   var announced = RoomState()
-  var bound: [MID: TrackID] = [:]
+  var bound: [MID: TrackID] = [:] { didSet { expectation = nil } }
+  /// Whether tracks should flow, as long as nothing has changed that it depends on.
+  var expectation: Bool?
+  /// Which pictures and which sound are received.
+  var pictures = SubscriptionBudget(isAutomatic: true)
+  /// See `pictures`.
+  var sounds = SubscriptionBudget(isAutomatic: true)
+  /// Whether the room had more tracks than can be received: then the server must not send them all by itself.
+  var isCrowd = false
   var lastSubscribe: [TrackID: Int64] = [:]
-  var wishes: [TrackID: ReceptionWish] = [:]
+  var wishes: [TrackID: ReceptionWish] = [:] { didSet { expectation = nil } }
   var data = DataReceiver()
   /// How the server rates our connection.
   var quality = ConnectionQuality.unknown
@@ -170,6 +186,7 @@ struct LiveKitSession: Sendable {
   var pingInterval: Int64 = 5_000_000_000
   var pingTimeout: Int64 = 15_000_000_000
   var roundTripMilliseconds: Int64 = 0
+  var lookout = Lookout()
   var connectDeadline: Int64?
   var pingAt: Int64?
   var silenceDeadline: Int64?
@@ -194,7 +211,7 @@ struct LiveKitSession: Sendable {
     default:
       [
         connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline, watch.nextLook,
-        policy.nextDeadline,
+        policy.nextDeadline, lookout.nextLook,
       ].compactMap { $0 }.min()
     }
   }
@@ -213,6 +230,7 @@ struct LiveKitSession: Sendable {
     default:
       policy.mediaHeardAt = [lastPacketAt, mediaHeardAt].compactMap { $0 }.max()
       dispatch(input, at: now)
+      lookForRoom(at: now)
       look(at: now)
       tellStatus(at: now)
     }
@@ -252,6 +270,8 @@ struct LiveKitSession: Sendable {
       report.quality = quality
       add(.emit(.network(report)))
     case .networkChanged: networkChanged(at: now)
+    case .roomListed(let isThere): roomListed(isThere, at: now)
+    case .roomBegan: follow(policy.handle(.roomSeen, at: now), at: now)
     case .leave: leave(at: now)
     case .left: break
     case .timer: timer(at: now)
@@ -313,32 +333,54 @@ struct LiveKitSession: Sendable {
 
   mutating func log(_ level: Logger.Level, _ text: String) { actions.append(.log(level, text)) }
 
-  /// What is so now, as the recording should see it.
+  /// What is so now, as the recording should see it. Costs as much as there is.
   var current: RoomState {
     var state = roster.state
-    for (mid, track) in bindings.tracks {
-      guard let known = state.tracks[track], known.kind == bindings.kinds[mid],
-        !refused.contains(track),
-        !roster.encrypted.contains(track)
-      else { continue }
-      state.subscribed.insert(track)
-    }
+    for track in bindings.kindsOfTracks.keys where isSubscribed(track) { state.subscribed.insert(track) }
     state.paused = paused.filter { state.tracks[$0] != nil }
     return state
   }
 
+  private func isSubscribed(_ track: TrackID) -> Bool {
+    guard let known = roster.track(track), bindings.kindsOfTracks[track]?.contains(known.kind) ?? false else {
+      return false
+    }
+    return !refused.contains(track) && !roster.encrypted.contains(track)
+  }
+
   /// Tells the recording what has changed and brings the frames' bindings up to date. During a loss nothing is told.
   mutating func tell() {
-    guard hasJoined, !isLossTold else { return }
-    let state = current
-    for event in state.events(since: announced) { add(.emit(event)) }
-    announced = state
-    rebind(state)
+    guard hasJoined, !isLossTold, !roster.changes.isEmpty else { return }
+    let changes = roster.changes
+    roster.changes.clear()
+    guard !changes.isEverything else {
+      let state = current
+      for event in state.events(since: announced) { add(.emit(event)) }
+      announced = state
+      rebind(state.subscribed)
+      for id in roster.encrypted { tellLack(of: id, "it is encrypted end to end") }
+      return
+    }
+    // Only the part of the room that has changed, with those to whom it belongs.
+    let (people, tracks) = (changes.people, changes.tracks)
+    var (old, new) = (RoomState(), RoomState())
+    for id in tracks {
+      new.tracks[id] = roster.track(id)
+      if isSubscribed(id) { new.subscribed.insert(id) }
+      if paused.contains(id), new.tracks[id] != nil { new.paused.insert(id) }
+    }
+    let owners = tracks.compactMap { (new.tracks[$0] ?? announced.tracks[$0])?.participant }
+    for identity in people.union(owners) { new.participants[identity] = roster.participant(identity) }
+    old.replace(people: people.union(owners), tracks: tracks, by: announced)
+    for event in new.events(since: old) { add(.emit(event)) }
+    announced.replace(people: people, tracks: tracks, by: new)
+    if tracks.contains(where: { bindings.kindsOfTracks[$0] != nil }) { rebind(announced.subscribed) }
+    for id in tracks where roster.encrypted.contains(id) { tellLack(of: id, "it is encrypted end to end") }
   }
 
   /// Passes frames of known, subscribed tracks only: so a track is announced before its first frame.
-  mutating func rebind(_ state: RoomState) {
-    let wanted = bindings.tracks.filter { state.subscribed.contains($0.value) }
+  mutating func rebind(_ subscribed: Set<TrackID>) {
+    let wanted = bindings.tracks.filter { subscribed.contains($0.value) }
     if wanted != bound {
       bound = wanted
       add(.bind(wanted))
@@ -348,6 +390,7 @@ struct LiveKitSession: Sendable {
   mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     phase = .ended
     watch.nextLook = nil
+    endLookout()
     add(.closeMedia)
     add(.closeSocket)
     add(.emit(.ended(end)))

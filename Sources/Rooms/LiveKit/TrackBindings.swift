@@ -19,6 +19,8 @@ struct MediaSection: Hashable, Sendable {
 struct TrackBindings: Equatable, Sendable {
   private(set) var tracks: [MID: TrackID] = [:]
   private(set) var kinds: [MID: MediaKind] = [:]
+  /// As what each publication comes.
+  private(set) var kindsOfTracks: [TrackID: Set<MediaKind>] = [:]
 
   /// No bindings.
   init() {}
@@ -29,6 +31,7 @@ struct TrackBindings: Equatable, Sendable {
       guard let sid = trackOfMID[section.mid.rawValue] ?? Self.trackSID(section) else { continue }
       tracks[section.mid] = TrackID(sid)
       kinds[section.mid] = section.kind
+      kindsOfTracks[TrackID(sid), default: []].insert(section.kind)
     }
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -124,13 +125,13 @@ public final class HTTPMailbox: Mailbox {
       }
       return .success(view)
     case .answer(let status, let body):
-      let text = RoomError.oneLine(String(decoding: body.prefix(300), as: UTF8.self))
+      let text = String(decoding: body.prefix(PeerText.longest), as: UTF8.self)
       switch (status, text) {
       // A wrong path answers 404 too; only a seat that was taken can be lost.
       case (404, _) where text.hasPrefix("no seat") && !isSeat: return .failure(.noSeat)
       case (404, _): return .failure(.failed(RoomError(.notARoomServer, "\(url) has no mailbox")))
       case (410, _): return .failure(.replaced)
-      case (409, _): return .failure(text.hasPrefix("stale") ? .stale : .occupied(text))
+      case (409, _): return .failure(text.hasPrefix("stale") ? .stale : .occupied(RoomError.oneLine(text)))
       default: return .failure(.failed(.refusedUpgrade(status: status, text: text)))
       }
     }

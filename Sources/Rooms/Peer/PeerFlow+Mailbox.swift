@@ -139,12 +139,9 @@ extension PeerFlow {
     guard action == .retry || action == .wait, now < joinBy else { return fail(error) }
     loss = error
     failures += 1
-    // Where there is no place, or too much to do, asking often helps nobody.
-    let pause =
-      action == .wait
-      ? backOff(failures + 1, base: ReconnectPolicy.slowBase, cap: ReconnectPolicy.slowCap)
-      : 50_000_000 &+ backOff(failures, base: 300_000_000, cap: 1_500_000_000)
-    mailboxRetryAt = min(now &+ pause, joinBy)
+    // At least each second: until then nothing is recorded of what begins.
+    let pause = backOff(failures, base: ReconnectPolicy.base, cap: ReconnectPolicy.cap)
+    mailboxRetryAt = min(now &+ max(ReconnectPolicy.spacing, pause), joinBy)
   }
 
   /// Asks again after a pause. Requests that were under way together fail together: they count once.

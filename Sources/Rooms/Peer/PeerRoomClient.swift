@@ -237,6 +237,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     hearing?.cancel()
     hearing = nil
     guard let closing = media else { return }
+    closing.releaseFrames()
     closing.delegate = nil
     closing.close()
     (media, routes) = (nil, [:])
@@ -299,7 +300,8 @@ extension PeerRoomClient: PeerConnectionDelegate {
         EncodedFrame(
           track: track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
           captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width, height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel)))
+          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel,
+          held: max(0, MediaLoop.now() &- frame.arrivedAt))))
   }
 
   /// The channel can be used: the first word is ours.

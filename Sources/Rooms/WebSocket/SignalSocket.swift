@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -32,7 +33,7 @@ final class SignalSocket: Sendable {
   struct Request: Sendable {
     var url: SignalURL
     var query: SignalQuery
-    var token: String
+    @Redacted var token: String
     var tlsCAFile: String?
     /// Nanoseconds for TCP; the session has its own deadline for all of it.
     var connectTimeout: Int64
@@ -40,8 +41,9 @@ final class SignalSocket: Sendable {
     var address: String?
   }
 
-  /// Longest message that is taken, both ways (the server's limit).
-  static let maximumMessageSize = 2 << 20
+  /// Longest message that is taken. A server's own limit is 2 MiB for what it takes; what it says of three thousand
+  /// people who publish is more.
+  static let maximumMessageSize = 8 << 20
 
   private let eventLoop: any EventLoop
   private let request: Request
@@ -112,7 +114,7 @@ final class SignalSocket: Sendable {
     let http = UpgradeHandler(
       request: request,
       refused: { status, text in self.refused(status, text, tls) },
-      failed: { self.finish(.failed($0)) })
+      failed: { self.failed($0, tls) })
     let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumMessageSize) { channel, _ in
       self.upgraded(channel)
     }
@@ -203,10 +205,9 @@ final class SignalSocket: Sendable {
       request: request, isCheck: true,
       refused: { checked, text in
         // The check may pass where the upgrade did not; then the first status is all there is.
+        let passes = checked == 200
         self.finish(
-          .failed(
-            .refusedUpgrade(
-              status: checked == 200 ? status : checked, text: checked == 200 ? "" : text)))
+          .failed(passes ? .refusedWithoutReason(status: status) : .refusedUpgrade(status: checked, text: text)))
       },
       failed: { _ in self.finish(.failed(.refusedUpgrade(status: status, text: ""))) })
     bootstrap(tls) { channel in
@@ -214,6 +215,20 @@ final class SignalSocket: Sendable {
       try channel.pipeline.syncOperations.addHandler(check)
     }
     .whenFailure { _ in self.finish(.failed(.refusedUpgrade(status: status, text: ""))) }
+  }
+
+  /// The connection failed before there was an answer. Of a certificate that is not trusted, the TLS library does not say
+  /// why: it is looked at once more.
+  private func failed(_ error: any Error, _ tls: NIOSSLContext?) {
+    let told = RoomError(connecting: error, to: request.url)
+    guard let tls, TLSFault(reading: "\(error)") == .untrusted, !state.withLock({ $0.isOver }) else {
+      finish(.failed(told))
+      return
+    }
+    TLSSetup.look(tls, at: request.url, address: request.address, on: eventLoop).whenComplete { result in
+      let fault = (try? result.get()) ?? .untrusted
+      self.finish(.failed(RoomError(fault, at: self.request.url)))
+    }
   }
 
   private func finish(_ event: Event) {

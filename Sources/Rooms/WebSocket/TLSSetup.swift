@@ -1,3 +1,5 @@
+import Glibc
+import MediaCore
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -15,7 +17,8 @@ enum TLSSetup {
       return try NIOSSLContext(configuration: configuration)
     } catch {
       throw RoomError(
-        .tlsFailure, caFile.map { "no certificates could be read from \($0)" } ?? "\(error)")
+        .tlsFailure, caFile.map { "no certificates could be read from \($0)" } ?? "\(error)",
+        advice: caFile == nil ? nil : "Give --tls-ca a file of certificates in PEM that can be read")
     }
   }
 
@@ -24,6 +27,51 @@ enum TLSSetup {
     let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
     return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
   }
+
+  /// The longest time for the look at a certificate.
+  private static let lookTime = TimeAmount.seconds(3)
+
+  /// Looks at the certificates that a server shows, and says what is wrong with them; `.untrusted` when their times are
+  /// good. Nothing is sent but the beginning of the handshake, which is broken off.
+  static func look(
+    _ context: NIOSSLContext, at url: SignalURL, address: String?, on loop: any EventLoop
+  ) -> EventLoopFuture<TLSFault> {
+    let found = loop.makePromise(of: TLSFault.self)
+    let deadline = loop.scheduleTask(in: lookTime) { found.succeed(.untrusted) }
+    ClientBootstrap(group: loop)
+      .connectTimeout(lookTime)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let isAddress = (try? SocketAddress(ipAddress: url.host, port: 0)) != nil
+          let handler = try NIOSSLClientHandler(
+            context: context, serverHostname: isAddress ? nil : url.host,
+            customVerificationCallback: { certificates, verdict in
+              let times = certificates.map { (from: Int64($0.notValidBefore), until: Int64($0.notValidAfter)) }
+              found.succeed(TLSFault(validity: times, now: Int64(time(nil)), day: day))
+              verdict.succeed(.failed)
+            })
+          try channel.pipeline.syncOperations.addHandler(handler)
+        }
+      }
+      .connect(host: address ?? url.host, port: url.port)
+      .whenComplete { result in
+        switch result {
+        case .failure: found.succeed(.untrusted)
+        case .success(let channel): found.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        }
+      }
+    found.futureResult.whenComplete { _ in deadline.cancel() }
+    return found.futureResult
+  }
+
+  /// Seconds since 1970 as a day, `2026-11-22` (UTC).
+  private static func day(_ seconds: Int64) -> String {
+    var value = time_t(seconds)
+    var parts = tm()
+    gmtime_r(&value, &parts)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(Int64(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+  }
 }
 
 extension RoomError {
@@ -31,6 +79,7 @@ extension RoomError {
   init(connecting error: any Error, to url: SignalURL) {
     let place = "\(url.host) port \(url.port)"
     switch error {
+    case let error as RoomError: self = error
     case let error as NIOConnectionError:
       if error.connectionErrors.isEmpty, error.dnsAError != nil || error.dnsAAAAError != nil {
         self.init(.dnsFailure, url.host)
@@ -43,8 +92,13 @@ extension RoomError {
     case ChannelError.connectTimeout: self.init(.timeout, place)
     case is IOError: self.init(.refused, place)
     case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-      self.init(.tlsFailure, "\(url.host), \(error)")
+      self.init(TLSFault(reading: "\(error)") ?? .other(""), at: url)
     default: self.init(.notARoomServer, "\(url)")
     }
+  }
+
+  /// What a fault of TLS means.
+  init(_ fault: TLSFault, at url: SignalURL) {
+    self.init(.tlsFailure, "\(url.host): \(fault)", advice: fault.advice)
   }
 }

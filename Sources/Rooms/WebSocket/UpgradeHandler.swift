@@ -1,3 +1,4 @@
+import MediaCore
 import NIOCore
 import NIOHTTP1
 
@@ -11,7 +12,7 @@ final class UpgradeHandler: ChannelInboundHandler, RemovableChannelHandler, @unc
   private let request: SignalSocket.Request
   private let isCheck: Bool
   private let refused: @Sendable (_ status: Int, _ text: String) -> Void
-  private let failed: @Sendable (RoomError) -> Void
+  private let failed: @Sendable (any Error) -> Void
   private var status: Int?
   private var body: [UInt8] = []
   private var isDone = false
@@ -19,7 +20,7 @@ final class UpgradeHandler: ChannelInboundHandler, RemovableChannelHandler, @unc
   init(
     request: SignalSocket.Request, isCheck: Bool = false,
     refused: @escaping @Sendable (_ status: Int, _ text: String) -> Void,
-    failed: @escaping @Sendable (RoomError) -> Void
+    failed: @escaping @Sendable (any Error) -> Void
   ) {
     self.request = request
     self.isCheck = isCheck
@@ -43,7 +44,8 @@ final class UpgradeHandler: ChannelInboundHandler, RemovableChannelHandler, @unc
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head): status = Int(head.status.code)
-    case .body(let buffer): body += buffer.readableBytesView.prefix(4096 - min(4096, body.count))
+    // The reason may stand behind the whole token.
+    case .body(let buffer): body += buffer.readableBytesView.prefix(max(0, PeerText.longest - body.count))
     case .end: complete(context)
     }
   }
@@ -56,7 +58,7 @@ final class UpgradeHandler: ChannelInboundHandler, RemovableChannelHandler, @unc
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if !isDone {
       isDone = true
-      failed(RoomError(connecting: error, to: request.url))
+      failed(error)
     }
     context.close(promise: nil)
   }
@@ -65,7 +67,7 @@ final class UpgradeHandler: ChannelInboundHandler, RemovableChannelHandler, @unc
     guard !isDone else { return }
     isDone = true
     if let status {
-      refused(status, RoomError.oneLine(String(decoding: body, as: UTF8.self)))
+      refused(status, String(String(decoding: body, as: UTF8.self).drop(while: \.isWhitespace)))
     } else {
       failed(RoomError(.notARoomServer, "\(request.url) closed the connection without an answer"))
     }
