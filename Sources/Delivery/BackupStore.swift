@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaCore
 
 /// A folder where files wait that could not be delivered, each with a note of where it belongs. Several processes may
 /// use one folder.
@@ -122,7 +123,7 @@ public struct BackupStore: Sendable {
   /// The note that belongs to a file of the folder. Blocks.
   private func note(of path: String) -> Entry? {
     guard let data = FileManager.default.contents(atPath: path + ".json"), data.count <= 1 << 16,
-      var entry = try? JSONDecoder().decode(Entry.self, from: data)
+      var entry = try? BoundedJSON.decode(Entry.self, from: Array(data), limits: JSONLimits(bytes: 1 << 16))
     else { return nil }
     // Where the note is, there is the file: the folder may have been moved.
     entry.file = path

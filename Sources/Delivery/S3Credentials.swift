@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What requests to a store are signed with.
 public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
   /// Where credentials come from. Files are read anew for each upload, so that they may be renewed.
@@ -11,9 +13,9 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
   /// The key's name.
   public var accessKeyID: String
   /// The key.
-  public var secretAccessKey: String
+  @Redacted public var secretAccessKey: String
   /// What comes with keys that were issued for a while.
-  public var sessionToken: String?
+  @Redacted public var sessionToken: String?
 
   /// Makes credentials.
   public init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Glibc
+import MediaCore
 import NIOCore
 import NIOPosix
 
@@ -24,7 +25,7 @@ enum PinnedConnection {
     case let error as HTTPClientError: error.shortDescription
     case let error as NIOConnectionError: error.connectionErrors.first.map { reason($0.error) } ?? "\(error)"
     case let error as IOError: String(cString: strerror(error.errnoCode))
-    default: "\(error)"
+    default: TLSFault(reading: "\(error)")?.description ?? PeerText.line("\(error)")
     }
   }
 }

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import Jobs
 import Logging
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -14,10 +15,11 @@ import NIOSSL
 public final class BackendClient: Sendable {
   /// Larger answers are refused.
   static let maximumBytes = 64 << 20
+  private static let limits = JSONLimits(bytes: maximumBytes, values: 4_000_000)
 
   /// The backend's address, without a path's last slash.
   public let url: String
-  private let credential: String
+  private let credential: Redacted<String>
   private let http: HTTPClient
   private let timeLimit: TimeAmount
 
@@ -48,7 +50,7 @@ public final class BackendClient: Sendable {
       configuration.tlsConfiguration = tls
     }
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-    self.credential = credential
+    self.credential = Redacted(credential)
     self.timeLimit = timeLimit
     http = HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
@@ -189,7 +191,7 @@ public final class BackendClient: Sendable {
 
   private func decode<Answer: Decodable>(_ bytes: ByteBuffer) throws(BackendError) -> Answer {
     do {
-      return try JSONDecoder().decode(Answer.self, from: Data(bytes.readableBytesView))
+      return try BoundedJSON.decode(Answer.self, from: Array(bytes.readableBytesView), limits: Self.limits)
     } catch {
       throw .strange("its answer cannot be read")
     }
@@ -201,7 +203,7 @@ public final class BackendClient: Sendable {
     var request = HTTPClientRequest(url: url + path)
     request.method = method
     request.headers = [
-      "authorization": "Bearer \(credential)", "accept": "application/json", "user-agent": "recbot",
+      "authorization": "Bearer \(credential.wrappedValue)", "accept": "application/json", "user-agent": "recbot",
     ]
     if let key { request.headers.replaceOrAdd(name: "idempotency-key", value: key) }
     if let body {
@@ -223,13 +225,15 @@ public final class BackendClient: Sendable {
       throw .away("the request was given up")
     } catch {
       // A failed connection tells each address that was tried, in many words.
-      throw .away(String("\(error)".prefix(200)).replacing("\n", with: " "))
+      let text = "\(error)"
+      throw .away(TLSFault(reading: text).map { "\($0): \($0.advice)" } ?? PeerText.line(text, limit: 200))
     }
     if (200..<300).contains(status.code) { return bytes }
-    let problem = try? JSONDecoder().decode(APIProblem.self, from: Data(bytes.readableBytesView))
-    throw .refused(
-      status: Int(status.code),
-      problem?.error ?? APIProblem.Body(code: "http\(status.code)", message: status.reasonPhrase))
+    let problem = try? BoundedJSON.decode(APIProblem.self, from: Array(bytes.readableBytesView), limits: Self.limits)
+    // What answers need not be a backend.
+    var body = problem?.error ?? APIProblem.Body(code: "http\(status.code)", message: status.reasonPhrase)
+    (body.code, body.message) = (PeerText.line(body.code, limit: 64), PeerText.line(body.message, limit: 2000))
+    throw .refused(status: Int(status.code), body)
   }
 
   /// Percent-encodes everything but letters, digits and `-._~` (RFC 3986, section 2.3).

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Jobs
+import MediaCore
 import Synchronization
 
 /// What a worker must not forget, as lines of JSON in a file. Each is on the disk before its `append` returns; a line
@@ -68,7 +69,10 @@ final class Journal: Sendable {
     var entries: [JournalEntry] = []
     var rest = bytes[...]
     while let end = rest.firstIndex(of: 10) {
-      if let entry = try? JSONDecoder().decode(JournalEntry.self, from: Data(rest[..<end])) { entries.append(entry) }
+      let limits = JSONLimits(bytes: 16 << 20, values: 1_000_000)
+      if let entry = try? BoundedJSON.decode(JournalEntry.self, from: Array(rest[..<end]), limits: limits) {
+        entries.append(entry)
+      }
       rest = rest[(end + 1)...]
     }
     return entries

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Jobs
+import MediaCore
 import Subprocess
 import Synchronization
 
@@ -13,7 +14,7 @@ public struct RecordingLaunch: Sendable {
   /// Its environment, without anything secret.
   public var environment: [String: String]
   /// The credential for the TURN server of the settings: told on standard input.
-  public var turnCredential: String?
+  @Redacted public var turnCredential: String? = nil
 
   /// Makes a launch; the program is this one by default.
   public init(
@@ -137,7 +138,8 @@ final class RecordingProcess: Sendable {
     for try await chunk in output {
       chunk.withUnsafeBytes { buffer.append(contentsOf: $0) }
       while let end = buffer.firstIndex(of: 10) {
-        if let value = try? JSONDecoder().decode(RecordingReport.self, from: Data(buffer[..<end])) {
+        let line = Array(buffer[..<end])
+        if let value = try? BoundedJSON.decode(RecordingReport.self, from: line, limits: JSONLimits(bytes: 1 << 20)) {
           report.yield(value)
         }
         buffer.removeFirst(end + 1)

@@ -1,13 +1,17 @@
 import Glibc
+import HTTPGuard
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 
 /// What a worker shows of itself over HTTP: `/healthz` (the process lives), `/readyz` (it takes jobs, and the backend
-/// answers), and `/metrics` (Prometheus' text).
+/// answers), and `/metrics` (Prometheus' text). One request a connection, and few connections for a short time: nobody
+/// takes the recordings' descriptors.
 public final class WorkerPage: Sendable {
   private let channel: any Channel
+  /// How long a connection may live, whatever is said on it.
+  private static let lifetime = TimeAmount.seconds(10)
 
   /// Listens at `host:port`. Throws `WorkerError` when that is not possible.
   public init(at address: String, _ worker: Worker) async throws(WorkerError) {
@@ -15,12 +19,22 @@ public final class WorkerPage: Sendable {
       (0...65_535).contains(port), colon > address.startIndex
     else { throw WorkerError("'\(address.prefix(80))' is no address to listen at: write host:port") }
     let host = address[..<colon].filter { $0 != "[" && $0 != "]" }
+    var limits = AdmissionLimits()
+    (limits.perAddress, limits.waiting) = (16, 128)
+    let door = ConnectionDoor(limits, logger: Logger(label: "worker"))
     do {
       channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+          guard door.arrive(channel) else { return channel.eventLoop.makeFailedFuture(ConnectionRefused()) }
+          let end = channel.eventLoop.scheduleTask(in: Self.lifetime) { channel.close(promise: nil) }
+          channel.closeFuture.whenComplete { _ in end.cancel() }
+          return channel.eventLoop.makeCompletedFuture {
+            var decoding = NIOHTTPDecoderLimitConfiguration()
+            (decoding.maxHeaderFieldSize, decoding.maxHeaderListSize) = (8192, 16_384)
+            decoding.maxHeaderFieldCount = 64
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+              withErrorHandling: true, withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoding)
             try channel.pipeline.syncOperations.addHandler(PageHandler(worker: worker))
           }
         }
@@ -41,13 +55,14 @@ public final class WorkerPage: Sendable {
   public func close() async { try? await channel.close().get() }
 }
 
-/// Answers one request after the other. Confined to its channel's loop.
+/// Answers one request. Confined to its channel's loop.
 private final class PageHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let worker: Worker
   private var head: HTTPRequestHead?
+  private var hasAnswered = false
 
   init(worker: Worker) { self.worker = worker }
 
@@ -56,8 +71,8 @@ private final class PageHandler: ChannelInboundHandler {
     case .head(let head): self.head = head
     case .body: break
     case .end:
-      guard let head else { return }
-      self.head = nil
+      guard let head, !hasAnswered else { return }
+      hasAnswered = true
       Self.start(head, on: context.channel, worker)
     }
   }
@@ -72,7 +87,10 @@ private final class PageHandler: ChannelInboundHandler {
     let path = request.uri.prefix { $0 != "?" }
     var status = HTTPResponseStatus.ok
     var text = "ok\n"
+    let fault = HeadRules.fault(of: request)
     switch (request.method, path) {
+    case _ where fault != nil:
+      (status, text) = (HTTPResponseStatus(statusCode: fault?.status ?? 400), (fault?.text ?? "") + "\n")
     case (.GET, "/healthz"), (.HEAD, "/healthz"): break
     case (.GET, "/readyz"), (.HEAD, "/readyz"):
       let standing = await worker.status
@@ -85,13 +103,13 @@ private final class PageHandler: ChannelInboundHandler {
     }
     var head = HTTPResponseHead(version: request.version, status: status)
     head.headers = ["content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": "\(text.utf8.count)"]
-    if !request.isKeepAlive { head.headers.add(name: "connection", value: "close") }
+    head.headers.add(name: "connection", value: "close")
     channel.write(HTTPServerResponsePart.head(head), promise: nil)
     if request.method != .HEAD {
       channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: text))), promise: nil)
     }
     try? await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
-    if !request.isKeepAlive { try? await channel.close().get() }
+    try? await channel.close().get()
   }
 
   private static func metrics(_ status: Worker.Status) -> String {

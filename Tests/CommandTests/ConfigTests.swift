@@ -109,15 +109,15 @@ import Testing
   @Test func noSecretIsEverShown() throws {
     var environment: [String: String] = [:]
     for setting in Setting.allCases where setting.isSecret {
-      environment[setting.environmentNames[0]] = "hidden-\(setting.key)"
+      environment[setting.environmentNames[0]] = "planted-\(setting.key)"
     }
-    environment["RECBOT_DATABASE"] = "postgres://me:hid@den@host/db?sslmode=require&password=hidden"
-    environment["RECBOT_WEBHOOK_URLS"] = "https://me:hidden@a.example/x,https://b.example/?token=hidden&a=b"
+    environment["RECBOT_DATABASE"] = "postgres://me:pla@nted@host/db?sslmode=require&password=planted"
+    environment["RECBOT_WEBHOOK_URLS"] = "https://me:planted@a.example/x,https://b.example/?token=planted&a=b"
     let report = ConfigReport(file: "/dev/null", environment: environment)
     let text =
       (report.lines(onlySet: false) + [report.json(onlySet: false)] + report.problems + report.warnings)
       .joined(separator: "\n")
-    #expect(!text.contains("hidden") && !text.contains("hid@den"))
+    #expect(!text.contains("planted") && !text.contains("pla@nted"))
     #expect(text.contains("postgres://me:****@host/db?sslmode=require&password=****"))
     #expect(text.contains("https://me:****@a.example/x,https://b.example/?token=****&a=b"))
     #expect(report.problems.contains { $0.hasPrefix("RECBOT_WORKER_SECRET: secret: ") })

@@ -3,6 +3,7 @@ import Crypto
 import Dispatch
 import Foundation
 import Logging
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -119,15 +120,13 @@ final class S3Client: Sendable {
     var says = "HTTP \(answer.status)"
     if let code = xml.value("Code") { says += " \(code)" }
     if let message = xml.value("Message") { says += ": \(message)" }
-    says = String(
-      String.UnicodeScalarView(
-        says.unicodeScalars.prefix(300).map { $0.properties.generalCategory == .control ? " " : $0 }))
+    says = PeerText.line(says)
     switch (answer.status, answer.code) {
     case (404, "NoSuchBucket"):
       return DeliveryError(.noBucket, "\(what): there is no bucket \(target.bucket); create it, or correct its name")
     case (301, _), (307, _), (400, "AuthorizationHeaderMalformed"):
       let region = answer.headers.first(name: "x-amz-bucket-region") ?? xml.value("Region")
-      let hint = region.map { "set the region to \($0)" } ?? "check endpoint and region"
+      let hint = region.map { "set the region to \(PeerText.line($0, limit: 64))" } ?? "check endpoint and region"
       return DeliveryError(.noBucket, "\(what): the bucket is elsewhere (\(says)); \(hint)")
     case (401, _), (403, _):
       return DeliveryError(.denied, "\(what): the store denies it (\(says)); check the credentials and their rights")

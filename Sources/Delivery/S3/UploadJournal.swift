@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaCore
 
 /// What must be known to go on with a multipart upload after a crash; kept beside the file that is sent.
 struct UploadJournal: Codable, Hashable, Sendable {
@@ -20,7 +21,7 @@ struct UploadJournal: Codable, Hashable, Sendable {
   /// The journal of a file, if there is one that can be read. Blocks.
   static func read(for file: String) -> UploadJournal? {
     guard let data = FileManager.default.contents(atPath: path(of: file)), data.count <= 1 << 16 else { return nil }
-    return try? JSONDecoder().decode(UploadJournal.self, from: data)
+    return try? BoundedJSON.decode(UploadJournal.self, from: Array(data), limits: JSONLimits(bytes: 1 << 16))
   }
 
   /// Writes the journal: there is the old one, or the new one, never half of it. Blocks.

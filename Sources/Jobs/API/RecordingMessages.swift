@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What a recording's process is to do: the first line on its standard input.
 ///
 /// Everything that is secret comes this way; nothing of it stands in arguments or the environment.
@@ -17,7 +19,7 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
   /// What the recording was told in the parts before this one, so that it goes on looking the same.
   public var steering: JobSteering
   /// The credential for the TURN server of the recording's settings; nil: none.
-  public var turnCredential: String?
+  @Redacted public var turnCredential: String?
 
   /// Makes an order.
   public init(

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What a worker asks for: `POST /v1/workers/claim`.
 public struct ClaimRequest: Codable, Hashable, Sendable {
   /// The worker's name: the same for as long as its process lives, never used again.
@@ -64,7 +66,7 @@ public struct RoomTicket: Codable, Hashable, Sendable {
   /// The room service's address (ws:// or wss://).
   public var url: String
   /// The room token. Never logged, never an argument of a process.
-  public var token: String
+  @Redacted public var token: String
   /// When the token ends.
   public var until: Timestamp
   /// Makes a ticket.

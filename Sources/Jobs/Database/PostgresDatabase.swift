@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import MediaCore
 import Synchronization
 
 /// A queue in PostgreSQL, for several backends at once: libpq, one thread and connection per parallel transaction.
@@ -11,7 +12,8 @@ public final class PostgresDatabase: SQLDatabase {
   /// See `SQLDatabase`.
   public let dialect = SQLDialect.postgres
   private let queue = TransactionQueue(limit: 10_000)
-  private let address: String
+  /// May hold a password.
+  private let address: Redacted<String>
   private let isClosed = Atomic<Bool>(false)
 
   /// Starts the threads. The connections are made when they are needed.
@@ -22,7 +24,7 @@ public final class PostgresDatabase: SQLDatabase {
   ///   - connections: how many transactions run at once.
   ///   - clock: where time comes from; the server's unless a test moves it.
   public init(address: String, connections: Int = 4, clock: DatabaseClock = .system) {
-    self.address = address
+    self.address = Redacted(address)
     let queue = queue
     for index in 0..<max(1, connections) {
       DatabaseThread.start(name: "postgres-\(index)") {
@@ -43,7 +45,7 @@ public final class PostgresDatabase: SQLDatabase {
 
   /// See `SQLDatabase`.
   public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {
-    let address = address
+    let address = address.wrappedValue
     DatabaseThread.start(name: "postgres-listen") { [weak self] in
       while self?.isClosed.load(ordering: .relaxed) == false {
         let connection = PostgresConnection(address: address, clock: .system)
@@ -64,14 +66,14 @@ public final class PostgresDatabase: SQLDatabase {
 /// One libpq connection. Confined to its thread.
 private final class PostgresConnection: SQLConnection {
   let dialect = SQLDialect.postgres
-  private let address: String
+  private let address: Redacted<String>
   private let clock: DatabaseClock
   private var connection: OpaquePointer?
   /// `?1` written as `$1`, by statement: there are few, and each is used often.
   private var statements: [String: String] = [:]
 
   init(address: String, clock: DatabaseClock) {
-    self.address = address
+    self.address = Redacted(address)
     self.clock = clock
   }
 
@@ -152,7 +154,7 @@ private final class PostgresConnection: SQLConnection {
   private func connect() throws(SQLError) {
     if let connection, PQstatus(connection) == CONNECTION_OK { return }
     PQfinish(connection)
-    connection = Self.open(address)
+    connection = Self.open(address.wrappedValue)
     guard let connection, PQstatus(connection) == CONNECTION_OK else { throw .unavailable(message) }
     PQsetNoticeReceiver(connection, { _, _ in }, nil)
     // A backend that hangs must not hold a job's row for ever, nor wait for one.

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What somebody wants to be recorded, as given with `POST /v1/jobs`. Spans are whole seconds.
 public struct JobRequest: Codable, Hashable, Sendable {
   /// The room's name.
@@ -18,7 +20,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var outputs: [JobOutput]
   /// End at this length, in seconds.
   public var maxDuration: Int64?
-  /// End when nobody has been in the room for so long, in seconds.
+  /// End when no people (bots don't count) have been in the room for so long, in seconds.
   public var stopWhenEmpty: Int64?
   /// Wait so long for a room that does not exist yet, in seconds.
   public var waitForRoom: Int64?
@@ -83,7 +85,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// What is wrong with the request, one line each; empty when it can be carried out.
   public func problems(now: Timestamp) -> [String] {
     var problems: [String] = []
-    if room.isEmpty || room.utf8.count > 256 || room.unicodeScalars.contains(where: { $0.value < 32 }) {
+    if room.isEmpty || room.utf8.count > 256 || room.hasControlCharacters {
       problems.append("room: 1 to 256 bytes, no control characters")
     }
     if let url, !["ws://", "wss://", "http://", "https://"].contains(where: url.hasPrefix) || url.utf8.count > 2048 {

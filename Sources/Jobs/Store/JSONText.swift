@@ -1,7 +1,11 @@
 import Foundation
+import MediaCore
 
 /// Values as JSON text for the database: sorted keys, so that equal values are equal texts.
 enum JSONText {
+  /// What a job grows to, and much more.
+  private static let limits = JSONLimits(bytes: 16 << 20, values: 1_000_000)
+
   static func encode(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -9,6 +13,6 @@ enum JSONText {
   }
 
   static func decode<Value: Decodable>(_ type: Value.Type, _ text: String?) throws -> Value {
-    try JSONDecoder().decode(type, from: Data((text ?? "").utf8))
+    try BoundedJSON.decode(type, from: Array((text ?? "").utf8), limits: limits)
   }
 }

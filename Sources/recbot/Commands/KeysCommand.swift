@@ -113,11 +113,7 @@ struct KeysListCommand: AsyncParsableCommand {
 
   func run() async throws {
     let keys = try await options.withStore { try await $0.apiKeys() }
-    if json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      return Console.print(String(decoding: try encoder.encode(["keys": keys]), as: UTF8.self))
-    }
+    if json { return Console.print(try JSONLine.of(["keys": keys])) }
     if keys.isEmpty { return Console.error("There are no keys; `recbot keys add NAME` makes one.") }
     for key in keys {
       var line = "\(key.id)  \(key.name)  since \(Timestamp(seconds: key.createdAt.seconds))  \(grants(key))"

@@ -91,7 +91,10 @@ struct RecordCommand: AsyncParsableCommand {
       input.start { line in
         switch line {
         case .order: break
-        case .ticket(let ticket): token.current = ticket.token
+        case .ticket(let ticket):
+          token.current = ticket.token
+          // The backend sends one also when it hears that the room has begun.
+          running.roomMayHaveBegun()
         case .command(let command): report.take(command)
         }
       } onEnd: {

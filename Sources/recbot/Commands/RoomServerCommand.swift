@@ -57,6 +57,9 @@ struct RoomServerCommand: AsyncParsableCommand {
     if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
     server.hasTestAPI = try testApi || configuration.value(.testAPI, default: false, parse: Values.boolean)
     server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate, default: true, parse: Values.boolean)
+    server.limits.connectionsPerAddress = try configuration.value(.connectionsPerAddress, default: 64) {
+      text throws(ValueError) in try Values.whole(text, in: 1...100_000)
+    }
     let iceURLs = Self.list(iceServer, configuration[.iceServers]?.text)
     if !iceURLs.isEmpty {
       let schemes = ["stun:", "stuns:", "turn:", "turns:"]
@@ -76,6 +79,7 @@ struct RoomServerCommand: AsyncParsableCommand {
         throw Failure(.usage, "--webhook: \(error)")
       }
     }
+    DescriptorLimit.raise()
     let running = RoomServer(configuration: server, logger: logger)
     do {
       let port = try running.start()

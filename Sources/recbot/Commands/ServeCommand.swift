@@ -57,6 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
     let logger = try shared.logger("serve", settings)
     let place = try ServePlace(settings, dataDir: dataDir, database: database)
     let configuration = try backendConfiguration(settings, hasWorker: hasWorker)
+    DescriptorLimit.raise()
     let database = try place.open()
     let backend: Backend
     do {
@@ -121,6 +122,10 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.port = try settings.value(flag: port, "--port", .backendPort, default: 8080, parse: Values.port)
     configuration.publicRoomURL = settings[.publicRoomURL]?.text
     configuration.apiSecret = settings[.callerSecret]?.text
+    configuration.metricsSecret = settings[.metricsSecret]?.text
+    configuration.limits.perAddress = try settings.value(.backendConnectionsPerAddress, default: 64) {
+      text throws(ValueError) in try Values.whole(text, in: 1...100_000)
+    }
     configuration.workerSecret = try workerSecret(settings, isOwn: hasWorker)
     configuration.webhookSecret = settings[.webhookSecret]?.text
     configuration.webhooks = try webhooks(settings)

@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import ServiceLifecycle
 import Settings
 import Synchronization
@@ -8,7 +9,7 @@ import Worker
 /// recordings are processes of their own.
 final class LocalWorker: Service {
   private let settings: WorkerSettings
-  private let secret: String
+  private let secret: Redacted<String>
   private let logger: Logger
   /// Where the backend is, as soon as it is there.
   private let address: @Sendable () async throws -> String
@@ -20,7 +21,7 @@ final class LocalWorker: Service {
     address: @escaping @Sendable () async throws -> String
   ) throws {
     settings = try options.settings(configuration, data: data)
-    self.secret = secret
+    self.secret = Redacted(secret)
     self.logger = logger
     self.address = address
   }
@@ -30,7 +31,7 @@ final class LocalWorker: Service {
     let client: BackendClient
     let worker: Worker
     do {
-      client = try BackendClient(url: try await address(), credential: secret, timeLimit: .seconds(5))
+      client = try BackendClient(url: try await address(), credential: secret.wrappedValue, timeLimit: .seconds(5))
       worker = try Worker(settings, client: client, logger: logger)
     } catch let error as WorkerError {
       throw Failure(error.isFolder ? .outputNotWritable : .usage, "the worker: \(error.description)")

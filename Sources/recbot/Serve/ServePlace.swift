@@ -1,5 +1,6 @@
 import Glibc
 import Jobs
+import MediaCore
 import Settings
 
 /// Where the backend keeps its things: shared by `serve` and `keys`.
@@ -7,7 +8,7 @@ struct ServePlace {
   /// Folder of database, recordings and workers.
   let folder: String
   /// `sqlite:PATH` or `postgres://…`.
-  let database: String
+  @Redacted private(set) var database: String
 
   /// From the flags, the environment and the configuration file.
   init(_ configuration: Configuration, dataDir: String?, database: String?) throws {

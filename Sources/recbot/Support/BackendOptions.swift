@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Jobs
+import MediaCore
 import Settings
 import Worker
 
@@ -69,7 +70,8 @@ extension Failure {
   /// What a refusal or absence of the backend means to somebody at a terminal.
   init(_ error: BackendError, url: String) {
     switch error {
-    case .away(let reason): self.init(.backendAway, "the backend at \(url) cannot be reached: \(Self.plain(reason))")
+    case .away(let reason):
+      self.init(.backendAway, "the backend at \(url) cannot be reached: \(Self.plain(reason))")
     case .strange(let reason): self.init(.backendAway, "what answers at \(url) is no recbot backend: \(reason)")
     case .refused(401, let body):
       self.init(
@@ -93,10 +95,10 @@ extension Failure {
 
 /// Values as JSON, as the API writes them.
 enum JSONLine {
-  /// One line, keys sorted.
+  /// One line, keys sorted; what would act on a terminal is escaped.
   static func of(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    return JSONText.escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
   }
 }

@@ -1,6 +1,8 @@
 import Glibc
+import MediaCore
 
 /// Writes to the terminal without Foundation. A write that fails is dropped: a closed terminal never stops a recording.
+/// Lines are written without what would act on the terminal, wherever their texts come from.
 enum Console {
   /// True when standard error is a terminal.
   static let errorIsTerminal = isatty(STDERR_FILENO) == 1
@@ -26,16 +28,37 @@ enum Console {
   }
 
   /// A line on standard output.
-  static func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+  static func print(_ line: String) { write(visible(line) + "\n", to: STDOUT_FILENO) }
 
   /// Text on standard output as it is.
   static func printText(_ text: String) { write(text, to: STDOUT_FILENO) }
 
   /// A line on standard error.
-  static func error(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+  static func error(_ line: String) { write(visible(line) + "\n", to: STDERR_FILENO) }
 
-  /// Text on standard error as it is.
+  /// Text on standard error as it is: of our own making only.
   static func errorText(_ text: String) { write(text, to: STDERR_FILENO) }
+
+  /// A line on standard error in place of the status line, which stands on the terminal's current line.
+  static func errorOverStatus(_ line: String) {
+    write((errorIsTerminal ? clearLine : "") + visible(line) + "\n", to: STDERR_FILENO)
+  }
+
+  /// The status line: replaces the one before, and stays on the current line.
+  static func status(_ line: String) { write(clearLine + PeerText.shown(line, limit: 2000), to: STDERR_FILENO) }
+
+  /// Back to the line's beginning, and nothing on it (ECMA-48, EL).
+  private static let clearLine = "\r\u{1b}[K"
+
+  /// The text without what acts; tabs and the ends of lines stay.
+  private static func visible(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: PeerText.isActive) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      result.append(scalar == "\n" || scalar == "\t" ? scalar : PeerText.visible(scalar))
+    }
+    return String(result)
+  }
 
   private static func write(_ text: String, to descriptor: Int32) {
     var rest = Array(text.utf8)[...]

@@ -53,7 +53,11 @@ struct Job {
       return stoppedAt.withLock { $0 } == nil ? nil : RoomError(.leavingAlready)
     }
     let stop: @Sendable () -> Void = {
-      if let error = refusal() { return board.tell(error) }
+      if let error = refusal() {
+        // The room has ended by itself, but what is left to write may be much: that is not waited for.
+        if board.isOver { recording.sequencer.put(.room(.ended(.stopped))) }
+        return board.tell(error)
+      }
       stoppedAt.withLock { $0 = $0 ?? .now }
       // The end goes into the stream first, so that nothing of the leaving is recorded.
       if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
@@ -61,7 +65,9 @@ struct Job {
     }
     let control = JobControl(
       recording: recording, room: room, output: settings.output, commands: commands, stop: stop, refusal: refusal)
-    onStart?(RunningJob(recording: recording, board: board, control: control, stop: stop))
+    onStart?(
+      RunningJob(
+        recording: recording, board: board, control: control, stop: stop, roomMayHaveBegun: client.roomMayHaveBegun))
     let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
     relay.server = server
     defer { server?.close() }
@@ -116,6 +122,8 @@ struct Job {
     client.leave()
     for _ in 0..<40 where !board.isOver { try? await Task.sleep(for: .milliseconds(50)) }
     loop.stop()
+    // Before the last word, so that it has all that was answered.
+    server?.close()
     switch result {
     case .success(let summary):
       for event in news.drain() { reporter.tell(event: event) }
@@ -147,4 +155,6 @@ struct RunningJob: Sendable {
   let control: JobControl
   /// Ends the recording; once is enough.
   let stop: @Sendable () -> Void
+  /// The room may have begun: when it is waited for, it is tried at once.
+  let roomMayHaveBegun: @Sendable () -> Void
 }

@@ -2,6 +2,9 @@ import Jobs
 
 /// Jobs as lines for the terminal.
 enum JobText {
+  /// The job's name and how it stands, on one line.
+  static func line(_ job: Jobs.Job) -> String { "\(RoomText.oneLine(job.id, limit: 128))  \(state(job))" }
+
   /// State, and what goes with it.
   static func state(_ job: Jobs.Job) -> String {
     var text = job.state.rawValue

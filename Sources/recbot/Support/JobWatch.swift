@@ -44,7 +44,7 @@ struct JobWatch {
       }
       if last.state.isFinal { break }
     }
-    if !json { for file in last.files { Console.print(file.location) } }
+    if !json { for file in last.files { Console.print(RoomText.oneLine(file.location, limit: 2000)) } }
     guard let failure = Self.failure(of: last) else { return }
     throw failure
   }

@@ -49,7 +49,7 @@ struct ProgressReporter {
     tellBandwidth(progress)
     switch style {
     case .silent: return
-    case .live: Console.errorText("\r\u{1b}[K" + Self.fit(line(progress), columns: Console.columns - 1))
+    case .live: Console.status(Self.fit(line(progress), columns: Console.columns - 1))
     case .plain:
       // Every change of phase, and a sign of life every ten seconds.
       if progress.phase == .recording, progress.frames == 0, !isChatOnly { return }
@@ -91,15 +91,16 @@ struct ProgressReporter {
     case .silent: return
     case .json: Console.print(json(progress))
     case .live, .plain:
-      let clear = style == .live ? "\r\u{1b}[K" : ""
       if isChatOnly {
         let messages = "\(progress.messages) \(progress.messages == 1 ? "message" : "messages")"
-        Console.error("\(clear)Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end))")
+        Console.errorOverStatus("Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end))")
         return
       }
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
-      Console.error(
-        "\(clear)Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops), "
+      let late = progress.lateSound.wholeMilliseconds
+      let lost = late > 0 ? ", \(late) ms of sound came too late" : ""
+      Console.errorOverStatus(
+        "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end))")
     }
   }
@@ -107,7 +108,7 @@ struct ProgressReporter {
   private func line(_ progress: RecordingProgress) -> String {
     let people = "\(progress.participants) \(progress.participants == 1 ? "person" : "people")"
     switch progress.phase {
-    case .waiting: return "○ \(status.words) \(room)…"
+    case .waiting: return "○ \(status.words) \(RoomText.oneLine(room, limit: 80))…"
     case .finished: return "finishing…"
     case .recording, .reconnecting:
       var parts = ["\(progress.phase == .recording ? "●" : "◌ reconnecting") \(Self.clock(progress.time))", people]
@@ -132,7 +133,8 @@ struct ProgressReporter {
       + "\"talker\":\(talker),\"layout\":\(JSONText.quoted(progress.layout)),"
       + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
       + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
-      + "\"dropped_frames\":\(progress.droppedFrames),\"decode_errors\":\(progress.decodeErrors),"
+      + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateSound.wholeMilliseconds),"
+      + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),\(status.json)}"
   }

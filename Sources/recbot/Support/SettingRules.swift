@@ -64,6 +64,11 @@ struct SettingRule: Sendable {
     guard text.utf8.count >= 32 else { throw ValueError("the secret is too short: 32 bytes or more") }
   }
 
+  /// A secret that lets read what is not worth much.
+  private static let readingSecret = SettingRule { text throws(ValueError) in
+    guard text.utf8.count >= 16 else { throw ValueError("the secret is too short: 16 bytes or more") }
+  }
+
   private static let capacity = SettingRule("auto") { text throws(ValueError) in
     if text != "auto" { _ = try Values.whole(text, in: 1...1000) }
   }
@@ -152,6 +157,8 @@ struct SettingRule: Sendable {
     case .logLevel: words("warning", "log level", Logger.Level.self)
     case .dataDirectory: SettingRule("recbot-data")
     case .callerSecret, .workerSecret: longSecret
+    case .metricsSecret: readingSecret
+    case .connectionsPerAddress, .backendConnectionsPerAddress: whole("64", 1...100_000)
     case .keepJobs: duration("30d")
     case .workerCapacity: capacity
     case .workerDrainTimeout: duration("1h")

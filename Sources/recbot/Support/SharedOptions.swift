@@ -43,7 +43,8 @@ struct SharedOptions: ParsableArguments {
       }
       return level
     }
-    return Logger(label: label) { StderrLog(label: $0, level: level) }
+    let secrets = configuration.secrets
+    return Logger(label: label) { StderrLog(label: $0, level: level, secrets: secrets) }
   }
 }
 

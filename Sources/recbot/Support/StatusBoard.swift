@@ -22,10 +22,13 @@ final class StatusBoard: Sendable {
     }
   }
 
-  /// An error that is only told: afterwards the connection stands as before.
+  /// An error that is only told: afterwards the connection stands as before. One that is waiting to be told is not
+  /// told again: who insists must not crowd out what comes next.
   func tell(_ error: RoomError) {
     state.withLock { state in
-      guard state.news.count < Self.limit - 1 else { return }
+      guard state.news.count < Self.limit - 1, !state.news.contains(where: { $0.error?.kind == error.kind }) else {
+        return
+      }
       var status = state.latest
       (status.error, status.action) = (error, .none)
       state.news += [status, state.latest]

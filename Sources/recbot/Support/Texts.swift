@@ -1,16 +1,9 @@
+import MediaCore
+
 /// Texts from the room, for the terminal and for file names.
 enum RoomText {
-  /// One line without control characters, shortened to `limit` characters.
-  static func oneLine(_ text: String, limit: Int) -> String {
-    var clean = ""
-    for scalar in text.unicodeScalars.prefix(limit * 8) {
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: clean += " "
-      default: clean.unicodeScalars.append(scalar)
-      }
-    }
-    return clean.count <= limit ? clean : String(clean.prefix(limit - 1)) + "…"
-  }
+  /// One line without what acts on a terminal and without secrets, shortened to `limit` characters (`PeerText`).
+  static func oneLine(_ text: String, limit: Int) -> String { PeerText.line(text, limit: limit) }
 
   /// A room's name as part of a file name: letters, digits, dot, dash and underscore; never hidden, never empty.
   static func fileName(_ room: String) -> String {

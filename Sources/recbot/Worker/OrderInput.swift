@@ -1,6 +1,6 @@
-import FoundationEssentials
 import Glibc
 import Jobs
+import MediaCore
 import Recording
 
 /// Reads, on a thread of its own, what a worker says on standard input: a line of JSON each time.
@@ -37,7 +37,7 @@ final class OrderInput: Sendable {
   }
 
   private static func read(_ line: [UInt8]) -> RecordingInput? {
-    try? JSONDecoder().decode(RecordingInput.self, from: Data(line))
+    try? BoundedJSON.decode(RecordingInput.self, from: line, limits: JSONLimits(bytes: longest))
   }
 
   /// `@unchecked`: used by one thread after the other, never by two at once.

@@ -53,8 +53,8 @@ struct WorkerOptions: ParsableArguments {
 
   /// This process's environment without anything secret: recordings get by pipe what they need to know.
   static func childEnvironment() -> [String: String] {
-    let secret = Set(
-      (Setting.allCases.filter(\.isSecret) + [.database, .apiKey, .s3AccessKey]).flatMap(\.environmentNames))
+    let hidden = Setting.allCases.filter(\.isSecret) + [.database, .apiKey, .s3AccessKey, .webhookURLs]
+    let secret = Set(hidden.flatMap(\.environmentNames))
     let words = ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL", "PRIVATE_KEY"]
     return Environment.all.filter { name, _ in
       !secret.contains(name) && !words.contains { name.uppercased().contains($0) }

@@ -22,7 +22,10 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
   var maxDuration: String?
 
-  @Option(help: ArgumentHelp("End when nobody has been in the room for so long, such as 30s.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "End when no people have been in the room for so long, such as 30s (agents and recorders don't count).",
+      valueName: "time"))
   var stopWhenEmpty: String?
 
   @Option(help: ArgumentHelp("Wait so long for a room that is not there yet.", valueName: "time"))

@@ -54,7 +54,7 @@ struct JobsSubmitCommand: AsyncParsableCommand {
       let job = try await backend.patiently { () async throws(BackendError) -> Jobs.Job in
         try await client.submit(submitted, key: key)
       }
-      Console.print(backend.json ? try JSONLine.of(job) : job.id)
+      Console.print(backend.json ? try JSONLine.of(job) : RoomText.oneLine(job.id, limit: 128))
       if watch { try await JobWatch(client: client, job: job.id, json: backend.json).run() }
     }
   }
@@ -157,7 +157,7 @@ struct JobsCancelCommand: AsyncParsableCommand {
     try await backend.withClient { client in
       for name in jobs {
         let job = try await client.command(.cancel, job: name, key: BackendOptions.randomKey())
-        Console.print(backend.json ? try JSONLine.of(job) : "\(job.id)  \(JobText.state(job))")
+        Console.print(backend.json ? try JSONLine.of(job) : JobText.line(job))
       }
     }
   }
@@ -208,6 +208,6 @@ struct JobsControlCommand: AsyncParsableCommand {
         try await client.command(verb, argument: argument, job: job, key: key)
       }
     }
-    Console.print(backend.json ? try JSONLine.of(told) : "\(told.id)  \(JobText.state(told))")
+    Console.print(backend.json ? try JSONLine.of(told) : JobText.line(told))
   }
 }

@@ -82,7 +82,7 @@ struct ScheduleAddCommand: AsyncParsableCommand {
     let added = try await backend.withClient { client in
       try await backend.patiently { () async throws(BackendError) in try await client.add(wanted, key: key) }
     }
-    Console.print(backend.json ? try JSONLine.of(added) : added.id)
+    Console.print(backend.json ? try JSONLine.of(added) : RoomText.oneLine(added.id, limit: 128))
     if !backend.json, let next = added.nextFire { Console.error("fires next at \(TimeText.short(next))") }
   }
 
