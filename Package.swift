@@ -15,7 +15,6 @@ let nio: [Target.Dependency] = [
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -42,7 +41,6 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
-    .package(url: "https://github.com/vapor/jwt-kit.git", from: "5.7.1"),
   ],
   targets: [
     // L6
@@ -57,19 +55,21 @@ let package = Package(
     .target(
       name: "Backend",
       dependencies: [
-        "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", hummingbird, hummingbirdCore, jwt, crypto, protobuf,
-        lifecycle, http, logging,
+        "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "MediaCore", hummingbird, hummingbirdCore, crypto,
+        protobuf, lifecycle, http, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
-      dependencies: ["Jobs", "Delivery", "WebM", "MediaCore", subprocess, http, crypto, logging] + nio),
+      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "MediaCore", subprocess, http, crypto, logging] + nio),
     // L4
     .target(
       name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
     .target(
       name: "RoomServer",
-      dependencies: ["Signaling", "PeerConnection", "Transport", "RTP", "SDP", "MediaCore", protobuf, logging] + nio,
+      dependencies: [
+        "Signaling", "PeerConnection", "Transport", "HTTPGuard", "RTP", "SDP", "MediaCore", protobuf, logging,
+      ] + nio,
       // The page of two-party rooms becomes part of the program.
       resources: [
         .embedInCode("Mailbox/Page/peer.html"), .embedInCode("Mailbox/Page/peer.css"),
@@ -82,12 +82,13 @@ let package = Package(
     .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
     .target(
       name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
-    .target(name: "WebClient", dependencies: ["Compositor", http] + nio),
+    .target(name: "WebClient", dependencies: ["Compositor", "MediaCore", http] + nio),
     // L3
+    .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
-      name: "Signaling", dependencies: ["MediaCore", protobuf, jwt, crypto],
+      name: "Signaling", dependencies: ["MediaCore", protobuf, crypto],
       exclude: [
         "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
         "Protobuf/livekit_rtc.proto",
@@ -122,6 +123,7 @@ let package = Package(
     .testTarget(name: "TestKitTests", dependencies: ["TestKit", "MediaCore"]),
     .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
+    .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests", dependencies: ["recbot", "Backend", "Jobs", "Settings", "MediaCore", yams, arguments]),
@@ -132,7 +134,7 @@ let package = Package(
     .testTarget(
       name: "BackendTests",
       dependencies: [
-        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", "DatabaseKit", jwt, http, crypto,
+        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", "DatabaseKit", http, crypto,
         protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
@@ -149,6 +151,7 @@ let package = Package(
     .testTarget(
       name: "PreviewTests",
       dependencies: ["recbot", "Compositor", "CPango", "Layouts", "Settings", "WebM", "MediaCore"]),
+    .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard"] + nio),
     .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
@@ -163,7 +166,7 @@ let package = Package(
       dependencies: [
         "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", "SystemKit", logging,
       ] + nio),
-    .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "MediaCore"]),
+    .testTarget(name: "SessionTests", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
@@ -185,7 +188,12 @@ let package = Package(
       path: "Tests/Benchmarks/codec-bench"),
     .executableTarget(
       name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
+    .executableTarget(
+      name: "token-bench", dependencies: ["Signaling", "MediaCore", crypto], path: "Tests/Benchmarks/token-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
+    .executableTarget(
+      name: "session-bench", dependencies: ["Session", "Layouts", "MediaCore", "CAllocationCount"],
+      path: "Tests/Benchmarks/session-bench"),
     .executableTarget(
       name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],
       path: "Tests/Benchmarks/compositor-bench"),

@@ -35,12 +35,13 @@ import Testing
       level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
       level: 3, targets: ["MediaCore"],
-      libraries: system.union(["SwiftProtobuf", "JWTKit", "Crypto", "FoundationEssentials", "Foundation"])),
+      libraries: system.union(["SwiftProtobuf", "Crypto", "FoundationEssentials", "Foundation"])),
+    "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
-      level: 4, targets: ["MediaCore", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
+      level: 4, targets: ["MediaCore", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "Recording": Row(
       level: 4, targets: ["MediaCore", "Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
@@ -51,18 +52,18 @@ import Testing
       level: 5, targets: ["MediaCore", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging"])),
     "Backend": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "Signaling"],
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling"],
       libraries: system.union(nio).union([
-        "Hummingbird", "HummingbirdCore", "HTTPTypes", "JWTKit", "Crypto", "SwiftProtobuf", "ServiceLifecycle",
+        "Hummingbird", "HummingbirdCore", "HTTPTypes", "Crypto", "SwiftProtobuf", "ServiceLifecycle",
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebM"],
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging", "Subprocess", "System"])
     ),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
-      level: 4, targets: ["Compositor"],
+      level: 4, targets: ["MediaCore", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
@@ -163,5 +164,36 @@ import Testing
         #expect(lines.count <= 501, "\(target)/\(file.lastPathComponent) has \(lines.count) lines")
       }
     }
+  }
+
+  /// What turns bytes from outside into values without the door, and where the door itself stands.
+  static let bareDecoders: [(words: [String], door: String)] = [
+    (["JSONDecoder", "JSONSerialization", "PropertyListDecoder", "PropertyListSerialization", "XMLParser"], ""),
+    (
+      [
+        "jsonUTF8Bytes:", "jsonUTF8Data:", "jsonString:", "textFormatString:", "serializedBytes:", "serializedData:",
+        "serializedBytes contiguousBytes:", "merge(serialized", "arrayFromJSON",
+      ], "Signaling/SignalCoding.swift"
+    ),
+    (["Yams.", "YAMLDecoder", "Parser(yaml"], "Settings/YAMLText.swift"),
+  ]
+
+  @Test func bytesFromOutsideGoThroughTheDoor() throws {
+    let sources = Self.root.appending(path: "Sources")
+    var files = 0
+    for case let file as URL in FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil) ?? .init()
+    {
+      guard file.pathExtension == "swift", !file.lastPathComponent.hasSuffix(".pb.swift") else { continue }
+      files += 1
+      let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+      for (number, line) in lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+        for (words, door) in Self.bareDecoders where door.isEmpty || !file.path.hasSuffix("/" + door) {
+          for word in words where line.contains(word) {
+            Issue.record("\(file.lastPathComponent):\(number + 1): \(word) takes bytes beside the door")
+          }
+        }
+      }
+    }
+    #expect(files > 300, "only \(files) files were looked at")
   }
 }

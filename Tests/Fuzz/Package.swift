@@ -2,18 +2,22 @@
 import PackageDescription
 
 // Everything that reads bytes from the network or from foreign files, compiled a second time for libFuzzer and
-// AddressSanitizer (`run.sh` does it). `Sources` is a link to the project's; what owns sockets, and what would bring
-// BoringSSL along, is left out, so that this is built within a minute.
+// AddressSanitizer (`run.sh` does it). `Sources` is a link to the project's; what would bring BoringSSL along is left
+// out, so that this is built within a minute or two.
 let package = Package(
   name: "Fuzz",
-  dependencies: [.package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0")],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
+    .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+  ],
   targets: [
     // The entry, and the targets that need more of a module than its public face.
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "Codecs", "MediaCore", "PeerConnection", "Recording", "Rooms", "RTP", "SDP", "Session",
-        "Signaling", "Transport",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Layouts", "MediaCore", "PeerConnection", "Recording", "Rooms",
+        "RTP", "SDP", "Session", "Settings", "Signaling", "Transport",
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ], path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
     .target(
@@ -25,30 +29,42 @@ let package = Package(
     .target(
       name: "PeerConnection", dependencies: ["MediaCore", "RTP", "SDP"],
       sources: ["Negotiation", "PeerConnectionError.swift"]),
-    .target(
-      name: "Transport",
-      sources: ["DataChannelMessage.swift", "ICECandidate.swift", "ICEServerAddress.swift", "PacketKind.swift"]),
-    // All but the tokens, which need JWTKit and Crypto: Tests/SignalingTests feeds it damaged ones.
+    // All of it: DTLS, SRTP and SCTP are looked at together with their libraries.
+    .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .systemLibrary(name: "CNice", pkgConfig: "nice"),
+    .systemLibrary(name: "COpenSSL"),
+    .systemLibrary(name: "CSRTP"),
+    .systemLibrary(name: "CUsrsctp"),
+    // All but the signatures of tokens, which need Crypto: Tests/SignalingTests feeds those damaged ones.
     .target(
       name: "Signaling",
       dependencies: ["MediaCore", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
       exclude: [
-        "AccessToken.swift", "SignedToken.swift", "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto",
-        "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto",
+        "AccessToken+Signature.swift", "SignedToken.swift", "Protobuf/livekit_egress.proto",
+        "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto", "Protobuf/livekit_rtc.proto",
       ]),
     // Errors and their texts, and messages of data channels.
     .target(
       name: "Rooms", dependencies: ["MediaCore", "Session", "Signaling"],
       sources: [
         "RoomError.swift", "RoomError+Table.swift", "RoomSelection.swift", "RoomState.swift",
-        "LiveKit/DataReceiver.swift",
-        "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift", "LiveKit/TextStreams.swift",
+        "LiveKit/DataReceiver.swift", "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift",
+        "LiveKit/RoomChanges.swift", "LiveKit/TextStreams.swift",
       ]),
     // The control socket's requests, answers and connections.
     .target(
-      name: "Recording",
+      name: "Recording", dependencies: ["MediaCore"],
       sources: ["Control/ControlMessage.swift", "Control/ControlConnection.swift", "Control/RunDirectory.swift"]),
     .target(name: "Layouts", dependencies: ["MediaCore"]),
+    // Files of settings and layouts.
+    .target(
+      name: "Settings", dependencies: ["Layouts", "MediaCore", .product(name: "Yams", package: "Yams")],
+      resources: [.embedInCode("Gallery")]),
+    // Pictures that others name.
+    .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
+    .target(name: "CYUV"),
+    .target(name: "CJPEG"),
+    .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx"),

@@ -20,7 +20,7 @@ public func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
       _ = SignalCoding.encode(message, asText: writesText)
     }
   case 3:
-    if let packet = try? Livekit_DataPacket(serializedBytes: rest) {
+    if let packet = SignalCoding.packet(rest) {
       _ = SignalCoding.encode(packet, asText: writesText)
     }
     precondition(Base64URL.decode(Base64URL.encode(rest, padding: isText)) == rest, "base64 does not come back")

@@ -10,13 +10,22 @@ private let bodies: [String: Body] = [
   "control": fuzzControl,
   "data": fuzzData,
   "depacketizers": fuzzDepacketizers,
+  "dtls": fuzzDTLS,
+  "images": fuzzImages,
+  "json": fuzzJSON,
+  "messages": fuzzMessages,
   "negotiation": fuzzNegotiation,
   "rtcp": fuzzRTCP,
   "rtp": fuzzRTP,
+  "sctp": fuzzSCTP,
   "sdp": fuzzSDP,
   "signaling": fuzzSignaling,
+  "srtp": fuzzSRTP,
+  "stun": fuzzSTUN,
+  "tokens": fuzzTokens,
   "transport": fuzzTransport,
   "webm": fuzzWebM,
+  "yaml": fuzzYAML,
 ]
 
 /// The target that the environment names.
