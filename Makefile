@@ -1,55 +1,57 @@
-# recbot's two commands: `make demo` (a recording on disk) and `make test` (everything that proves it).
-# Both install what they need on a fresh Debian 12 machine that has the Swift toolchain.
+# recbot's commands for a developer: `make demo` (a recording on disk) and three tiers of tests (Tests/README.md):
+# `make check` before each commit, `make test` (everything that is promised), `make endurance` (the long forms).
+# All install what they need on a fresh Debian 12 machine that has the Swift toolchain.
 
 # One build configuration for all: what is tested is what is shipped, and the dependencies are built once.
 SHELL  := /bin/bash -o pipefail
 BUILD  := -c release -Xswiftc -enable-testing
 RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
-FUZZ_SECONDS ?= 5
+TIERS  := python3 Tests/tiers.py --build="$(BUILD)" --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
+HOURS  ?= 0
 
-.PHONY: demo test build unit interop fuzz bench format lint clean
+.PHONY: demo check test endurance build unit interop fuzz bench format lint clean
 
 demo: deps
 	swift build $(BUILD) --product recbot
 	rm -f demo.webm demo.png
 	$(RECBOT) demo --output demo.webm
 
-test: test-deps lint unit interop fuzz
+check: test-deps $(PYTHON)
+	$(TIERS) check
+
+test: test-deps $(PYTHON)
+	$(TIERS) test
+
+endurance: test-deps $(PYTHON)
+	$(TIERS) endurance --hours=$(HOURS)
 
 build: deps
 	swift build $(BUILD) --product recbot
 
+# The parts of `make test` alone.
 unit:
 	swift build $(BUILD) --build-tests
 	Tests/unit.sh $(BUILD)
 
 interop: $(PYTHON)
-	swift build $(BUILD) --product recbot
-	swift build $(BUILD) --product peer-echo
-	swift build $(BUILD) --product wire
-	$(PYTHON) Tests/Interop/aiortc/test_aiortc.py .build/release/peer-echo
-	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_test.py
-	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/room_server_faults_test.py
-	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/backend_test.py
-	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/api_schema_test.py
+	swift build $(BUILD) --build-tests
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
-	$(PYTHON) Tests/Interop/faults.py --recbot $(RECBOT)
-	swift build $(BUILD) --product webm-writer-loop
-	RECBOT=$(RECBOT) $(PYTHON) Tests/Interop/s3_test.py
-	$(PYTHON) Tests/Interop/jobs.py --recbot $(RECBOT)
-	$(PYTHON) Tests/Interop/egress.py --recbot $(RECBOT)
 
 fuzz:
-	Tests/Fuzz/run.sh $(FUZZ_SECONDS)
+	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),5)
 
 bench: build
 	swift build $(BUILD) --product compositor-bench
 	swift build $(BUILD) --product codec-bench
+	swift build $(BUILD) --product session-bench
 	swift build $(BUILD) --product backend-bench
+	swift build $(BUILD) --product token-bench
 	.build/release/compositor-bench
 	.build/release/codec-bench
+	.build/release/session-bench
 	.build/release/backend-bench $(RECBOT)
+	.build/release/token-bench
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests

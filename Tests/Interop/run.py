@@ -1,49 +1,180 @@
 #!/usr/bin/env python3
-"""Records real rooms with real WebRTC clients (the PyPI `livekit` SDK: libwebrtc) and judges the recordings.
+"""Runs the scenarios: recbot from outside, with real WebRTC clients, networks, stores and databases, judged by what comes
+out of it.
 
-  Tests/Interop/run.py [--recbot PATH] [--keep DIR] [scenario …]
+  Tests/Interop/run.py                       what `make test` runs of them
+  Tests/Interop/run.py speaker faults/relays the named ones
+  Tests/Interop/run.py --only 'outage*' --repeat 10
+  Tests/Interop/run.py --list                all there are
 
-Needs the packages of requirements.txt and ffmpeg. Scenarios run one at a time; each prints one line with what it
-measured. One that fails while the machine itself does not keep time is repeated (steadiness.py). The exit code is 0
-when all passed.
+Needs the packages of requirements.txt, and of Debian what deploy/install-deps.sh --tests installs. Each scenario prints one
+line with what it measured. One that fails while the machine itself does not keep time is measured again (steadiness.py);
+such a line begins with `again`. The exit code is 0 when all passed.
 """
 
 import argparse
+import concurrent.futures
+import dataclasses
+import fnmatch
+import multiprocessing
 import pathlib
 import signal
 import sys
 import tempfile
 import time
 import traceback
+import xml.etree.ElementTree as xml
 
+import seeds
+from groups import GROUPS, Group
 from judge import Unplayable
-from scenarios import SCENARIOS
-from stage import HERE, Failed, Stage
+from stage import HERE, TOOLS, Failed, Stage
 from steadiness import Repeats
 from verdict import Verdict
 
 
-def perform(name: str, scenario, recbot: str, folder: pathlib.Path, options: argparse.Namespace) -> bool:
-    """Runs one scenario and prints its line; true when it passed."""
-    work = folder / name
-    while work.exists():  # the same scenario again
-        work = work.with_name(work.name + "+")
-    work.mkdir(parents=True)
-    verdict = Verdict()
-    began = time.monotonic()
-    try:
-        with Stage(recbot, work, options.log_level) as stage:
-            scenario(stage, verdict)
-    except (Failed, Unplayable) as error:
-        verdict.check(False, str(error))
-    except Exception:  # a fault of the scenario is a failure too, not the end of the others
-        verdict.check(False, traceback.format_exc())
-    passed = not verdict.faults
-    print(f"{'pass' if passed else 'FAIL'}  {name:<14} {time.monotonic() - began:3.0f} s  {', '.join(verdict.figures)}")
-    for fault in verdict.faults:
-        print("      " + fault.replace("\n", "\n      "))
-    sys.stdout.flush()
-    return passed
+@dataclasses.dataclass
+class Task:
+    """A scenario that is to be run, and what came of it."""
+
+    group: Group
+    name: str
+    seconds: float = 0.0
+    verdict: Verdict = dataclasses.field(default_factory=Verdict)
+    skipped: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True when nothing was found that is not as it should be."""
+        return not self.verdict.faults
+
+    def perform(self, folder: pathlib.Path, options: argparse.Namespace) -> "Task":
+        """Runs the scenario; gives itself, with the verdict."""
+        work = folder / self.group.name / self.name
+        while work.exists():  # the same scenario again
+            work = work.with_name(work.name + "+")
+        work.mkdir(parents=True)
+        self.verdict = Verdict()
+        began = time.monotonic()
+        try:
+            with Stage(str(options.recbot), work, options.log_level, options.tools) as stage:
+                self.group.scenarios[self.name](stage, self.verdict)
+        except (Failed, Unplayable) as error:
+            self.verdict.check(False, str(error))
+        except AssertionError as error:
+            line = next((frame.lineno for frame in reversed(traceback.extract_tb(error.__traceback__))
+                         if "unittest" not in frame.filename), 0)
+            self.verdict.check(False, f"line {line}: {error}")
+        except Exception:  # a fault of the scenario is a failure too, not the end of the others
+            self.verdict.check(False, traceback.format_exc())
+        self.seconds = time.monotonic() - began
+        return self
+
+    def tell(self) -> None:
+        """Prints its line, and what is not as it should be."""
+        seed = [f"seed {self.group.seeded.SEED}"] if self.group.seeded else []
+        print(f"{'pass' if self.passed else 'FAIL'}  {self.group.name}/{self.name:<14} {self.seconds:3.0f} s  "
+              f"{', '.join(filter(None, self.verdict.figures + seed))}")
+        for fault in self.verdict.faults:
+            print("      " + fault.replace("\n", "\n      "))
+        sys.stdout.flush()
+
+
+def choose(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Task]:
+    """What the command line asks for."""
+    groups = [GROUPS[name] for name in options.group] if options.group else list(GROUPS.values())
+    patterns = options.scenarios + options.only
+    for pattern in patterns:
+        if not any(matches(group, name, pattern) for group in groups for name in group.scenarios):
+            parser.error(f"no such scenario: {pattern}; run.py --list tells all")
+    tasks = []
+    for group in groups:
+        names = [name for name in group.scenarios if any(matches(group, name, pattern) for pattern in patterns)]
+        if not patterns:
+            names = group.chosen(options.tier or "test")
+            names += [name for name in group.long if options.long and name not in names]
+        obstacles = group.obstacles() if names else {}
+        tasks += [Task(group, name, skipped=obstacles.get("") or obstacles.get(name, "")) for name in names]
+    return tasks
+
+
+def matches(group: Group, name: str, pattern: str) -> bool:
+    """Whether a pattern means a scenario: by its name, or by that of its group and its own."""
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(f"{group.name}/{name}", pattern)
+
+
+def tell_all(tier: str | None) -> None:
+    """Prints what there is, or what is run in a tier."""
+    for group in GROUPS.values():
+        names = group.chosen(tier) if tier else list(group.scenarios)
+        if names or not tier:
+            print(f"{group.name}: {group.about}")
+        for name in names:
+            scenario = group.scenarios[name]
+            tiers = "check, test" if name in group.smoke else "endurance" if name in group.long else "test"
+            print(f"  {name}  [{tiers}]  {(scenario.__doc__ or '').strip().splitlines()[0] if scenario.__doc__ else ''}".rstrip())
+
+
+def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace) -> list[Task]:
+    """Runs what measures time: alone, and again while the machine excuses a failure."""
+    repeats = {group.name: Repeats() for group in GROUPS.values()}
+
+    def attempt(task: Task) -> bool:
+        task.perform(folder, options).tell()
+        return task.passed
+
+    for task in tasks:
+        repeats[task.group.name].measure(f"{task.group.name}/{task.name}", lambda: attempt(task))
+    return tasks
+
+
+def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace) -> list[Task]:
+    """Runs what measures no time, each in a process of its own, so many at once as are allowed."""
+    done = []
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, context) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(play, task.group.name, task.name, folder, options)
+                                                       for task in tasks]):
+            group, name, seconds, verdict = future.result()
+            done.append(Task(GROUPS[group], name, seconds, verdict))
+            done[-1].tell()
+    return done
+
+
+def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[str, str, float, Verdict]:
+    """One scenario in a process of its own."""
+    task = Task(GROUPS[group], name).perform(folder, options)
+    return group, name, task.seconds, task.verdict
+
+
+def write_junit(path: str, tasks: list[Task]) -> None:
+    """Writes what came of them as JUnit's XML."""
+    root = xml.Element("testsuites")
+    for group in GROUPS.values():
+        mine = [task for task in tasks if task.group is group]
+        if not mine:
+            continue
+        suite = xml.SubElement(root, "testsuite", name=group.name, tests=str(len(mine)),
+                               failures=str(sum(not task.passed for task in mine)),
+                               skipped=str(sum(bool(task.skipped) for task in mine)),
+                               time=f"{sum(task.seconds for task in mine):.1f}")
+        if group.seeded:
+            xml.SubElement(xml.SubElement(suite, "properties"), "property", name="seed", value=str(group.seeded.SEED))
+        for task in mine:
+            case = xml.SubElement(suite, "testcase", classname=group.name, name=task.name, time=f"{task.seconds:.1f}")
+            if task.skipped:
+                xml.SubElement(case, "skipped", message=task.skipped)
+            if not task.passed:
+                xml.SubElement(case, "failure", message=printable(task.verdict.faults[0])).text = printable(
+                    "\n".join(task.verdict.faults))
+            xml.SubElement(case, "system-out").text = printable(", ".join(task.verdict.figures))
+    xml.indent(root)
+    xml.ElementTree(root).write(path, encoding="unicode", xml_declaration=True)
+
+
+def printable(text: str) -> str:
+    """A text without what XML cannot hold."""
+    return "".join(character for character in text if character.isprintable() or character == "\n")
 
 
 def interrupted(*_) -> None:
@@ -51,36 +182,62 @@ def interrupted(*_) -> None:
     raise KeyboardInterrupt
 
 
-def main(scenarios: dict, description: str, extend=lambda parser: None, choose=lambda options: None) -> None:
-    """The command line. `extend` adds options; `choose` gives the names that are run unless some are given."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of: {', '.join(scenarios)}")
-    parser.add_argument("--recbot", default=str(HERE.parent.parent / ".build" / "release" / "recbot"))
+def read() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*", metavar="scenario", help="NAME or GROUP/NAME, * and ? stand for others")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="the same; may be repeated")
+    parser.add_argument("--group", action="append", default=[], choices=GROUPS, help="of these groups; may be repeated")
+    parser.add_argument("--tier", choices=("check", "test", "endurance"), help="what is run when no scenario is named (default: test)")
+    parser.add_argument("--long", action="store_true", help="also what only endurance runs, and longer forms")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each so many times")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many at once of those that measure no time")
+    parser.add_argument("--junit", metavar="FILE", help="also write what came of them as JUnit's XML")
+    parser.add_argument("--list", action="store_true", help="tell what there is, and run nothing")
+    parser.add_argument("--seed", type=int, help="of everything random, where it is seeded")
+    parser.add_argument("--recbot", type=pathlib.Path, default=TOOLS / "recbot")
+    parser.add_argument("--tools", type=pathlib.Path, default=TOOLS, help="where the programs of Tests/Tools are")
     parser.add_argument("--keep", metavar="DIR", help="keep recordings and logs in this folder (a new one)")
     parser.add_argument("--log-level", default="warning", help="of recbot's own logs (see --keep)")
-    extend(parser)
     options = parser.parse_args()
-    unknown = [name for name in options.scenarios if name not in scenarios]
-    if unknown:
-        parser.error(f"no such scenario: {', '.join(unknown)}; known: {', '.join(scenarios)}")
-    recbot = pathlib.Path(options.recbot).resolve()
-    if not recbot.is_file():
-        parser.error(f"there is no {recbot}; build it (swift build -c release) or give --recbot")
+    options.recbot, options.tools = options.recbot.resolve(), options.tools.resolve()
+    return options, parser
+
+
+def main() -> int:
+    """The command line."""
+    options, parser = read()
+    if options.list:
+        tell_all(options.tier)
+        return 0
+    if not options.recbot.is_file():
+        parser.error(f"there is no {options.recbot}; build it (swift build -c release) or give --recbot")
+    seeds.GIVEN = options.seed
+    for group in GROUPS.values():
+        if group.seeded and options.seed is not None:
+            group.seeded.SEED = options.seed
+        if group.lengthens:
+            group.seeded.LONG = options.long or options.tier == "endurance"
+    tasks = [dataclasses.replace(task) for task in choose(options, parser) for _ in range(options.repeat)]
     # So that children are ended too when a time limit ends this process.
     signal.signal(signal.SIGTERM, interrupted)
-    chosen = choose(options)
-    names = options.scenarios or chosen or list(scenarios)
+    for reason in dict.fromkeys(f"{task.group.name}/{task.name}: {task.skipped}" for task in tasks if task.skipped):
+        print(f"skipped: {reason}", flush=True)
+    left = [task for task in tasks if not task.skipped]
+    together = [task for task in left if task.group.beside and options.jobs > 1]
     with tempfile.TemporaryDirectory(prefix="recbot-interop-") as temporary:
         folder = pathlib.Path(options.keep).resolve() if options.keep else pathlib.Path(temporary)
-        repeats = Repeats()
-        passed = [repeats.measure(name, lambda: perform(name, scenarios[name], str(recbot), folder, options))
-                  for name in names]
-    print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
-    raise SystemExit(0 if all(passed) else 1)
+        done = side_by_side(together, folder, options) if together else []
+        done += one_by_one([task for task in left if task not in together], folder, options)
+    if options.junit:
+        write_junit(options.junit, done + [task for task in tasks if task.skipped])
+    failed = sum(not task.passed for task in done)
+    print(f"{len(done) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
     try:
-        main(SCENARIOS, __doc__)
+        sys.exit(main())
     except KeyboardInterrupt:
-        raise SystemExit("interrupted") from None
+        sys.exit("interrupted")

@@ -3,10 +3,13 @@
 Times are seconds of the wall clock (`time.time()`), which all processes of one machine share.
 """
 
+import contextlib
 import json
 import math
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +24,8 @@ import jwt
 HERE = pathlib.Path(__file__).resolve().parent
 SECRET = "interop-secret-of-64-bytes-and-more-as-hmac-sha512-wants-it-to-be!"
 KEY = "devkey"
+# Where `swift build` puts the programs of Tests/Tools.
+TOOLS = HERE.parent.parent / ".build" / "release"
 
 # Colours that no card, avatar or outline comes near, and beeps that the judge tells apart, all above the voices.
 COLOURS = {"red": "d02020", "green": "20c020", "blue": "2020d0", "yellow": "d0d020", "cyan": "20c0c0"}
@@ -32,12 +37,15 @@ class Failed(Exception):
     """A scenario cannot go on: a process did not do what it had to."""
 
 
-def make_token(identity: str, room: str, ttl: int = 600, secret: str = SECRET, key: str = KEY, **grants) -> str:
+def make_token(identity: str, room: str, ttl: int = 600, secret: str = SECRET, key: str = KEY, kind: str = "",
+               **grants) -> str:
     """A token as a LiveKit server takes it; `grants` go over those of a recorder, None removes one."""
     now = int(time.time())
     video = {"room": room, "roomJoin": True, "canSubscribe": True, "canPublish": False, "hidden": True, **grants}
     claims = {"iss": key, "sub": identity, "nbf": now - 3600, "exp": now + ttl,
               "video": {name: value for name, value in video.items() if value is not None}}
+    if kind:
+        claims["kind"] = kind
     return jwt.encode(claims, secret, algorithm="HS256")
 
 
@@ -125,7 +133,8 @@ class Process:
         """Sends a signal; gives the time."""
         with self.changed:
             if self.status is None:
-                os.kill(self.child.pid, number)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.kill(self.child.pid, number)
         return time.time()
 
     def close(self) -> None:
@@ -182,6 +191,43 @@ class Publisher(Process):
         self.child.stdin.write(action.encode() + b"\n")
         self.child.stdin.flush()
         return self.event(event, after=after, **fields)["wall"] if event else sent
+
+
+class Client(Process):
+    """A script of `publishers/` that runs by itself beside the scenario; its JSON lines are what it tells."""
+
+    def __init__(self, name: str, script: str, url: str, room: str, folder: pathlib.Path, *options: str):
+        # A later `--api-secret` among the options goes over this one.
+        super().__init__(name, [
+            sys.executable, str(HERE / "publishers" / script), "--url", url, "--api-key", KEY, "--api-secret", SECRET,
+            "--room", room, *options], folder)
+
+    @property
+    def told(self) -> list[dict]:
+        """What it has told so far."""
+        return [json.loads(text) for text in self.output if text.startswith("{")]
+
+    def wait_for(self, event: str, timeout: float = 20) -> dict:
+        """The first line of an event, as soon as it is there."""
+        return json.loads(self.line(lambda text: text.startswith("{") and json.loads(text)["event"] == event, timeout)[1])
+
+    def finish(self, timeout: float = 60) -> list[dict]:
+        """Waits until it ends by itself; gives all that it told, the summary too."""
+        try:
+            self.exit(timeout)
+        except Failed:
+            self.kill()
+            self.exit(5)
+        return self.told
+
+    def stop(self) -> list[dict]:
+        """Ends it as Ctrl-C does; gives all that it told, the summary too."""
+        self.send(signal.SIGTERM)
+        return self.finish()
+
+    def kill(self) -> None:
+        """Ends it as a crash does."""
+        self.send(signal.SIGKILL)
 
 
 class Recorder(Process):
@@ -249,8 +295,8 @@ class Recorder(Process):
 class Stage:
     """One scenario's room server and everybody in it. A context manager: nothing is left running behind it."""
 
-    def __init__(self, recbot: str, folder: pathlib.Path, log_level: str = "warning"):
-        self.recbot, self.folder, self.log_level = recbot, folder, log_level
+    def __init__(self, recbot: str, folder: pathlib.Path, log_level: str = "warning", tools: pathlib.Path = TOOLS):
+        self.recbot, self.folder, self.log_level, self.tools = recbot, folder, log_level, tools
         self.processes: list[Process] = []
         self.url = ""
         self.namespace = ""  # in which everybody is who is not told otherwise
@@ -260,7 +306,8 @@ class Stage:
 
     def __exit__(self, *_) -> None:
         for process in reversed(self.processes):
-            process.close()
+            with contextlib.suppress(OSError):  # one that cannot be ended must not keep the others
+                process.close()
 
     def start(self, process):
         """Takes a process on, to be ended with the stage."""
@@ -272,6 +319,15 @@ class Stage:
         return self.start(Process(name, [self.recbot, *arguments], self.folder, environment,
                                   namespace=self.namespace))
 
+    def tool(self, name: str) -> str:
+        """The path of a program of Tests/Tools."""
+        path = self.tools / name
+        if not path.is_file():
+            raise Failed(f"there is no {path}; build it (swift build -c release --product {name}) or give --tools")
+        return str(path)
+
+    # The servers: each is started here and nowhere else.
+
     def server(self, port: str = "0", *options: str) -> Process:
         """Starts a room server, on a free port unless told otherwise."""
         server = self.run("server", "room-server", "--port", port, "--api-key", KEY, "--log-level", self.log_level,
@@ -280,23 +336,58 @@ class Stage:
         self.url = next(word for word in text.split() if word.startswith("ws://"))
         return server
 
+    def backend(self, *options: str, name: str = "backend", port: int = 0, **environment: str) -> tuple[Process, str]:
+        """Starts a backend, on a free port unless told otherwise, and waits until it listens; gives its address too."""
+        backend = self.run(name, "serve", "--port", str(port), "--log-level", self.log_level, *options, **environment)
+        _, text = backend.line(lambda text: "http://" in text, 20)
+        return backend, next(word for word in re.split(r"[\s;]+", text) if word.startswith("http://"))
+
+    def store(self, checked_after: int | None = None) -> tuple[Process, str]:
+        """Starts an S3 store (moto) on a free port; gives its address too. `checked_after`: from that many requests on,
+        signatures and rights are checked."""
+        environment = {} if checked_after is None else {"INITIAL_NO_AUTH_ACTION_COUNT": str(checked_after)}
+        store = self.start(Process("store", [sys.executable, str(HERE / "service" / "store.py")], self.folder,
+                                   environment))
+        return store, store.line(lambda text: text.startswith("http://"), 120)[1]
+
+    def relay(self, host: str, port: int, password: str, *options: str) -> Process:
+        """Starts a TURN server (coturn) for the user `u`; it tells its allocations on standard output."""
+        binary = shutil.which("turnserver") or "/usr/bin/turnserver"
+        return self.start(Process("coturn", [
+            binary, "-n", "--lt-cred-mech", "--user", f"u:{password}", "--realm", "r", "--listening-ip", host,
+            "--relay-ip", host, "--listening-port", str(port), "--no-tls", "--no-dtls", "--no-cli", "--log-file",
+            "stdout", "--simple-log", "--verbose", "--pidfile", "/dev/null", *options], self.folder,
+            namespace=self.namespace))
+
     def verb(self, name: str, room: str = "test", **fields) -> float:
         """Has the server, which must run with --test-api, do something; gives the wall-clock time."""
-        body = json.dumps({"room": room, **fields}).encode()
-        token = make_token("admin", room, roomAdmin=True)
-        request = urllib.request.Request(f"{self.url.replace('ws', 'http', 1)}/test/{name}", body,
-                                         {"Authorization": f"Bearer {token}"})
+        return self.post(f"test/{name}", room, {"room": room, **fields})
+
+    def service(self, method: str, **fields) -> float:
+        """Calls the server's RoomService; gives the wall-clock time."""
+        return self.post(f"twirp/livekit.RoomService/{method}", fields.get("room", ""), fields)
+
+    def post(self, path: str, room: str, fields: dict) -> float:
+        """Posts JSON to the server with an administrator's token; gives the wall-clock time."""
+        token = make_token("admin", room, roomAdmin=True, roomCreate=True)
+        request = urllib.request.Request(
+            f"{self.url.replace('ws', 'http', 1)}/{path}", json.dumps(fields).encode(),
+            {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=10) as reply:
                 json.load(reply)
         except urllib.error.HTTPError as error:
-            raise Failed(f"{name}: {error.status} {error.read().decode(errors='replace')}") from None
+            raise Failed(f"{path}: {error.status} {error.read().decode(errors='replace')}") from None
         return time.time()
 
     def publisher(self, name: str, *options: str, colour: str, room: str = "test", display: str = "") -> Publisher:
         """Starts a participant; `join()` lets it in."""
         return self.start(Publisher(name, self.url, room, self.folder, *options, colour=colour, display=display,
                                     namespace=self.namespace))
+
+    def client(self, script: str, *options: str, room: str = "test") -> Client:
+        """Starts a script of `publishers/` that runs by itself."""
+        return self.start(Client(script.removesuffix(".py"), script, self.url, room, self.folder, *options))
 
     def recorder(self, name: str, *options: str, room: str = "test", **others) -> Recorder:
         """Starts a recording of a room."""

@@ -17,6 +17,10 @@ class Verdict:
             self.faults.append(otherwise)
         return bool(good)
 
+    def holds(self, good: bool, text: str) -> bool:
+        """The same for a check whose text says what is so when it is good."""
+        return self.check(good, f"not so: {text}")
+
     def figure(self, text: str) -> None:
         """Notes a measured figure for the scenario's line."""
         self.figures.append(text)

@@ -1,6 +1,7 @@
-"""The scenarios of faults.py, by name, in the order in which they are run."""
+"""Networks and servers that fail: the scenarios by name, in the order in which they are run."""
 
 from disruptions.addresses import addresses
+from disruptions.arrivals import first_picture
 from disruptions.booths import booths
 from disruptions.codes import codes
 from disruptions.families import families
@@ -11,5 +12,7 @@ from disruptions.relays import relays
 from disruptions.servers import meanwhile, restart
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    outages, restart, meanwhile, addresses, families, relays, booths, losses, weather, narrow, codes, outage_120, losses_long)}
-LONG = ("outage_120", "losses_long")
+    outages, restart, meanwhile, addresses, first_picture, families, relays, booths, losses, weather, narrow, codes,
+    outage_120, losses_long)}
+# The page over a relay: relays, and PeerRelayTests among the unit tests.
+LONG = ("outage_120", "losses_long", "booths")

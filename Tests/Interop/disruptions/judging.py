@@ -53,7 +53,7 @@ def came_back(recorder: Recorder, recording: Recording, person: Publisher, fresh
     start, end = began - recording.zero, ended - recording.zero
     shown = recording.shown(COLOURS[fresh], start) - end
     verdict.check(shown <= limit, f"{name}: the first fresh picture comes {ms(shown)} after the outage")
-    verdict.figure(f"{name} {ms(shown)}")
+    verdict.figure(f"{name} {ms(shown)} (limit {ms(limit)})")
     before = recording.tile(person.colour, calm(recording, start - 0.5))
     if not verdict.check(before is not None, f"{name}: no tile before the outage"):
         return

@@ -52,7 +52,7 @@ def markers(recorder, people, wanted: float, verdict: Verdict, patience: float =
     total, seen, heard, both = (sum(column) for column in zip(*counts))
     verdict.check(both >= total * wanted / 100, f"{recorder.name}: flash and beep in {both} of {total} seconds, "
                   f"{wanted} % wanted ({seen} flashes, {heard} beeps)")
-    verdict.figure(f"{recorder.name} {100 * both / total:.1f}% of {total} ({seen} seen, {heard} heard)")
+    verdict.figure(f"{recorder.name} {100 * both / total:.1f}% of {total} (limit {wanted}%; {seen} seen, {heard} heard)")
 
 
 def weather(stage: Stage, verdict: Verdict) -> None:

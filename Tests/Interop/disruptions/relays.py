@@ -1,7 +1,6 @@
 """Networks from which nothing but TCP gets out: media goes through a TURN server (coturn)."""
 
 import secrets
-import shutil
 
 from disruptions import wiring
 from disruptions.judging import load, longest_gap, present
@@ -24,11 +23,7 @@ def begin(stage: Stage) -> str:
 
 def relay(stage: Stage, password: str) -> Process:
     """Starts the relay."""
-    binary = shutil.which("turnserver") or "/usr/bin/turnserver"
-    return stage.start(Process("coturn", [
-        binary, "-n", "--lt-cred-mech", "--user", f"u:{password}", "--realm", "r", "--listening-ip", TURN, "--relay-ip",
-        TURN, "--listening-port", str(PORT), "--no-tls", "--no-dtls", "--no-cli", "--log-file", "stdout",
-        "--simple-log", "--verbose", "--pidfile", "/dev/null"], stage.folder, namespace=stage.namespace))
+    return stage.relay(TURN, PORT, password)
 
 
 def allocations(coturn: Process) -> int:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from disruptions import wiring
-from disruptions.codes import admin
+from disruptions.codes import admin, rooms
 from disruptions.judging import chapters, load
 from reading import card, read
 from scenarios.common import calm
@@ -58,7 +58,7 @@ print(urllib.request.urlopen(request, timeout=5).read().decode())
 def call(stage: Stage, path: str, **body) -> None:
     """Calls the server's test API or a service of it."""
     url = stage.url.replace("ws://", "http://") + "/" + path
-    wiring.inside(stage.namespace, sys.executable, "-c", CALL, url, admin(), json.dumps(body))
+    wiring.inside(stage.namespace, sys.executable, "-c", CALL, url, admin(**rooms(body)), json.dumps(body))
 
 
 def meanwhile(stage: Stage, verdict: Verdict) -> None:

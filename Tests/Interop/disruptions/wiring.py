@@ -5,16 +5,20 @@ Only the bots' way is bad; the publishers reach the server undisturbed.
 
 import json
 import os
+import shutil
 import subprocess
 
 from stage import Process, Recorder, Stage
 
 SEED = 20261121
-TOOL = ""
 
 
-def trial() -> str:
-    """Tries to make a namespace; why that fails, or nothing."""
+def obstacle() -> str:
+    """Why there can be no namespaces here; empty when there can."""
+    if os.geteuid() != 0:
+        return "only root can make network namespaces"
+    if not shutil.which("ip"):
+        return "there is no `ip` (Debian: iproute2)"
     name = f"recbot-trial-{os.getpid()}"
     for verb in ("add", "del"):
         done = subprocess.run(["ip", "netns", verb, name], capture_output=True, text=True)
@@ -29,7 +33,7 @@ class Wire(Process):
     def __init__(self, stage: Stage, number: int, script: str = ""):
         self.near, self.far = f"{stage.namespace}n{number}", stage.namespace
         super().__init__(f"wire{number}", [
-            TOOL, "--near", self.near, "--far", self.far, "--number", str(number), "--seed", str(SEED + number),
+            stage.tool("wire"), "--near", self.near, "--far", self.far, "--number", str(number), "--seed", str(SEED + number),
             "--script", script, "--commands", "--json"], stage.folder)
         self.event("ready")
 

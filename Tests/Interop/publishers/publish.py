@@ -10,6 +10,7 @@ Script steps, `;`-separated, in seconds after `--epoch` (default: the moment whe
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
   name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT chat=TEXT caption=TEXT colour=RRGGBB size=WxH
+  stall=SECONDS (the microphone's capture stops without a mute, and goes on)
   talk hush   and spans: t=2-5:talk
 With `--commands` the same actions are also taken from standard input, one a line; its end makes the client leave.
 """
@@ -98,6 +99,7 @@ class Participant:
         self.publications: dict[str, rtc.LocalTrackPublication] = {}
         self.stopping = asyncio.Event()
         self.talks_until_told = False
+        self.stalled_until = 0.0
         self.colour = options.colour
         self.paint()
 
@@ -197,6 +199,9 @@ class Participant:
             await self.unpublish(kind)
         elif action in ("talk", "hush"):
             self.talks_until_told = action == "talk"
+        elif action == "stall":
+            self.stalled_until = time.time() + float(argument)
+            emit("stalled", until=self.stalled_until)
         elif action == "colour":
             self.colour = argument
             self.paint()
@@ -294,7 +299,7 @@ class Participant:
             if talks != talking:
                 talking = talks
                 emit("talking" if talking else "silent")
-            if source is not None:
+            if source is not None and tick / 100 >= self.stalled_until:
                 samples = self.voice.chunk(tick, talking)
                 await source.capture_frame(rtc.AudioFrame(samples.tobytes(), SAMPLE_RATE, 1, CHUNK))
             tick += 1

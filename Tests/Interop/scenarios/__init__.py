@@ -10,19 +10,27 @@ from scenarios.endings import endings
 from scenarios.faces import faces
 from scenarios.joined import joined
 from scenarios.judging import judging
-from scenarios.kill import kill
+from scenarios.kill import kill, kill_long
 from scenarios.messages import messages
 from scenarios.outage import outage
 from scenarios.presence import presence
 from scenarios.reception import bandwidth, layers
 from scenarios.refusals import refusals
+from scenarios.running import running
 from scenarios.seats import seats
 from scenarios.shapes import shapes
 from scenarios.simulcast import simulcast
+from scenarios.soak import soak
 from scenarios.speaker import speaker
+from scenarios.stalls import stalls
 from scenarios.tracks import tracks
 from scenarios.trouble import trouble
+from scenarios.waiting import bots_only, deleted, waiting
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages, presence,
-    churn, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, kill, joined)}
+    running, judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages,
+    presence, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, waiting,
+    deleted, bots_only, kill, joined, kill_long, soak)}
+SMOKE = ("running", "conversation")
+# A server that goes away: faults/restart. Coming and going at random: presence and tracks.
+LONG = ("churn", "crowd", "outage", "kill_long", "soak")

@@ -4,6 +4,7 @@ import random
 
 from reading import label, read
 from scenarios.common import calm, in_step, load
+from seeds import seed
 from stage import Stage
 from verdict import Verdict
 
@@ -21,7 +22,7 @@ def churn(stage: Stage, verdict: Verdict) -> None:
     recorder.recording()
     for person in people[2:]:
         person.join()
-    chance = random.Random(SEED)
+    chance = random.Random(seed(SEED))
     for turn in range(ROUNDS):
         # Two at once, so that removals and additions meet in one offer.
         pair = chance.sample(people, 2)
@@ -35,6 +36,7 @@ def churn(stage: Stage, verdict: Verdict) -> None:
             person.tell("join" if action == "leave" else action.removeprefix("un"))
         if turn % 2:
             stage.until(chance.uniform(0.1, 0.5) + recorder.lines[-1][0])
+    verdict.figure(f"seed {seed(SEED)}")
     settled = max(person.tell("name=" + person.display, "named") for person in people)
     stage.until(settled + 5)
     recorder.stop()

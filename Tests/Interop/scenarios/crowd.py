@@ -60,7 +60,7 @@ def crowd(stage: Stage, verdict: Verdict) -> None:
         counts.append(sum(tiles(still, colour) for colour in [current, *(person.colour for person in speakers)]))
     settled = [count for moment, count in zip(moments, counts) if moment > began + 5]
     verdict.check(bool(settled) and min(settled) == PEOPLE, f"{counts} of {PEOPLE} people are shown, each {SPAN} s")
-    verdict.figure(f"{min(settled, default=0)} to {max(settled, default=0)} people shown at {len(settled)} moments")
+    verdict.figure(f"{min(settled, default=0)} to {max(settled, default=0)} people shown at {len(settled)} moments (limit {PEOPLE})")
     for person in speakers:
         heard = len(beeps(recording, person.pitch, began + 1, recording.duration - 1))
         wanted = int(recording.duration - began - 2)

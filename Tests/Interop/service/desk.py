@@ -29,7 +29,8 @@ def free_port() -> int:
 class Service:
     """Backends and workers on a stage, and what one asks them. Everything is ended with the stage."""
 
-    def __init__(self, stage: Stage, database: str = "", settings: dict[str, str] | None = None, backends: int = 1):
+    def __init__(self, stage: Stage, database: str = "", settings: dict[str, str] | None = None, backends: int = 1,
+                 room_options: tuple[str, ...] = ()):
         self.stage = stage
         self.data = stage.folder / "data"
         self.data.mkdir(mode=0o700, exist_ok=True)
@@ -40,7 +41,7 @@ class Service:
         self.common = {"RECBOT_DATA_DIR": str(self.data), "RECBOT_WORKER_SECRET": secrets.token_hex(32),
                        "RECBOT_PRIVATE_ADDRESSES": "allow"} | (settings or {})
         # The room server tells the first backend of rooms that begin.
-        stage.server("0", "--webhook", f"{self.url()}/webhooks/livekit")
+        stage.server("0", "--webhook", f"{self.url()}/webhooks/livekit", *room_options)
         self.backends: list[Process] = []
         for index in range(backends):
             self.backends.append(self.backend(index))
@@ -57,10 +58,9 @@ class Service:
 
     def backend(self, index: int = 0) -> Process:
         """Starts a backend and waits until it is ready."""
-        process = self.stage.run(
-            f"backend-{index}", "serve", "--port", str(self.ports[index]), "--database", self.database, "--log-level",
-            self.stage.log_level, LIVEKIT_URL=self.stage.url, LIVEKIT_API_KEY=KEY, LIVEKIT_API_SECRET=SECRET,
-            RECBOT_WEBHOOK_SECRET=self.hook_secret, **self.common)
+        process, _ = self.stage.backend(
+            "--database", self.database, name=f"backend-{index}", port=self.ports[index], LIVEKIT_URL=self.stage.url,
+            LIVEKIT_API_KEY=KEY, LIVEKIT_API_SECRET=SECRET, RECBOT_WEBHOOK_SECRET=self.hook_secret, **self.common)
         self.wait(lambda: self.answers(f"{self.url(index)}/readyz"), f"backend {index} is not ready", process)
         return process
 

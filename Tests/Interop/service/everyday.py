@@ -3,7 +3,6 @@
 import datetime
 import hashlib
 import pathlib
-import sys
 import time
 import urllib.request
 
@@ -14,7 +13,7 @@ from scenarios.common import continuous, in_step
 from scenarios.control import chapters, title
 from service.desk import Service
 from service.postgres import Postgres
-from stage import HERE, SECRET, Process, Stage
+from stage import SECRET, Process, Stage
 from verdict import Verdict, ms
 
 LARGE = 0.35  # of the canvas
@@ -33,8 +32,7 @@ def single(stage: Stage, verdict: Verdict) -> None:
 
 def shared(stage: Stage, verdict: Verdict) -> None:
     """Two backends that share PostgreSQL, a worker at each, files in an S3 store while they grow."""
-    store = stage.start(Process("store", [sys.executable, str(HERE / "service" / "store.py")], stage.folder))
-    _, endpoint = store.line(lambda text: text.startswith("http://"), 30)
+    _, endpoint = stage.store()
     urllib.request.urlopen(urllib.request.Request(f"{endpoint}/recordings", method="PUT"), timeout=5).close()
     settings = {"RECBOT_UPLOAD": "live", "RECBOT_S3_ENDPOINT": endpoint, "RECBOT_S3_BUCKET": "recordings",
                 "RECBOT_S3_PATH_STYLE": "true", "RECBOT_S3_PREFIX": "talks", "AWS_ACCESS_KEY_ID": "interop",

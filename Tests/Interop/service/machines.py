@@ -2,7 +2,6 @@
 
 import pathlib
 import signal
-import sys
 import time
 import urllib.request
 
@@ -12,7 +11,7 @@ from judge import Recording, decodes
 from scenarios.control import chapters
 from service.desk import Service
 from service.losses import begin, holder, is_shown_late, process
-from stage import HERE, Process, Stage
+from stage import Stage
 from verdict import Verdict
 
 BUCKET = "recordings"
@@ -22,8 +21,7 @@ class Store:
     """An S3 server, with an empty bucket or without one."""
 
     def __init__(self, stage: Stage, bucket: bool = True):
-        store = stage.start(Process("store", [sys.executable, str(HERE / "service" / "store.py")], stage.folder))
-        _, self.url = store.line(lambda text: text.startswith("http://"), 30)
+        _, self.url = stage.store()
         if bucket:
             self.make_bucket()
 

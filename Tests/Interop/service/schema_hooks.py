@@ -18,9 +18,9 @@ class Credentials:
     """Shows the credential that the operation's `security` names."""
 
     def get(self, case, _context) -> str | None:
-        """The name of the scheme; None for what is open."""
+        """The name of the scheme; None for what is open, or where this backend asks for nothing."""
         security = case.operation.definition.raw.get("security", [{"caller": []}])
-        return next((name for entry in security for name in entry), None)
+        return next((name for entry in security for name in entry if name in CREDENTIALS), None)
 
     def set(self, case, data, _context) -> None:
         """Puts it into the request."""

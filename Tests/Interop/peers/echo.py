@@ -1,19 +1,14 @@
-#!/usr/bin/env python3
 """aiortc against peer-echo: VP8, Opus and data channels both ways, with either side offering, and over a TURN relay.
 
 peer-echo sends back what it receives, so a picture that comes back in its colour has passed both directions.
-Usage: test_aiortc.py PEER_ECHO [offerer] [answerer] [relay]     (default: all three; exit status 0 = all passed)
 """
 import asyncio
 import contextlib
 import fractions
 import json
-import os
 import secrets
-import shutil
-import signal
 import socket
-import sys
+import struct
 import time
 
 import aioice.ice
@@ -26,6 +21,9 @@ from aiortc import (
     RTCSessionDescription,
 )
 from aiortc.sdp import candidate_from_sdp
+
+from stage import Failed, Stage
+from verdict import Verdict
 
 # Only loopback is touched, and it works on a machine without any other interface.
 aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"]
@@ -94,6 +92,7 @@ class Echo:
         self.events = {}
         self.candidates = asyncio.Queue()
         self.all_candidates = []
+        self.errors = []
         self.reader = asyncio.ensure_future(self.read())
 
     @classmethod
@@ -112,8 +111,7 @@ class Echo:
                 self.all_candidates.append(event["candidate"])
                 await self.candidates.put(event)
             elif kind == "error":
-                print("peer-echo:", event["text"], file=sys.stderr)
-                os._exit(1)
+                self.errors.append(event["text"])
             self.events.setdefault(kind, asyncio.Queue()).put_nowait(event)
 
     def say(self, command, **fields):
@@ -123,9 +121,14 @@ class Echo:
         return await self.events.setdefault(kind, asyncio.Queue()).get()
 
     async def stop(self):
-        self.say("close")
-        await asyncio.wait_for(self.process.wait(), 5)
-        self.reader.cancel()
+        try:
+            self.say("close")
+            await asyncio.wait_for(self.process.wait(), 5)
+        finally:
+            if self.process.returncode is None:
+                self.process.kill()
+                await self.process.wait()
+            self.reader.cancel()
 
 
 class Received:
@@ -180,7 +183,7 @@ def listen(channel, received):
         channel.on("open", lambda: channel.send(text))
 
 
-async def run(binary, aiortc_offers, turn=()):
+async def meet(binary, aiortc_offers, verdict, turn=()):
     pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     echo = await Echo.start(binary, *turn)
     received = Received()
@@ -225,27 +228,28 @@ async def run(binary, aiortc_offers, turn=()):
             await pc.setLocalDescription(await pc.createAnswer())
             echo.say("remote-answer", sdp=pc.localDescription.sdp)
         end = time.monotonic() + LIMIT
-        while not received.complete() and time.monotonic() < end:
+        while not received.complete() and not echo.errors and time.monotonic() < end:
             await asyncio.sleep(0.1)
         echo.say("statistics")
         statistics = await asyncio.wait_for(echo.hear("statistics"), 5)
-        print(
-            f"  pictures {received.pictures} in {sorted(received.colours)}, tone pieces {received.tones}, "
-            f"messages {sorted(received.messages)}, state {pc.connectionState}"
+        verdict.check(not echo.errors, f"peer-echo: {echo.errors}")
+        verdict.check(
+            received.complete(),
+            f"pictures {received.pictures} in {sorted(received.colours)}, tone pieces {received.tones}, "
+            f"messages {sorted(received.messages)}, state {pc.connectionState}",
         )
-        print("  peer-echo:", {key: value for key, value in statistics.items() if key != "type"})
-        passed = (
-            received.complete()
-            and (statistics["width"], statistics["height"]) == (WIDTH, HEIGHT)
+        verdict.figure(f"{received.pictures} pictures, {received.tones} tone pieces")
+        verdict.check(
+            (statistics["width"], statistics["height"]) == (WIDTH, HEIGHT)
             and statistics["malformed"] == 0
             and statistics["clockedVideo"] > 0
-            and statistics["clockedAudio"] > 0
+            and statistics["clockedAudio"] > 0,
+            f"peer-echo: { {key: value for key, value in statistics.items() if key != 'type'} }",
         )
         if turn:
             relayed = all(" typ relay" in line for line in echo.all_candidates) and echo.all_candidates
-            print(f"  candidates of peer-echo: {len(echo.all_candidates)}, all relayed: {bool(relayed)}")
-            passed = passed and bool(relayed)
-        return passed
+            verdict.check(relayed, f"not all candidates of peer-echo are relayed: {echo.all_candidates}")
+            verdict.figure(f"{len(echo.all_candidates)} candidates, all relayed")
     finally:
         for task in tasks:
             task.cancel()
@@ -253,63 +257,45 @@ async def run(binary, aiortc_offers, turn=()):
         await echo.stop()
 
 
-@contextlib.asynccontextmanager
-async def turn_server():
-    """coturn on loopback, for the time of one run."""
-    binary = shutil.which("turnserver") or "/usr/bin/turnserver"
+def offerer(stage: Stage, verdict: Verdict) -> None:
+    """aiortc offers: pictures, sound and messages both ways."""
+    perform(meet(stage.tool("peer-echo"), True, verdict))
+
+
+def answerer(stage: Stage, verdict: Verdict) -> None:
+    """aiortc answers: pictures, sound and messages both ways."""
+    perform(meet(stage.tool("peer-echo"), False, verdict))
+
+
+def relay(stage: Stage, verdict: Verdict) -> None:
+    """All that peer-echo sends goes through a TURN server."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     password = secrets.token_hex(8)
-    process = await asyncio.create_subprocess_exec(
-        binary, "-n", "--lt-cred-mech", "--user", f"u:{password}", "--realm", "r", "--listening-ip", "127.0.0.1",
-        "--relay-ip", "127.0.0.1", "--listening-port", str(port), "--allow-loopback-peers", "--no-tls", "--no-dtls",
-        "--no-cli", "--log-file", "/dev/null", "--pidfile", os.devnull,
-        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        # The TCP side listens when the server is ready.
-        for _ in range(100):
+    server = stage.relay("127.0.0.1", port, password, "--allow-loopback-peers")
+    end = time.monotonic() + 5
+    # Ready is who answers: TCP listens before UDP does. A Binding request (RFC 8489 section 6).
+    request = struct.pack("!HHI", 0x0001, 0, 0x2112A442) + secrets.token_bytes(12)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.settimeout(0.1)
+        asking.connect(("127.0.0.1", port))
+        while time.monotonic() < end and server.status is None:
             try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
+                asking.send(request)
+                asking.recv(1500)
                 break
-            except OSError:
-                await asyncio.sleep(0.05)
-        yield ("--turn", f"turn:127.0.0.1:{port}", "u", password)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGTERM)
-        try:
-            await asyncio.wait_for(process.wait(), 3)
-        except asyncio.TimeoutError:
-            process.kill()
-            await process.wait()
+            except TimeoutError:
+                continue
+            except OSError:  # nobody listens yet
+                time.sleep(0.05)
+    turn = ("--turn", f"turn:127.0.0.1:{port}", "u", password)
+    perform(meet(stage.tool("peer-echo"), True, verdict, turn))
 
 
-async def main():
-    if len(sys.argv) < 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    binary, names = sys.argv[1], sys.argv[2:] or ["offerer", "answerer", "relay"]
-    failed = []
-    for name in names:
-        began = time.monotonic()
-        print(f"aiortc, {name}:")
-        try:
-            if name == "relay":
-                async with turn_server() as turn:
-                    passed = await asyncio.wait_for(run(binary, True, turn), LIMIT + 15)
-            else:
-                passed = await asyncio.wait_for(run(binary, name == "offerer"), LIMIT + 15)
-        except Exception as error:
-            print(f"  {type(error).__name__}: {error}")
-            passed = False
-        print(f"  {'passed' if passed else 'FAILED'} after {time.monotonic() - began:.1f} s")
-        if not passed:
-            failed.append(name)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+def perform(meeting) -> None:
+    """Runs a meeting in bounded time."""
+    try:
+        asyncio.run(asyncio.wait_for(meeting, LIMIT + 15))
+    except asyncio.TimeoutError:
+        raise Failed(f"not over after {LIMIT + 15} s") from None

@@ -1,105 +1,22 @@
-#!/usr/bin/env python3
-"""Real LiveKit SDK clients (libwebrtc) against the room server: publishing, watching, muting, coming and going.
+"""Real LiveKit SDK clients (libwebrtc) against the room server: publishing, watching, muting, coming and going."""
 
-Run with the Python of the test environment (livekit, numpy, PyJWT):
-    RECBOT=.build/release/recbot python room_server_test.py
-"""
-
-import json
-import os
-import re
-import subprocess
-import sys
-import threading
+import asyncio
+import contextlib
 import time
-import unittest
-from pathlib import Path
 
-from steadiness import SteadyRunner
+from livekit import rtc
 
-HERE = Path(__file__).resolve().parent / "publishers"
-SECRET = "secret-of-at-least-32-characters-long"
-RECBOT = os.environ.get("RECBOT", ".build/release/recbot")
+from case import Case
+from stage import Client, make_token
 
 
-class Client:
-    """A client script that runs beside the test; its JSON lines are collected as they come."""
-
-    def __init__(self, script: str, url: str, *arguments: str):
-        command = [sys.executable, str(HERE / script), "--url", url, "--api-secret", SECRET, *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.lines: list[dict] = []
-        self.news = threading.Condition()
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-
-    def read(self) -> None:
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                with self.news:
-                    self.lines.append(json.loads(line))
-                    self.news.notify_all()
-
-    def wait_for(self, event: str, timeout: float = 20) -> dict:
-        """The first line of an event, as soon as it is there."""
-        def found() -> dict | None:
-            return next((line for line in self.lines if line["event"] == event), None)
-
-        with self.news:
-            if not self.news.wait_for(found, timeout):
-                raise AssertionError(f"no {event!r} within {timeout} s, only {self.lines}")
-            return found()
-
-    def finish(self, timeout: float = 60) -> list[dict]:
-        try:
-            self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        self.reader.join(timeout=5)
-        return self.lines
-
-    def stop(self) -> list[dict]:
-        """Ends it as Ctrl-C does; gives all that it said, the summary too."""
-        self.process.terminate()
-        return self.finish()
-
-    def kill(self) -> None:
-        self.process.kill()
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.reader.join(timeout=5)
-        self.process.stdout.close()
-
-
-class RoomServerTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        command = [RECBOT, "room-server", "--port", "0", "--api-secret", SECRET]
-        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = cls.server.stdout.readline()
-        port = re.search(r"ws://[^ ]*:(\d+)", line)
-        assert port, f"no port in {line!r}"
-        cls.url = f"ws://127.0.0.1:{port.group(1)}"
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.server.terminate()
-        cls.server.communicate(timeout=20)
-
+class RoomServerTest(Case):
     def setUp(self) -> None:
-        self.clients: list[Client] = []
-        self.room = self.id().rsplit(".", 1)[-1]
-
-    def tearDown(self) -> None:
-        for client in self.clients:
-            client.close()
+        self.stage.server()
+        self.url, self.room = self.stage.url, self.name
 
     def client(self, script: str, *arguments: str) -> Client:
-        client = Client(script, self.url, "--room", self.room, *arguments)
-        self.clients.append(client)
-        return client
+        return self.stage.client(script, *arguments, room=self.room)
 
     def publisher(self, identity: str, *arguments: str) -> Client:
         return self.client("publish.py", "--identity", identity, *arguments)
@@ -228,11 +145,73 @@ class RoomServerTest(unittest.TestCase):
         self.assertEqual(len(colours), 2)
         self.assertColour(colours[1], "30c030")
 
+    def test_what_a_publication_says_of_itself_comes_through(self) -> None:
+        asyncio.run(asyncio.wait_for(self.say(), 40))
+
+    async def say(self) -> None:
+        features = [rtc.FrameMetadataFeature.FMF_USER_TIMESTAMP, rtc.FrameMetadataFeature.FMF_FRAME_ID]
+        seen: asyncio.Queue = asyncio.Queue()
+        async with self.inside("watcher") as watcher, self.inside("camera") as camera:
+            watcher.on("track_subscribed", lambda track, publication, _: seen.put_nowait((track, publication)))
+            source = rtc.VideoSource(320, 240)
+            publication = await camera.local_participant.publish_track(
+                rtc.LocalVideoTrack.create_video_track("camera", source),
+                rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_CAMERA, frame_metadata_features=features))
+            self.assertEqual(list(publication.frame_metadata_features), features)
+            track, remote = await asyncio.wait_for(seen.get(), 10)
+            self.assertEqual(list(remote.frame_metadata_features), features)
+            frame = rtc.VideoFrame(320, 240, rtc.VideoBufferType.RGBA, bytes([255, 0, 0, 255] * (320 * 240)))
+
+            async def send() -> None:
+                while True:
+                    source.capture_frame(frame, metadata=rtc.FrameMetadata(user_timestamp=123456789, frame_id=77))
+                    await asyncio.sleep(0.1)
+
+            sending = asyncio.create_task(send())
+            stream = rtc.VideoStream.from_track(track=track, capacity=1)
+            got = await asyncio.wait_for(stream.__anext__(), 10)
+            sending.cancel()
+            self.assertEqual((got.metadata.user_timestamp, got.metadata.frame_id), (123456789, 77))
+            await stream.aclose()
+            await source.aclose()
+
+    def test_a_client_that_fully_reconnects_keeps_its_publication(self) -> None:
+        asyncio.run(asyncio.wait_for(self.reconnect(), 60))
+
+    async def reconnect(self) -> None:
+        features = [rtc.FrameMetadataFeature.FMF_USER_TIMESTAMP, rtc.FrameMetadataFeature.FMF_FRAME_ID]
+        async with self.inside("camera") as camera:
+            back = asyncio.Event()
+            camera.on("reconnected", back.set)
+            source = rtc.VideoSource(64, 64)
+            mine = camera.local_participant
+            publication = await mine.publish_track(
+                rtc.LocalVideoTrack.create_video_track("camera", source),
+                rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_CAMERA, frame_metadata_features=features))
+            before = publication.sid
+            await camera.simulate_scenario(rtc.SimulateScenarioKind.SIMULATE_FULL_RECONNECT)
+            await asyncio.wait_for(back.wait(), 20)
+            end = time.monotonic() + 10
+            while time.monotonic() < end and publication.sid in (before, None):
+                await asyncio.sleep(0.05)
+            self.assertNotEqual(publication.sid, before)
+            self.assertIs(mine.track_publications.get(publication.sid), publication)
+            self.assertNotIn(before, mine.track_publications)
+            self.assertEqual(list(publication.frame_metadata_features), features)
+            await source.aclose()
+
+    @contextlib.asynccontextmanager
+    async def inside(self, identity: str):
+        """A client of this process in the test's room."""
+        token = make_token(identity, self.room, canPublish=True, hidden=None)
+        room = rtc.Room()
+        await room.connect(self.url, token)
+        try:
+            yield room
+        finally:
+            await room.disconnect()
+
     def test_a_bad_token_is_refused_with_a_reason(self) -> None:
         lines = self.publisher("red", "--api-secret", "not the secret of this server").finish()
         (failure,) = self.events(lines, "failed", action="join")
         self.assertIn("invalid authorization token", failure["error"])
-
-
-if __name__ == "__main__":
-    unittest.main(testRunner=SteadyRunner(verbosity=2))

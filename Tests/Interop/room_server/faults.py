@@ -1,26 +1,18 @@
-#!/usr/bin/env python3
-"""Real LiveKit SDK clients (libwebrtc) under the room server's faults, and LiveKit's server API against it.
-
-Run with the Python of the test environment (livekit, livekit-api, numpy, PyJWT):
-    RECBOT=.build/release/recbot python room_server_faults_test.py
-"""
+"""Real LiveKit SDK clients (libwebrtc) under the room server's faults, and LiveKit's server API against it."""
 
 import asyncio
 import http.server
 import json
-import re
-import subprocess
 import threading
 import time
-import unittest
 import urllib.error
 import urllib.request
 
 import jwt
 from livekit import api
 
-from room_server_test import RECBOT, SECRET, RoomServerTest as Base
-from steadiness import SteadyRunner
+from room_server.clients import RoomServerTest
+from stage import SECRET
 
 PARTICIPANT_REMOVED, ROOM_DELETED = 4, 5
 
@@ -57,36 +49,27 @@ class Hooks(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def close(self) -> None:
+        """Stops listening."""
+        self.shutdown()
+        self.server_close()
 
-class FaultsTest(unittest.TestCase):
+
+class FaultsTest(RoomServerTest):
     """Clients that go on, or end, as the verbs say."""
 
-    summary, events, client, publisher, watcher = Base.summary, Base.events, Base.client, Base.publisher, Base.watcher
-    setUp, tearDown, assertColour = Base.setUp, Base.tearDown, Base.assertColour
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.hooks = Hooks()
-        command = [RECBOT, "room-server", "--port", "0", "--api-secret", SECRET, "--test-api",
-                   "--webhook", f"http://127.0.0.1:{cls.hooks.server_port}/hooks"]
-        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = cls.server.stdout.readline()
-        port = re.search(r"ws://[^ ]*:(\d+)", line)
-        assert port, f"no port in {line!r}"
-        cls.url = f"ws://127.0.0.1:{port.group(1)}"
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.server.terminate()
-        cls.server.communicate(timeout=20)
-        cls.hooks.shutdown()
-        cls.hooks.server_close()
+    def setUp(self) -> None:
+        self.hooks = Hooks()
+        self.addCleanup(self.hooks.close)
+        self.stage.server("0", "--test-api", "--webhook", f"http://127.0.0.1:{self.hooks.server_port}/hooks")
+        self.url, self.room = self.stage.url, self.name
 
     def verb(self, name: str, **fields) -> float:
-        """Calls a verb for this test's room; gives the wall-clock time."""
+        """Calls a verb for this test's room, or for the whole server; gives the wall-clock time."""
+        token = admin_token("" if name in ("restart", "restore") else self.room)
         body = json.dumps({"room": self.room, **fields}).encode()
         request = urllib.request.Request(
-            f"{self.url.replace('ws', 'http', 1)}/test/{name}", body, {"Authorization": f"Bearer {admin_token()}"})
+            f"{self.url.replace('ws', 'http', 1)}/test/{name}", body, {"Authorization": f"Bearer {token}"})
         try:
             with urllib.request.urlopen(request, timeout=10) as reply:
                 self.assertTrue(json.load(reply)["ok"])
@@ -304,9 +287,3 @@ class FaultsTest(unittest.TestCase):
     def told(self, name: str) -> list[api.WebhookEvent]:
         """The webhooks of a kind about this test's room."""
         return [event for event in self.hooks.events if event.event == name and event.room.name == self.room]
-
-
-del Base  # not to be run again from here
-
-if __name__ == "__main__":
-    unittest.main(testRunner=SteadyRunner(verbosity=2))

@@ -1,20 +1,15 @@
 """`recbot serve` from outside: the description of its API is valid OpenAPI and true, two backends over one PostgreSQL
-are one, and a backend that ends answers what it was asked. RECBOT names the program."""
+are one, and a backend that ends answers what it was asked."""
 
 import base64
 import concurrent.futures
-import contextlib
 import hashlib
 import hmac
 import json
-import os
 import pathlib
-import re
 import secrets
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -24,18 +19,12 @@ import yaml
 from openapi_spec_validator import validate
 
 from service import postgres
+from stage import Stage
+from verdict import Verdict
 
-RECBOT = os.environ.get("RECBOT", ".build/release/recbot")
 API_SECRET = secrets.token_hex(32)
 WORKER_SECRET = secrets.token_hex(32)
 PATIENCE = 30
-
-
-def check(condition: bool, text: str) -> None:
-    """Ends the test with a line that says what is not so."""
-    if not condition:
-        raise AssertionError(text)
-    print(f"ok: {text}", flush=True)
 
 
 def part(value: dict | bytes) -> str:
@@ -54,26 +43,17 @@ def token(name: str = "ann", grants: tuple[str, ...] = ("admin",)) -> str:
 class Backend:
     """A backend in a process of its own. A context manager."""
 
-    def __init__(self, folder: str, *options: str):
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("RECBOT_", "LIVEKIT_"))}
-        self.process = subprocess.Popen(
-            [os.path.abspath(RECBOT), "serve", "--port", "0", "--data-dir", folder, *options], cwd=folder, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-            env=clean | {"RECBOT_API_SECRET": API_SECRET, "RECBOT_WORKER_SECRET": WORKER_SECRET})
-        line = self.process.stdout.readline()
-        found = re.search(r"http://[^;\s]+", line)
-        if not found:
-            raise AssertionError(f"serve did not start: {line}{self.process.stdout.read()}")
-        self.url = found.group()
+    def __init__(self, stage: Stage, *options: str):
+        data = stage.folder / "data"
+        data.mkdir(mode=0o700, exist_ok=True)
+        self.process, self.url = stage.backend(
+            "--data-dir", str(data), *options, RECBOT_API_SECRET=API_SECRET, RECBOT_WORKER_SECRET=WORKER_SECRET)
 
     def __enter__(self) -> "Backend":
         return self
 
     def __exit__(self, *_) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        self.process.close()
 
     def ask(self, method: str, path: str, body: dict | None = None, credential: str | None = None, **headers: str):
         """Status and body of an answer."""
@@ -95,24 +75,22 @@ class Backend:
                         WORKER_SECRET)
 
 
-def description(folder: str) -> None:
+def description(stage: Stage, verdict: Verdict) -> None:
     """The committed description is valid, and what is served."""
-    with Backend(folder) as backend:
+    check = verdict.holds
+    with Backend(stage) as backend:
         with urllib.request.urlopen(backend.url + "/openapi.yaml", timeout=PATIENCE) as answer:
             text = answer.read().decode()
-        committed = pathlib.Path(__file__).parents[2] / "Sources" / "Backend" / "openapi.yaml"
+        committed = pathlib.Path(__file__).parents[3] / "Sources" / "Backend" / "openapi.yaml"
         check(text == committed.read_text(encoding="utf-8"), "the committed description is served")
         document = yaml.safe_load(text)
         validate(document)
-        check(True, f"it is valid OpenAPI ({len(document['paths'])} paths, "
-                    f"openapi-spec-validator {openapi_spec_validator.__version__})")
+        verdict.figure(f"{len(document['paths'])} paths, openapi-spec-validator {openapi_spec_validator.__version__}")
         for path, operations in document["paths"].items():
             for method in set(operations) & {"get", "post", "delete"}:
                 status, _ = raw(backend, method.upper(), path.replace("{id}", "none"))
                 # Without a credential a described path is there (401), or open.
-                if status not in (200, 401):
-                    raise AssertionError(f"{method} {path}: {status}")
-        check(True, "every described path is there, and wants a credential or is open")
+                verdict.check(status in (200, 401), f"{method} {path}: {status}")
 
 
 def raw(backend: Backend, method: str, path: str) -> tuple[int, bytes]:
@@ -125,32 +103,35 @@ def raw(backend: Backend, method: str, path: str) -> tuple[int, bytes]:
         return error.code, error.read()
 
 
-def ending(folder: str) -> None:
+def ending(stage: Stage, verdict: Verdict) -> None:
     """SIGTERM: what is held is answered, the process ends well, and everything is there afterwards."""
-    with Backend(folder) as backend, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    check, folder = verdict.holds, stage.folder
+    with Backend(stage) as backend, concurrent.futures.ThreadPoolExecutor(2) as pool:
         _, job = backend.ask("POST", "/v1/jobs", {"room": "kept"})
         held = pool.submit(backend.ask, "GET", f"/v1/jobs/{job['id']}/events?after=1000000&wait=50")
         claim = pool.submit(backend.claim, "w", 0)
         claim.result()
         time.sleep(0.5)
         started = time.monotonic()
-        backend.process.send_signal(signal.SIGTERM)
+        backend.process.send(signal.SIGTERM)
         status, page = held.result(timeout=PATIENCE)
-        code = backend.process.wait(timeout=PATIENCE)
+        code = backend.process.exit(PATIENCE)
         check(status == 200 and page["events"] == [], "a held request is answered when the backend ends")
         check(code == 0 and time.monotonic() - started < 10, "the backend ends within 10 s, with exit code 0")
-    with Backend(folder) as backend:
+    with Backend(stage) as backend:
         status, found = backend.ask("GET", f"/v1/jobs/{job['id']}")
         check(status == 200 and found["state"] == "queued", "the job is there after a restart")
-        other = subprocess.run([os.path.abspath(RECBOT), "serve", "--port", backend.url.rsplit(":", 1)[1],
+        other = subprocess.run([stage.recbot, "serve", "--port", backend.url.rsplit(":", 1)[1],
                                 "--database", f"sqlite:{folder}/other.sqlite"],
                                cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
         check(other.returncode == 43 and "cannot listen" in other.stderr, "a port that is taken is said: exit code 43")
 
 
-def fleet(folder: str, address: str) -> None:
+def fleet(stage: Stage, verdict: Verdict) -> None:
     """Two backends over one PostgreSQL: submitted here, seen there; repeated at both, made once; claimed once."""
-    with Backend(folder, "--database", address) as one, Backend(folder, "--database", address) as two:
+    check = verdict.holds
+    with (postgres.Postgres() as server, Backend(stage, "--database", server.address) as one,
+          Backend(stage, "--database", server.address) as two):
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             def submit(index: int):
                 backend = (one, two)[index % 2]
@@ -198,21 +179,4 @@ def fleet(folder: str, address: str) -> None:
         check(len(seen) == 51 and len(set(seen)) == 51, "pages from two backends together are everything once")
 
 
-def main() -> int:
-    """All parts, one after the other."""
-    with tempfile.TemporaryDirectory(prefix="recbot-backend-") as folder:
-        for name in ("one", "two", "three"):
-            os.mkdir(f"{folder}/{name}")
-        description(f"{folder}/one")
-        ending(f"{folder}/two")
-        if obstacle := postgres.obstacle():
-            print(f"skipped over PostgreSQL: {obstacle}")
-            return 0
-        with contextlib.ExitStack() as stack:
-            server = stack.enter_context(postgres.Postgres())
-            fleet(f"{folder}/three", server.address)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+SCENARIOS = {scenario.__name__: scenario for scenario in (description, ending, fleet)}

@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
 """`recbot upload` against a real S3 server (moto), also through a proxy that fails on purpose.
-
-Run with the Python of the test environment (moto[server], boto3):
-    RECBOT=.build/release/recbot python s3_test.py
 
 Each file that is sent is compared byte by byte with what boto3 gets back from the store.
 """
@@ -12,87 +8,45 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 from pathlib import Path
 
 import boto3
 import botocore
 
+import seeds
+from case import Case, scenarios
 from faulty_proxy import Proxy
-from steadiness import SteadyRunner
+from service.desk import free_port
+from stage import Stage
 
-RECBOT = os.environ.get("RECBOT", ".build/release/recbot")
-WRITER = str(Path(RECBOT).parent / "webm-writer-loop")
-RUNS = int(os.environ.get("S3_FAULT_RUNS", "12"))
+RUNS, LONG_RUNS = 6, 60
 MIB = 1 << 20
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Moto:
-    """A moto server of its own. `checked_after`: from that many requests on, signatures and rights are checked."""
+    """A store of its own. `checked_after`: from that many requests on, signatures and rights are checked."""
 
-    def __init__(self, checked_after: int | None = None):
-        self.port = free_port()
-        environment = dict(os.environ)
-        if checked_after is not None:
-            environment["INITIAL_NO_AUTH_ACTION_COUNT"] = str(checked_after)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
-        deadline = time.monotonic() + 120
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    code = self.process.poll()
-                    self.process.kill()
-                    self.process.wait()
-                    raise AssertionError(f"the moto server does not start (exit code {code})")
-                time.sleep(0.1)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def __init__(self, stage: Stage, checked_after: int | None = None):
+        _, self.url = stage.store(checked_after)
+        self.port = int(self.url.rsplit(":", 1)[1])
 
     def client(self, service: str = "s3", key: str = "key", secret: str = "secret"):
         return boto3.client(
             service, endpoint_url=self.url, aws_access_key_id=key, aws_secret_access_key=secret, region_name="us-east-1")
 
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait()
 
-
-class S3Test(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.moto = Moto()
-        cls.s3 = cls.moto.client()
-        cls.folder = tempfile.TemporaryDirectory(prefix="recbot-s3-")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.moto.close()
-        cls.folder.cleanup()
-
+class S3Test(Case):
     def setUp(self):
-        self.bucket = f"bucket-{self.id().rsplit('.', 1)[1].lower().replace('_', '-')}"[:60].rstrip("-")
+        self.moto = Moto(self.stage)
+        self.s3 = self.moto.client()
+        self.folder = self.stage.folder
+        self.bucket = f"bucket-{self.name.lower().replace('_', '-')}"[:60].rstrip("-")
         self.s3.create_bucket(Bucket=self.bucket)
 
     def file(self, name: str, size: int, seed: int = 1) -> Path:
-        path = Path(self.folder.name) / f"{self.bucket}-{name}"
+        path = self.folder / f"{self.bucket}-{name}"
         path.write_bytes(random.Random(seed).randbytes(size))
         return path
 
@@ -101,9 +55,15 @@ class S3Test(unittest.TestCase):
                 "RECBOT_PRIVATE_ADDRESSES": "allow", **more}
 
     def start(self, file: Path, target: str, endpoint: str, *arguments: str, **more: str) -> subprocess.Popen:
-        return subprocess.Popen(
-            [RECBOT, "upload", str(file), target, "--s3-endpoint", endpoint, "--json", *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more))
+        return self.ended(subprocess.Popen(
+            [self.stage.recbot, "upload", str(file), target, "--s3-endpoint", endpoint, "--json", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment(**more)))
+
+    def ended(self, process: subprocess.Popen) -> subprocess.Popen:
+        """Ends a process with the scenario, whatever it does."""
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
 
     def upload(self, file: Path, key: str, endpoint: str | None = None, *arguments: str, code: int = 0, **more: str):
         process = self.start(file, f"s3://{self.bucket}/{key}", endpoint or self.moto.url, *arguments, **more)
@@ -148,11 +108,19 @@ class S3Test(unittest.TestCase):
         self.assertEqual(self.uploads(), [])
         self.assertFalse(Path(f"{file}.upload").exists())
 
-    def test_faults(self):
+    def test_a_way_that_fails(self):
         """Whatever happens on the way: the object is the file, or the command says that it is not."""
+        self.fail_on_the_way(RUNS)
+
+    def test_a_way_that_fails_long(self):
+        """As `a_way_that_fails`, many more times."""
+        self.fail_on_the_way(LONG_RUNS)
+
+    def fail_on_the_way(self, runs: int) -> None:
         delivered = failed = faults = 0
         file = self.file("faults", 16 * MIB + 11)
-        for seed in range(RUNS):
+        first = seeds.seed(0)
+        for seed in range(first, first + runs):
             key = f"{seed}.webm"
             with Proxy(self.moto.port, seed=seed, rate=0.25) as proxy:
                 process = self.start(
@@ -169,9 +137,9 @@ class S3Test(unittest.TestCase):
                 # The same again, without faults: it goes on, and ends well.
                 self.upload(file, key, None, "--part-size", "5")
                 self.check_object(key, file)
-        print(f"{RUNS} runs, {faults} faults: {delivered} delivered, {failed} given up and delivered later", flush=True)
-        self.assertGreater(delivered, RUNS // 2)
-        self.assertGreater(faults, RUNS)
+        self.verdict.figure(f"{runs} seeds from {first} on, {faults} faults: {delivered} delivered, {failed} given up and delivered later")
+        self.assertGreater(delivered, runs // 2)
+        self.assertGreater(faults, runs)
 
     def test_kill_and_resume(self):
         file = self.file("killed", 60 * MIB + 1)
@@ -316,16 +284,16 @@ class S3Test(unittest.TestCase):
     # While it grows
 
     def test_live(self):
-        clip = Path(self.folder.name) / "clip.webm"
+        clip = self.folder / "clip.webm"
         subprocess.run(
             ["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=30", "-f", "lavfi", "-i",
              "sine=f=440:r=48000", "-ac", "2", "-t", "4", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8",
              "-b:v", "2M", "-g", "45", "-c:a", "libopus", str(clip)], check=True)
-        file = Path(self.folder.name) / "growing.webm"
+        file = self.folder / "growing.webm"
         with Proxy(self.moto.port, seed=3, rate=0.1, kinds=("503", "reset", "lost-answer")) as proxy:
-            writer = subprocess.Popen(
-                [WRITER, str(clip), str(file), "--speed", "10", "--seconds", "120", "--finish"],
-                stdout=subprocess.DEVNULL)
+            writer = self.ended(subprocess.Popen(
+                [self.stage.tool("webm-writer-loop"), str(clip), str(file), "--speed", "10", "--seconds", "120", "--finish"],
+                stdout=subprocess.DEVNULL))
             process = self.start(
                 file, f"s3://{self.bucket}/growing.webm", proxy.url, "--live", "--part-size", "5")
             writer.wait(timeout=60)
@@ -334,45 +302,42 @@ class S3Test(unittest.TestCase):
         self.assertEqual(process.returncode, 0, errors)
         self.check_object("growing.webm", file)
         size = file.stat().st_size
-        print(f"live: {early} of {-(-size // (5 * MIB))} parts were there when the recording ended", flush=True)
+        self.verdict.figure(f"{early} of {-(-size // (5 * MIB))} parts were there when the recording ended")
         self.assertGreaterEqual(early, size // (5 * MIB) - 2)
 
 
-class SignatureTest(unittest.TestCase):
+class SignatureTest(Case):
     """moto checks the signatures and rights of every request, with botocore's own code."""
 
     def test_signatures(self):
-        moto = Moto(checked_after=4)
-        try:
-            iam = moto.client("iam")
-            iam.create_user(UserName="recorder")
-            key = iam.create_access_key(UserName="recorder")["AccessKey"]
-            policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
-            iam.put_user_policy(UserName="recorder", PolicyName="s3", PolicyDocument=json.dumps(policy))
-            moto.client().create_bucket(Bucket="checked")
-            with self.assertRaises(botocore.exceptions.ClientError):
-                moto.client().list_objects_v2(Bucket="checked")
-            with tempfile.TemporaryDirectory(prefix="recbot-s3-") as folder:
-                for name, size in (("small ü+*.webm", 1000), ("large.webm", 12 * MIB)):
-                    file = Path(folder) / name
-                    file.write_bytes(random.Random(size).randbytes(size))
-                    for secret, code in ((key["SecretAccessKey"], 0), ("wrong" * 8, 49)):
-                        result = subprocess.run(
-                            [RECBOT, "upload", str(file), f"s3://checked/{code}/", "--s3-endpoint", moto.url,
-                             "--part-size", "5"],
-                            capture_output=True, text=True, timeout=120,
-                            env={**os.environ, "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
-                                 "AWS_SECRET_ACCESS_KEY": secret, "RECBOT_PRIVATE_ADDRESSES": "allow"})
-                        self.assertEqual(result.returncode, code, result.stderr)
-                        self.assertNotIn(secret, result.stderr + result.stdout)
-                        if code:
-                            self.assertIn("check the credentials", result.stderr)
-                    client = moto.client("s3", key["AccessKeyId"], key["SecretAccessKey"])
-                    body = client.get_object(Bucket="checked", Key=f"0/{name}")["Body"].read()
-                    self.assertEqual(body, file.read_bytes())
-        finally:
-            moto.close()
+        moto = Moto(self.stage, checked_after=4)
+        iam = moto.client("iam")
+        iam.create_user(UserName="recorder")
+        key = iam.create_access_key(UserName="recorder")["AccessKey"]
+        policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}
+        iam.put_user_policy(UserName="recorder", PolicyName="s3", PolicyDocument=json.dumps(policy))
+        moto.client().create_bucket(Bucket="checked")
+        with self.assertRaises(botocore.exceptions.ClientError):
+            moto.client().list_objects_v2(Bucket="checked")
+        folder = self.stage.folder
+        for name, size in (("small ü+*.webm", 1000), ("large.webm", 12 * MIB)):
+            file = folder / name
+            file.write_bytes(random.Random(size).randbytes(size))
+            for secret, code in ((key["SecretAccessKey"], 0), ("wrong" * 8, 49)):
+                result = subprocess.run(
+                    [self.stage.recbot, "upload", str(file), f"s3://checked/{code}/", "--s3-endpoint", moto.url,
+                     "--part-size", "5"],
+                    capture_output=True, text=True, timeout=120,
+                    env={**os.environ, "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+                         "AWS_SECRET_ACCESS_KEY": secret, "RECBOT_PRIVATE_ADDRESSES": "allow"})
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertNotIn(secret, result.stderr + result.stdout)
+                if code:
+                    self.assertIn("check the credentials", result.stderr)
+            client = moto.client("s3", key["AccessKeyId"], key["SecretAccessKey"])
+            body = client.get_object(Bucket="checked", Key=f"0/{name}")["Body"].read()
+            self.assertEqual(body, file.read_bytes())
 
 
-if __name__ == "__main__":
-    unittest.main(testRunner=SteadyRunner(verbosity=2))
+SCENARIOS = scenarios(S3Test, SignatureTest)
+LONG = ("a_way_that_fails_long",)

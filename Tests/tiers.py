@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Runs one of the three tiers of tests, section by section; Tests/README.md says what is in them.
+
+  Tests/tiers.py check                 before each commit
+  Tests/tiers.py test                  what continuous integration runs
+  Tests/tiers.py endurance [--hours H] the long forms, again with other seeds until the hours are over
+
+A section that fails does not keep the others from running. At the end a table tells all of them. The exit code is 0 when
+all passed.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import datetime
+import os
+import pathlib
+import platform
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUN = [".venv/bin/python", "Tests/Interop/run.py"]
+RESULTS = ROOT / ".build" / "results"
+PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libyuv-dev libwebm-dev ffmpeg "
+            "chromium coturn postgresql-[0-9]*").split()
+SEED = 20261122
+COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
+AGAIN = re.compile(r"^again (\S+): (.*)")
+
+
+@dataclasses.dataclass
+class Section:
+    """A command whose exit code is the verdict, and what came of it."""
+
+    name: str
+    command: list[str]
+    needs: str = ""  # the section without which it cannot run
+    tests: int = 0
+    seconds: float = 0.0
+    again: list[str] = dataclasses.field(default_factory=list)
+    status: str = ""
+
+    def run(self) -> None:
+        """Runs the command; passes on what it says, and keeps what the table tells."""
+        print(f"\n== {self.name}: {shlex.join(self.command)}", flush=True)
+        began = time.monotonic()
+        counted = set()  # a runner may repeat its closing lines
+        try:
+            # In a group of its own, so that one signal reaches everything that it started, and reaches it once.
+            child = subprocess.Popen(self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, process_group=0)
+        except OSError as error:
+            print(error)
+            self.status = "FAILED"
+            return
+        ended = False
+
+        def end(number, _) -> None:
+            nonlocal ended
+            ended = True
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+
+        before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+        for raw in child.stdout:
+            line = raw.decode(errors="replace").rstrip("\n")
+            print(line, flush=True)
+            text = line.strip(" ✔✘\x1b")
+            for pattern in COUNTS:
+                if (found := pattern.search(text)) and text not in counted:
+                    counted.add(text)
+                    self.tests += sum(map(int, found.groups()))
+            if found := AGAIN.match(line):
+                self.again.append(found[1])
+        code = child.wait()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        self.seconds = time.monotonic() - began
+        self.status = "interrupted" if ended else "FAILED" if code else "passed"
+
+
+def sections(tier: str, options: argparse.Namespace) -> list[Section]:
+    """What a tier consists of, in the order in which it is run: what says the most in the shortest time first."""
+    build = shlex.split(options.build)
+    found = [Section("build", ["swift", "build", *build, "--build-tests"])]
+    if tier != "endurance":
+        found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
+                 Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else []), *build], "build")]
+    common = ["--tier", tier, "--jobs", str(os.cpu_count() or 1), "--recbot", options.recbot]
+    if tier == "check":
+        found.append(Section("smoke", [*RUN, *common], "build"))
+    else:
+        found += [Section(name, [*RUN, "--group", name, *common, "--junit", str(RESULTS / f"{name}.xml")], "build")
+                  for name in groups(tier)]
+    if tier == "endurance":
+        found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
+        found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=12", "swift", "test", *build, "--skip-build",
+                                         "--filter", "HearingTests"], "build"))
+    return [*found, Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)])]
+
+
+def groups(tier: str) -> list[str]:
+    """The groups with scenarios of a tier. Where they cannot be listed, there is one whose run says why."""
+    done = subprocess.run([*RUN, "--list", "--tier", tier], cwd=ROOT, capture_output=True, text=True, check=False)
+    return [line.split(":")[0] for line in done.stdout.splitlines() if line and line[0] != " "] or ["scenarios"]
+
+
+def versions() -> None:
+    """Prints what is tested on, so that two runs can be compared."""
+    done = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *PACKAGES], capture_output=True, text=True,
+                          check=False)
+    swift = subprocess.run(["swift", "--version"], capture_output=True, text=True, check=False).stdout.splitlines()
+    print(f"{datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z}, {machine()}")
+    print(swift[0] if swift else "no swift")
+    # What a pattern finds that is not installed has no version.
+    print(", ".join(line for line in done.stdout.splitlines() if len(line.split()) == 2), flush=True)
+
+
+def machine() -> str:
+    """Kernel, processors and memory."""
+    names = re.findall(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    kilobytes = int(re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())[1])
+    return (f"{platform.system()} {platform.release()}, {os.cpu_count()} cores {names[0] if names else platform.machine()}, "
+            f"{kilobytes / 2**20:.1f} GiB")
+
+
+def table(done: list[Section]) -> None:
+    """Prints what came of the sections."""
+    width = max(len(section.name) for section in done)
+    print(f"\n{'section':<{width}}  verdict      tests  seconds  measured again")
+    for section in done:
+        print(f"{section.name:<{width}}  {section.status:<11}  {section.tests or '-':>5}  {section.seconds:7.0f}  "
+              f"{', '.join(section.again) or '-'}")
+    print(f"{'in all':<{width}}  {'':<11}  {sum(section.tests for section in done):5}  "
+          f"{sum(section.seconds for section in done):7.0f}  {sum(len(section.again) for section in done)}", flush=True)
+
+
+def perform(planned: list[Section], done: list[Section]) -> bool:
+    """Runs sections, and adds them to those that are done; false when the run was interrupted."""
+    for section in planned:
+        done.append(section)
+        # Known to have failed, in this round.
+        if any(other.name == section.needs and other.status != "passed" for other in planned):
+            section.status = "not run"
+        else:
+            section.run()
+        if section.status == "interrupted":
+            return False
+    return True
+
+
+def endure(options: argparse.Namespace, done: list[Section]) -> None:
+    """The long forms: all once, and again with other seeds as long as there is time."""
+    end = time.monotonic() + 3600 * options.hours
+    lines: list[str] = []
+    for turn in range(10_000):
+        # The build does not change from turn to turn.
+        planned = [section for section in sections("endurance", options) if turn == 0 or section.name != "build"]
+        planned = [section for section in planned if not options.only or section.name in options.only]
+        seed = options.seed + turn
+        for section in planned:
+            if section.command[:2] == RUN:
+                section.command += ["--seed", str(seed)]
+                pathlib.Path(section.command[section.command.index("--junit") + 1]).unlink(missing_ok=True)
+        if not perform(planned, done):
+            break
+        lines += report(planned, seed)
+        write_report(lines)
+        if time.monotonic() >= end:
+            break
+
+
+def report(planned: list[Section], seed: int) -> list[str]:
+    """The lines of the endurance table, from what the scenarios left."""
+    lines = []
+    for section in planned:
+        path = RESULTS / f"{section.name}.xml"
+        if section.command[:2] != RUN or not path.exists():
+            lines.append(f"| {section.name} | {section.status} | {section.seconds:.0f} s | {section.tests or ''} | {seed} |")
+            continue
+        for case in xml.parse(path).iter("testcase"):
+            bad = case.find("failure")
+            verdict = "FAILED" if bad is not None else "skipped" if case.find("skipped") is not None else "passed"
+            said = (case.findtext("system-out") or "").replace("|", "/").replace("\n", " ")
+            lines.append(f"| {section.name}/{case.get('name')} | {verdict} | {float(case.get('time')):.0f} s | {said} | {seed} |")
+    return lines
+
+
+def write_report(lines: list[str]) -> None:
+    """Writes the endurance table as a page of Markdown."""
+    path = RESULTS / "endurance.md"
+    path.write_text("\n".join([
+        f"{datetime.date.today()}, {machine()}.", "", "| scenario | verdict | time | figures and limits | seed |",
+        "| --- | --- | --- | --- | --- |", *lines, ""]), encoding="utf-8")
+    print(f"\nendurance: {len(lines)} lines in {path.relative_to(ROOT)}", flush=True)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tier", choices=("check", "test", "endurance"))
+    parser.add_argument("--hours", type=float, default=0.0, help="endurance: begin again until so many are over")
+    parser.add_argument("--seed", type=int, default=SEED, help="endurance: of the first round; each next one has the next")
+    parser.add_argument("--fuzz", type=int, help="seconds for each fuzz target (check: 1, test: 5, endurance: 300)")
+    parser.add_argument("--build", default="-c release -Xswiftc -enable-testing", help="options of swift build and swift test")
+    parser.add_argument("--recbot", default=".build/release/recbot", help="the program that is tested from outside")
+    parser.add_argument("--only", action="append", default=[], metavar="SECTION", help="just this section; may be repeated")
+    options = parser.parse_args()
+    options.fuzz = options.fuzz or {"check": 1, "test": 5, "endurance": 300}[options.tier]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    versions()
+    done: list[Section] = []
+    if options.tier == "endurance":
+        endure(options, done)
+    else:
+        planned = sections(options.tier, options)
+        perform([section for section in planned if not options.only or section.name in options.only], done)
+    table(done)
+    return 0 if done and all(section.status == "passed" for section in done) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
