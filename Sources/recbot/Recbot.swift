@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import MediaCore
 import Rooms
 
 /// The command line's root.
@@ -36,14 +37,17 @@ struct Recbot: AsyncParsableCommand {
         try command.run()
       }
     } catch let error as RoomError {
-      let failure = Failure(error)
-      Console.error("recbot: \(failure.message)")
-      Glibc.exit(failure.exitCode.rawValue)
+      end(Failure(error))
     } catch let failure as Failure {
-      Console.error("recbot: \(failure.message)")
-      Glibc.exit(failure.exitCode.rawValue)
+      end(failure)
     } catch {
       exit(withError: error)
     }
+  }
+
+  /// Tells a failure, and ends. Its text may have come from anywhere: it is shown without secrets.
+  private static func end(_ failure: Failure) -> Never {
+    Console.error("recbot: \(PeerText.line(failure.message, limit: 2000))")
+    Glibc.exit(failure.exitCode.rawValue)
   }
 }

@@ -45,7 +45,7 @@ struct PreviewRoom: Hashable {
         LayoutSource(
           key: Self.camera(person), hasPicture: hasPicture, pictureWidth: isUpright ? height : width,
           pictureHeight: isUpright ? width : height, displayName: Self.name(person), trackName: "camera",
-          trackID: "TR_C\(person)", isMuted: muted.contains(person)))
+          trackID: "TR_C\(person)"))
       if person == presenter {
         sources.append(
           LayoutSource(
