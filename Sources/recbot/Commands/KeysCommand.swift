@@ -35,10 +35,12 @@ struct KeysOptions: ParsableArguments {
   /// Runs `body` over the backend's store.
   func withStore<Value>(_ body: (JobStore) async throws -> Value) async throws -> Value {
     let place = try ServePlace(try shared.load(), dataDir: dataDir, database: database)
-    let database = try place.open()
+    let database = try place.openExisting()
     defer { database.close() }
     do {
-      return try await body(try await JobStore(database: database, seed: UInt64.random(in: .min ... .max)))
+      let value = try await body(try await JobStore(database: database, seed: UInt64.random(in: .min ... .max)))
+      Console.error("Database: \(place.description)")
+      return value
     } catch let error as SQLError {
       throw Failure(.databaseUnusable, "\(place.description): \(error)")
     }

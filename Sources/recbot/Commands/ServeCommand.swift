@@ -5,6 +5,7 @@ import Jobs
 import Logging
 import ServiceLifecycle
 import Settings
+import Signaling
 import UnixSignals
 import WebClient
 
@@ -15,8 +16,8 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       One machine, everything in a folder:
 
-        recbot keys add my-app
         recbot serve --with-worker
+        recbot keys add my-app
 
       Then `recbot worker` is not needed on this machine; SIGTERM lets running recordings end.
 
@@ -113,9 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
   private func backendConfiguration(_ settings: Configuration, hasWorker: Bool) throws -> BackendConfiguration {
     let bind = settings.text(flag: bind, .backendBind) ?? "127.0.0.1"
     let roomURL = settings.text(flag: url, .url) ?? "ws://127.0.0.1:7880"
-    // The well-known secret of the embedded room server is no secret: only while nobody else can reach us.
-    let isLocal = ["127.0.0.1", "localhost", "::1"].contains(bind)
-    let (key, secret) = try credentials.resolve(settings, allowsDefault: isLocal)
+    let (key, secret) = try roomCredentials(settings, bind: bind, roomURL: roomURL)
     var configuration = BackendConfiguration(
       roomService: RoomService(url: roomURL, apiKey: key, apiSecret: secret))
     configuration.bind = bind
@@ -139,6 +138,25 @@ struct ServeCommand: AsyncParsableCommand {
     let kept = try settings.value(.keepJobs, default: .seconds(30 * 86_400), parse: Values.duration)
     configuration.jobRetention = TimeSpan(microseconds: kept.nanoseconds / 1000)
     return configuration
+  }
+
+  /// The room service's pair. That of development is known to everybody: it serves only while backend and room server are
+  /// reached from this machine alone.
+  private func roomCredentials(
+    _ settings: Configuration, bind: String, roomURL: String
+  ) throws -> (key: String, secret: String) {
+    func isHere(_ host: String) -> Bool { ["127.0.0.1", "localhost", "::1"].contains(host) }
+    let room: SignalURL
+    do throws(SignalURL.Fault) { room = try SignalURL(roomURL) } catch { throw Failure(.usage, "--url: \(error)") }
+    if !isHere(room.host) {
+      return try credentials.resolve(
+        settings, withoutDefaultBecause: "the room server \(room) is on another machine and has a key of its own")
+    }
+    if !isHere(bind) {
+      return try credentials.resolve(
+        settings, withoutDefaultBecause: "other machines can reach a backend at \(bind), which needs a key of its own")
+    }
+    return try credentials.resolve(settings)
   }
 
   /// The workers' secret. The own worker needs none that others know.

@@ -22,6 +22,18 @@ struct ServePlace {
   /// As it may be shown.
   var description: String { Setting.masked(database) }
 
+  /// Opens the database that a backend has made, and makes none.
+  func openExisting() throws -> any SQLDatabase {
+    let path = database.hasPrefix("sqlite:") ? String(database.dropFirst("sqlite:".count)) : nil
+    if let path, access(path, F_OK) != 0, errno == ENOENT {
+      throw Failure(
+        .databaseUnusable,
+        "there is no database \(path): `recbot serve` makes it; --data-dir or --database (RECBOT_DATA_DIR, "
+          + "RECBOT_DATABASE) says where it is")
+    }
+    return try open()
+  }
+
   /// Opens the database; makes the folder where it lies.
   func open() throws -> any SQLDatabase {
     if database.hasPrefix("sqlite:") {

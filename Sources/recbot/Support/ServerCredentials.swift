@@ -11,6 +11,17 @@ struct ServerCredentials: ParsableArguments {
     help: ArgumentHelp("API secret (LIVEKIT_API_SECRET; for devkey the default is 'secret').", valueName: "secret"))
   var apiSecret: String?
 
+  /// The pair in force, of which nothing may be taken from the development pair. `reason` says why.
+  func resolve(_ configuration: Configuration, withoutDefaultBecause reason: String) throws -> (
+    key: String, secret: String
+  ) {
+    let key = configuration.text(flag: apiKey, .apiKey) ?? ""
+    let secret = configuration.text(flag: apiSecret, .apiSecret) ?? ""
+    if !key.isEmpty, !secret.isEmpty { return (key, secret) }
+    let missing = (key.isEmpty ? ["LIVEKIT_API_KEY"] : []) + (secret.isEmpty ? ["LIVEKIT_API_SECRET"] : [])
+    throw Failure(.usage, "\(reason): set \(missing.joined(separator: " and "))")
+  }
+
   /// The pair in force. The well-known secret is given out only when `allowsDefault`.
   func resolve(_ configuration: Configuration, allowsDefault: Bool = true) throws -> (key: String, secret: String) {
     let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"

@@ -130,8 +130,8 @@ func milliseconds(_ time: Duration) -> String { String(format: "%.1f ms", time /
 
 check(recbot)
 let folder = NSTemporaryDirectory() + "backend-bench-\(getpid())"
-let key = try run(["keys", "add", "bench"], in: folder)
 let server = try serve(in: folder)
+let key = try run(["keys", "add", "bench"], in: folder)
 var settings = HTTPClient.Configuration()
 settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
 let client = HTTPClient(configuration: settings)

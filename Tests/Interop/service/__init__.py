@@ -5,9 +5,10 @@ from service.everyday import shared, single
 from service.losses import (absent_backend, crashed_recording, drained_worker, frozen_worker, killed_worker,
                             restarted_worker)
 from service.machines import absent_bucket, apart, left_machine, lost_machine, one_name, returned_machine
+from service.starting import closed
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    single, shared, awaited, killed_worker, crashed_recording, frozen_worker, absent_backend, drained_worker,
+    closed, single, shared, awaited, killed_worker, crashed_recording, frozen_worker, absent_backend, drained_worker,
     restarted_worker, lost_machine, left_machine, returned_machine, apart, absent_bucket, one_name)}
 SMOKE = ("single",)
 # Handing over: drained_worker, apart. A worker that comes back: restarted_worker, lost_machine.
