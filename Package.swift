@@ -14,7 +14,6 @@ let nio: [Target.Dependency] = [
 ]
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -30,13 +29,12 @@ let package = Package(
   products: [.executable(name: "recbot", targets: ["recbot"])],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
@@ -55,13 +53,13 @@ let package = Package(
     .target(
       name: "Backend",
       dependencies: [
-        "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "MediaCore", hummingbird, hummingbirdCore, crypto,
+        "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird, hummingbirdCore,
         protobuf, lifecycle, http, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
-      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "MediaCore", subprocess, http, crypto, logging] + nio),
+      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "MediaCore", subprocess, http, logging] + nio),
     // L4
     .target(
       name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
@@ -78,7 +76,7 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
-    .target(name: "Delivery", dependencies: ["WebClient", "WebM", "MediaCore", http, crypto, logging] + nio),
+    .target(name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "MediaCore", http, logging] + nio),
     .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
     .target(
       name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
@@ -88,7 +86,7 @@ let package = Package(
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
-      name: "Signaling", dependencies: ["MediaCore", protobuf, crypto],
+      name: "Signaling", dependencies: ["MediaCore", "Digests", protobuf],
       exclude: [
         "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
         "Protobuf/livekit_rtc.proto",
@@ -99,6 +97,7 @@ let package = Package(
     .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
     // L1
+    .target(name: "Digests", dependencies: ["CCrypto"]),
     .target(name: "RTP", dependencies: ["MediaCore"]),
     .target(name: "SDP", dependencies: ["MediaCore"]),
     .target(name: "Layouts", dependencies: ["MediaCore"]),
@@ -109,6 +108,7 @@ let package = Package(
     // C
     .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
     .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSRTP", providers: [.apt(["libsrtp2-dev"])]),
     .systemLibrary(name: "CUsrsctp", providers: [.apt(["libusrsctp-dev"])]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
@@ -124,6 +124,7 @@ let package = Package(
     .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
+    .testTarget(name: "DigestsTests", dependencies: ["Digests"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests", dependencies: ["recbot", "Backend", "Jobs", "Settings", "MediaCore", yams, arguments]),
@@ -134,10 +135,10 @@ let package = Package(
     .testTarget(
       name: "BackendTests",
       dependencies: [
-        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "MediaCore", "DatabaseKit", http, crypto,
+        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
         protobuf, logging, nioFoundation,
       ] + nio),
-    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, crypto, logging] + nio),
+    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, logging] + nio),
     .target(name: "SystemKit", path: "Tests/SystemKit"),
     .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),
     .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "SystemKit", "queue-workers"]),
@@ -168,7 +169,7 @@ let package = Package(
       ] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
-    .testTarget(name: "SignalingTests", dependencies: ["Signaling", "MediaCore", protobuf, crypto]),
+    .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),
     .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore", "SystemKit"]),
@@ -189,7 +190,7 @@ let package = Package(
     .executableTarget(
       name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .executableTarget(
-      name: "token-bench", dependencies: ["Signaling", "MediaCore", crypto], path: "Tests/Benchmarks/token-bench"),
+      name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
       name: "session-bench", dependencies: ["Session", "Layouts", "MediaCore", "CAllocationCount"],

@@ -1,8 +1,9 @@
+import Digests
 extension AccessToken {
   /// Makes the claims of a token that vouches for a body, as webhooks carry it: its SHA-256 in the claim `sha256`.
   public init(vouchingFor body: [UInt8], apiKey: String, now: Int64, lifetime: Int64) {
     self.init(apiKey: apiKey, identity: "", video: nil, now: now, lifetime: lifetime)
-    sha256 = Base64URL.encodeStandard(SignedToken.hash(body))
+    sha256 = Base64URL.encodeStandard(Digest.sha256(body))
   }
 
   /// The compact serialization (RFC 7515 section 3.1), signed with the key's secret. Throws only when a claim can't be

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 
 /// Compact JWTs (RFC 7519) signed with HMAC SHA-256 (RFC 7515, `HS256`).
 ///
@@ -16,9 +16,7 @@ public enum SignedToken {
     guard token.algorithm == "HS256" else { throw AccessTokenError() }
     // An unknown key costs the same work as a known one.
     let known = secret(token)
-    let isSigned = HMAC<SHA256>.isValidAuthenticationCode(
-      token.signature, authenticating: token.signed,
-      using: SymmetricKey(data: Array((known ?? "\0unknown").utf8)))
+    let isSigned = HMAC.isSHA256(token.signature, of: Array(token.signed), key: Array((known ?? "\0unknown").utf8))
     guard isSigned, let known, !known.isEmpty else { throw AccessTokenError() }
     do {
       return try token.claims.decode(type)
@@ -32,10 +30,7 @@ public enum SignedToken {
     let dot = [UInt8(ascii: ".")]
     let header = Base64URL.encode(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8), padding: false)
     let input = header + dot + Base64URL.encode(claims, padding: false)
-    let code = HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: Array(secret.utf8)))
-    return String(decoding: input + dot + Base64URL.encode(Array(code), padding: false), as: UTF8.self)
+    let code = HMAC.sha256(input, key: Array(secret.utf8))
+    return String(decoding: input + dot + Base64URL.encode(code, padding: false), as: UTF8.self)
   }
-
-  /// SHA-256 (FIPS 180-4).
-  static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 }

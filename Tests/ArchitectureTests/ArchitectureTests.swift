@@ -20,6 +20,7 @@ import Testing
 
   static let table: [String: Row] = [
     "MediaCore": Row(level: 0, targets: []),
+    "Digests": Row(level: 1, targets: ["CCrypto"]),
     "RTP": Row(level: 1, targets: ["MediaCore"]),
     "SDP": Row(level: 1, targets: ["MediaCore"]),
     "Layouts": Row(level: 1, targets: ["MediaCore"]),
@@ -34,8 +35,8 @@ import Testing
     "Compositor": Row(
       level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
-      level: 3, targets: ["MediaCore"],
-      libraries: system.union(["SwiftProtobuf", "Crypto", "FoundationEssentials", "Foundation"])),
+      level: 3, targets: ["MediaCore", "Digests"],
+      libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session"],
@@ -49,17 +50,17 @@ import Testing
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
     "Jobs": Row(level: 4, targets: ["MediaCore", "CPostgres"], libraries: system.union(["GRDB", "Foundation"])),
     "Delivery": Row(
-      level: 5, targets: ["MediaCore", "WebClient", "WebM"],
-      libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging"])),
+      level: 5, targets: ["MediaCore", "Digests", "WebClient", "WebM"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling"],
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests"],
       libraries: system.union(nio).union([
-        "Hummingbird", "HummingbirdCore", "HTTPTypes", "Crypto", "SwiftProtobuf", "ServiceLifecycle",
+        "Hummingbird", "HummingbirdCore", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
       level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM"],
-      libraries: system.union(nio).union(["AsyncHTTPClient", "Crypto", "Foundation", "Logging", "Subprocess", "System"])
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess", "System"])
     ),
     "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
@@ -137,7 +138,7 @@ import Testing
     for target in Self.table.keys {
       for (_, modules) in try Self.imports(of: target) {
         for module in modules where module.first == "C" && module.dropFirst().first?.isUppercase == true {
-          if module == "CryptoKit" || Self.table[module] != nil { continue }
+          if Self.table[module] != nil { continue }
           owners[module, default: []].insert(target)
         }
       }

@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Crypto
+import Digests
 import DatabaseKit
 import Foundation
 import Jobs
@@ -129,9 +129,7 @@ enum TestToken {
   static func make(header: String = #"{"alg":"HS256","typ":"JWT"}"#, claims: String, secret: String?) -> String {
     let input = encode(Data(header.utf8)) + "." + encode(Data(claims.utf8))
     guard let secret else { return input + "." }
-    let code = HMAC<SHA256>.authenticationCode(
-      for: Data(input.utf8), using: SymmetricKey(data: Data(secret.utf8)))
-    return input + "." + encode(Data(code))
+    return input + "." + encode(HMAC.sha256(Array(input.utf8), key: Array(secret.utf8)))
   }
 
   /// A good token.

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Signaling
 
 /// Makes tokens that the library itself would never make.
@@ -8,9 +8,7 @@ enum TokenForge {
       String(decoding: Base64URL.encode(Array(text.utf8), padding: false), as: UTF8.self)
     }
     let input = encode(header) + "." + encode(payload)
-    let code = HMAC<SHA256>.authenticationCode(
-      for: Array(input.utf8), using: SymmetricKey(data: Array(secret.utf8)))
-    return input + "."
-      + String(decoding: Base64URL.encode(Array(code), padding: false), as: UTF8.self)
+    let code = HMAC.sha256(Array(input.utf8), key: Array(secret.utf8))
+    return input + "." + String(decoding: Base64URL.encode(code, padding: false), as: UTF8.self)
   }
 }

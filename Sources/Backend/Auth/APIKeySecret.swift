@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Jobs
 
@@ -17,7 +17,7 @@ public enum APIKeySecret {
 
   /// SHA-256 of the whole text, in hexadecimal. The secret has 260 random bits: a slow hash would add nothing.
   public static func hash(_ text: String) -> String {
-    SHA256.hash(data: Data(text.utf8)).map { byte in
+    Digest.sha256(Array(text.utf8)).map { byte in
       let digits = String(byte, radix: 16)
       return digits.count == 1 ? "0" + digits : digits
     }.joined()

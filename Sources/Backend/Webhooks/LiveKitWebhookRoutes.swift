@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import Hummingbird
 import Jobs
@@ -43,17 +43,11 @@ struct LiveKitWebhookRoutes: RouteGroup {
       throw .unauthorized
     }
     guard let text = claims.sha256, let claimed = Data(base64Encoded: text),
-      isEqual(Array(claimed), Array(SHA256.hash(data: body)))
+      HMAC.isEqual(Array(claimed), Digest.sha256(body))
     else { throw .unauthorized }
     guard let event = SignalCoding.decode(Livekit_WebhookEvent.self, body, isText: true, depth: 16) else {
       throw .invalid("body: is not an event of LiveKit")
     }
     return event
-  }
-
-  /// In time that does not depend on where they differ.
-  private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    guard left.count == right.count else { return false }
-    return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }

@@ -1,11 +1,11 @@
-import Crypto
+import Digests
 import Foundation
 import MediaCore
 
 /// The signatures of Standard Webhooks (https://www.standardwebhooks.com, version 1): HMAC-SHA256 over the message's id,
 /// the time and the body.
 struct StandardWebhooks: Sendable {
-  @Redacted private var key: SymmetricKey
+  @Redacted private var key: [UInt8]
 
   /// Reads a signing secret: `whsec_` and base64 of 24 to 64 bytes. Nil for anything else.
   init?(secret: String) {
@@ -13,7 +13,7 @@ struct StandardWebhooks: Sendable {
     guard secret.hasPrefix(prefix), let bytes = Data(base64Encoded: String(secret.dropFirst(prefix.count))),
       (24...64).contains(bytes.count)
     else { return nil }
-    _key = Redacted(SymmetricKey(data: bytes))
+    _key = Redacted([UInt8](bytes))
   }
 
   /// The headers of a message. `time` is the time of the attempt, in seconds since 1970: receivers refuse old ones.
@@ -24,7 +24,7 @@ struct StandardWebhooks: Sendable {
     ]
   }
 
-  private func code(id: String, time: Int64, body: [UInt8]) -> HMAC<SHA256>.MAC {
-    HMAC<SHA256>.authenticationCode(for: Array("\(id).\(time).".utf8) + body, using: key)
+  private func code(id: String, time: Int64, body: [UInt8]) -> [UInt8] {
+    HMAC.sha256(Array("\(id).\(time).".utf8) + body, key: key)
   }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Glibc
 
 /// Puts a finished file under a folder: by a second name where that is possible, else as a copy that is compared.
@@ -58,12 +58,12 @@ struct LocalDelivery: Sendable {
   }
 
   private func hash(_ source: SourceFile, _ size: Int64) throws(DeliveryError) -> [UInt8] {
-    var hasher = SHA256()
+    var hasher = Digest(.sha256)
     try chunks(size) { (buffer, offset) throws(DeliveryError) in
       try source.read(buffer, at: offset)
-      hasher.update(bufferPointer: UnsafeRawBufferPointer(buffer))
+      hasher.update(UnsafeRawBufferPointer(buffer))
     }
-    return Array(hasher.finalize())
+    return hasher.value
   }
 
   private func chunks(

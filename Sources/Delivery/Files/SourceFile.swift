@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Glibc
 import NIOCore
 import Synchronization
@@ -60,7 +60,7 @@ final class SourceFile: Sendable {
       let content = buffer.withUnsafeReadableBytes { bytes in
         whole?.update(bytes)
         return ContentHash(
-          size: Int64(count), sha256: Array(SHA256.hash(data: bytes)), md5: Array(Insecure.MD5.hash(data: bytes)))
+          size: Int64(count), sha256: Digest.of(bytes, .sha256), md5: Digest.of(bytes, .md5))
       }
       return (buffer, content)
     }
@@ -107,11 +107,11 @@ final class SourceFile: Sendable {
 
 /// SHA-256 of a file that comes in order, part by part.
 final class WholeHash: Sendable {
-  private let hasher = Mutex(SHA256())
+  private let hasher = Mutex(Digest(.sha256))
 
   /// Takes the next bytes.
-  func update(_ bytes: UnsafeRawBufferPointer) { hasher.withLock { $0.update(bufferPointer: bytes) } }
+  func update(_ bytes: UnsafeRawBufferPointer) { hasher.withLock { $0.update(bytes) } }
 
   /// The hash of what has come so far.
-  var value: [UInt8] { hasher.withLock { Array($0.finalize()) } }
+  var value: [UInt8] { hasher.withLock { $0.value } }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -18,8 +18,8 @@ struct ContentHash: Hashable, Sendable {
 
   /// What a store says of an object that was put together from parts (Amazon S3: composite checksums).
   static func composite(_ parts: [ContentHash]) -> (checksum: String, etag: String) {
-    let sha = SHA256.hash(data: parts.flatMap(\.sha256))
-    let md5 = Insecure.MD5.hash(data: parts.flatMap(\.md5))
+    let sha = Digest.sha256(parts.flatMap(\.sha256))
+    let md5 = Digest.of(parts.flatMap(\.md5), .md5)
     return ("\(Data(sha).base64EncodedString())-\(parts.count)", "\(S3Signer.hex(md5))-\(parts.count)")
   }
 }
@@ -186,7 +186,7 @@ extension S3Client {
     request.headers = [("content-type", "application/xml")]
     if extras { request.headers.append(("if-none-match", "*")) }
     request.body = ByteBuffer(string: xml)
-    request.payloadHash = S3Signer.hex(SHA256.hash(data: Array(xml.utf8)))
+    request.payloadHash = S3Signer.hex(Digest.sha256(Array(xml.utf8)))
     let answer = try await send(request)
     switch (answer.status, answer.code) {
     case (200..<300, ""): return .done

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Crypto
 import Dispatch
 import Foundation
 import Logging

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 
 /// Signs requests for S3 (AWS Signature Version 4, header form). Pure: the same request gives the same signature.
 struct S3Signer {
@@ -20,18 +20,18 @@ struct S3Signer {
   var service = "s3"
 
   /// SHA-256 of nothing, in hexadecimal.
-  static let emptyHash = hex(SHA256.hash(data: [UInt8]()))
+  static let emptyHash = hex(Digest.sha256([]))
 
   /// The value of the header `Authorization`. `time` is that of `x-amz-date`.
   func authorization(_ request: Request, time: String) -> String {
     let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
     let (canonical, signed) = Self.canonical(request)
-    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(Self.hex(SHA256.hash(data: Array(canonical.utf8))))"
-    var key = SymmetricKey(data: Array("AWS4\(credentials.secretAccessKey)".utf8))
+    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(Self.hex(Digest.sha256(Array(canonical.utf8))))"
+    var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
     for part in [String(time.prefix(8)), region, service, "aws4_request"] {
-      key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
+      key = HMAC.sha256(Array(part.utf8), key: key)
     }
-    let signature = Self.hex(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    let signature = Self.hex(HMAC.sha256(Array(text.utf8), key: key))
     return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), SignedHeaders=\(signed), "
       + "Signature=\(signature)"
   }

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Glibc
 import MediaCore
 import Signaling
@@ -12,9 +12,7 @@ import Signaling
 func forge(_ header: String, _ claims: String, secret: String = "wrong") -> String {
   func encode(_ bytes: [UInt8]) -> String { String(decoding: Base64URL.encode(bytes, padding: false), as: UTF8.self) }
   let input = encode(Array(header.utf8)) + "." + encode(Array(claims.utf8))
-  let code = HMAC<SHA256>.authenticationCode(
-    for: Array(input.utf8), using: SymmetricKey(data: Array(secret.utf8)))
-  return input + "." + encode(Array(code))
+  return input + "." + encode(HMAC.sha256(Array(input.utf8), key: Array(secret.utf8)))
 }
 
 func many(_ text: String, _ count: Int) -> String { String(repeating: text, count: count) }
