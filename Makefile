@@ -2,9 +2,9 @@
 # `make check` before each commit, `make test` (everything that is promised), `make endurance` (the long forms).
 # All install what they need on a fresh Debian 12 machine that has the Swift toolchain.
 
-# One build configuration for all: what is tested is what is shipped, and the dependencies are built once.
+# What is shipped: optimized, with the Swift runtime linked in. Scenarios run this program; unit tests are a debug build.
 SHELL  := /bin/bash -o pipefail
-BUILD  := -c release -Xswiftc -enable-testing
+BUILD  := -c release --static-swift-stdlib
 RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --build="$(BUILD)" --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
@@ -31,22 +31,19 @@ build: deps
 
 # The parts of `make test` alone.
 unit:
-	swift build $(BUILD) --build-tests
-	Tests/unit.sh $(BUILD)
+	swift build --build-tests
+	Tests/unit.sh
 
+# Everything but the tests: the program, the tools of scenarios, the benchmarks.
 interop: $(PYTHON)
-	swift build $(BUILD) --build-tests
+	swift build $(BUILD)
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
 
 fuzz:
 	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),5)
 
-bench: build
-	swift build $(BUILD) --product compositor-bench
-	swift build $(BUILD) --product codec-bench
-	swift build $(BUILD) --product session-bench
-	swift build $(BUILD) --product backend-bench
-	swift build $(BUILD) --product token-bench
+bench: deps
+	swift build $(BUILD)
 	.build/release/compositor-bench
 	.build/release/codec-bench
 	.build/release/session-bench

@@ -88,10 +88,10 @@ class Section:
 def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     """What a tier consists of, in the order in which it is run: what says the most in the shortest time first."""
     build = shlex.split(options.build)
-    found = [Section("build", ["swift", "build", *build, "--build-tests"])]
+    found = [Section("build", ["swift", "build", *build]), Section("tests", ["swift", "build", "--build-tests"])]
     if tier != "endurance":
         found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
-                 Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else []), *build], "build")]
+                 Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else [])], "tests")]
     common = ["--tier", tier, "--jobs", str(os.cpu_count() or 1), "--recbot", options.recbot]
     if tier == "check":
         found.append(Section("smoke", [*RUN, *common], "build"))
@@ -100,8 +100,8 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
                   for name in groups(tier)]
     if tier == "endurance":
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
-        found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=12", "swift", "test", *build, "--skip-build",
-                                         "--filter", "HearingTests"], "build"))
+        found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=48", "swift", "test", "--skip-build",
+                                         "--filter", "HearingTests"], "tests"))
     return [*found, Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)])]
 
 
@@ -160,8 +160,8 @@ def endure(options: argparse.Namespace, done: list[Section]) -> None:
     end = time.monotonic() + 3600 * options.hours
     lines: list[str] = []
     for turn in range(10_000):
-        # The build does not change from turn to turn.
-        planned = [section for section in sections("endurance", options) if turn == 0 or section.name != "build"]
+        # What is built does not change from turn to turn.
+        planned = [section for section in sections("endurance", options) if turn == 0 or section.name not in ("build", "tests")]
         planned = [section for section in planned if not options.only or section.name in options.only]
         seed = options.seed + turn
         for section in planned:
@@ -208,7 +208,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="endurance: begin again until so many are over")
     parser.add_argument("--seed", type=int, default=SEED, help="endurance: of the first round; each next one has the next")
     parser.add_argument("--fuzz", type=int, help="seconds for each fuzz target (check: 1, test: 5, endurance: 300)")
-    parser.add_argument("--build", default="-c release -Xswiftc -enable-testing", help="options of swift build and swift test")
+    parser.add_argument("--build", default="-c release --static-swift-stdlib", help="options of swift build for what is shipped")
     parser.add_argument("--recbot", default=".build/release/recbot", help="the program that is tested from outside")
     parser.add_argument("--only", action="append", default=[], metavar="SECTION", help="just this section; may be repeated")
     options = parser.parse_args()

@@ -81,9 +81,10 @@ import Testing
     }
   }
 
-  /// So many seeds from the first one on (`endurance` times as many), and those that found something once.
+  /// A quarter of so many seeds from the first one on (`endurance` times as many), at least four, and those that found
+  /// something once.
   private func seeds(_ first: UInt64, _ count: UInt64, and found: [UInt64] = []) -> [UInt64] {
-    found + (first..<first + count * Self.endurance)
+    found + (first..<first + max(4, count * Self.endurance / 4))
   }
 
   @Test func aCalmRunIsHeardWholly() {
