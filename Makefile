@@ -4,13 +4,15 @@
 
 # What is shipped: optimized, with the Swift runtime linked in. Scenarios run this program; unit tests are a debug build.
 SHELL  := /bin/bash -o pipefail
-BUILD  := -c release --static-swift-stdlib
+BUILD  := -c release --static-swift-stdlib -Xlinker --no-export-dynamic
 RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
-TIERS  := python3 Tests/tiers.py --build="$(BUILD)" --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
+TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
+TOOLS  := wire peer-echo webm-writer-loop
+BENCHES := recbot compositor-bench codec-bench session-bench backend-bench token-bench
 
-.PHONY: demo check test endurance build unit interop fuzz bench format lint clean
+.PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean
 
 demo: deps
 	swift build $(BUILD) --product recbot
@@ -29,21 +31,23 @@ endurance: test-deps $(PYTHON)
 build: deps
 	swift build $(BUILD) --product recbot
 
+# What scenarios run. Named one by one: a build of everything takes the tools of all dependencies along.
+programs:
+	@for name in recbot $(TOOLS); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
+
 # The parts of `make test` alone.
 unit:
 	swift build --build-tests
 	Tests/unit.sh
 
-# Everything but the tests: the program, the tools of scenarios, the benchmarks.
-interop: $(PYTHON)
-	swift build $(BUILD)
+interop: $(PYTHON) programs
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
 
 fuzz:
 	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),5)
 
 bench: deps
-	swift build $(BUILD)
+	@for name in $(BENCHES); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
 	.build/release/compositor-bench
 	.build/release/codec-bench
 	.build/release/session-bench

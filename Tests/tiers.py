@@ -87,8 +87,8 @@ class Section:
 
 def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     """What a tier consists of, in the order in which it is run: what says the most in the shortest time first."""
-    build = shlex.split(options.build)
-    found = [Section("build", ["swift", "build", *build]), Section("tests", ["swift", "build", "--build-tests"])]
+    found = [Section("build", ["make", "--no-print-directory", "programs"]),
+             Section("tests", ["swift", "build", "--build-tests"])]
     if tier != "endurance":
         found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
                  Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else [])], "tests")]
@@ -208,7 +208,6 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="endurance: begin again until so many are over")
     parser.add_argument("--seed", type=int, default=SEED, help="endurance: of the first round; each next one has the next")
     parser.add_argument("--fuzz", type=int, help="seconds for each fuzz target (check: 1, test: 5, endurance: 300)")
-    parser.add_argument("--build", default="-c release --static-swift-stdlib", help="options of swift build for what is shipped")
     parser.add_argument("--recbot", default=".build/release/recbot", help="the program that is tested from outside")
     parser.add_argument("--only", action="append", default=[], metavar="SECTION", help="just this section; may be repeated")
     options = parser.parse_args()
