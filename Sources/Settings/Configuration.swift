@@ -102,8 +102,10 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
     let root: Node?
     do {
       root = try YAMLText.compose(text)
+    } catch let error as YamlError {
+      return [ConfigurationError(description: YAMLText.fault(error, in: text, file: file))]
     } catch {
-      return [ConfigurationError(description: "\(file): \(error)".replacing("\n", with: " "))]
+      return [ConfigurationError(description: "\(file): \(error)")]
     }
     guard let root, root != Node("") else { return [] }
     guard let sections = root.mapping else {

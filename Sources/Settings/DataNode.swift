@@ -37,7 +37,7 @@ struct DataNode {
     do {
       root = try YAMLText.compose(text)
     } catch let error as YamlError {
-      throw LayoutError(yaml: error, of: text, file: file)
+      throw LayoutError(YAMLText.fault(error, in: text, file: file))
     } catch {
       throw LayoutError("\(file): \(error)")
     }
@@ -98,38 +98,4 @@ public struct LayoutError: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
   /// Makes an error from its line.
   public init(_ description: String) { self.description = description }
-
-  fileprivate init(yaml error: YamlError, of text: String, file: String) {
-    switch error {
-    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-      .composer(_, let problem, let mark, _):
-      let words = Self.explained(problem, line: text.line(mark.line))
-      self.init("\(file):\(mark.line):\(mark.column): \(words)")
-    case .duplicatedKeysInMapping(let keys, let context):
-      self.init(
-        "\(file):\(context.mark.line):\(context.mark.column): given twice: "
-          + keys.map { "'\($0)'" }.joined(separator: ", "))
-    default: self.init("\(file): \(error)".replacing("\n", with: " "))
-    }
-  }
-
-  /// What libyaml says, and what most likely led to it.
-  private static func explained(_ problem: String, line: Substring) -> String {
-    if line.prefix(while: { $0 == " " || $0 == "\t" }).contains("\t") {
-      return "the line is indented with a tab; YAML wants spaces"
-    }
-    if problem.hasPrefix("did not find expected") || problem.hasPrefix("mapping values are not allowed") {
-      return "\(problem); is the line indented like its neighbours?"
-    }
-    if problem.hasPrefix("found character that cannot start") { return "\(problem); put the text in quotes" }
-    return problem
-  }
-}
-
-extension String {
-  /// A line, counted from 1; empty when there is none.
-  fileprivate func line(_ number: Int) -> Substring {
-    let lines = split(maxSplits: max(0, number), omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    return number >= 1 && number <= lines.count ? lines[number - 1] : ""
-  }
 }

@@ -22,6 +22,31 @@ enum YAMLText {
     return try Yams.compose(yaml: text)
   }
 
+  /// What is wrong with a text that is no YAML, as a line that begins with the place.
+  static func fault(_ error: YamlError, in text: String, file: String) -> String {
+    switch error {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      return "\(file):\(mark.line):\(mark.column): \(explained(problem, line: text.line(mark.line)))"
+    case .duplicatedKeysInMapping(let keys, let context):
+      let names = keys.map { "'\($0)'" }.joined(separator: ", ")
+      return "\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)"
+    default: return "\(file): \(error)".replacing("\n", with: " ")
+    }
+  }
+
+  /// What libyaml says, and what most likely led to it.
+  private static func explained(_ problem: String, line: Substring) -> String {
+    if line.prefix(while: { $0 == " " || $0 == "\t" }).contains("\t") {
+      return "the line is indented with a tab; YAML wants spaces"
+    }
+    if problem.hasPrefix("did not find expected") || problem.hasPrefix("mapping values are not allowed") {
+      return "\(problem); is the line indented like its neighbours?"
+    }
+    if problem.hasPrefix("found character that cannot start") { return "\(problem); put the text in quotes" }
+    return problem
+  }
+
   /// True when there may be an anchor, an alias, and a key that is no scalar: `? `, `]:`, `}:` or `*alias :`. Says so of
   /// some texts that only look like it.
   private static func hasAliasesAndOtherKeys(_ text: String.UTF8View) -> Bool {
@@ -53,4 +78,12 @@ enum YAMLText {
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
   private static func isBreak(_ byte: UInt8) -> Bool { byte == 0x0a || byte == 0x0d }
+}
+
+extension String {
+  /// A line, counted from 1; empty when there is none.
+  fileprivate func line(_ number: Int) -> Substring {
+    let lines = split(maxSplits: max(0, number), omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return number >= 1 && number <= lines.count ? lines[number - 1] : ""
+  }
 }

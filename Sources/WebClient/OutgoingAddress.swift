@@ -32,7 +32,10 @@ struct OutgoingAddress: Hashable {
       let scheme = url.scheme?.lowercased(), var host = url.host?.lowercased()
     else { throw WebClientError("is not an address") }
     guard scheme == "https" || scheme == "http" && policy == .allow else {
-      throw WebClientError(scheme == "http" ? "is not encrypted: only https: is allowed" : "is not an https: address")
+      throw WebClientError(
+        scheme == "http"
+          ? "is not encrypted: only https: is allowed, unless RECBOT_PRIVATE_ADDRESSES=allow"
+          : "is not an https: address")
     }
     guard url.user == nil, url.password == nil else { throw WebClientError("holds a user name or password") }
     if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

@@ -18,11 +18,18 @@ struct Recbot: AsyncParsableCommand {
       then Config/recbot.yaml.
       """,
     version: "0.1.0",
-    subcommands: [
-      JoinCommand.self, DemoCommand.self, RoomServerCommand.self, TokenCommand.self, ProbeCommand.self,
-      PeopleCommand.self, LayoutsCommand.self, ControlCommand.self, WorkerCommand.self, ConfigCommand.self,
-      JobsCommand.self, ScheduleCommand.self, HealthCommand.self, ConcatCommand.self, UploadCommand.self,
-      ServeCommand.self, KeysCommand.self, RecordCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Recording",
+        subcommands: [JoinCommand.self, ControlCommand.self, LayoutsCommand.self, DemoCommand.self, RecordCommand.self]),
+      CommandGroup(name: "File", subcommands: [ProbeCommand.self, ConcatCommand.self, UploadCommand.self]),
+      CommandGroup(
+        name: "Service",
+        subcommands: [
+          ServeCommand.self, WorkerCommand.self, KeysCommand.self, JobsCommand.self, ScheduleCommand.self,
+          HealthCommand.self, ConfigCommand.self,
+        ]),
+      CommandGroup(name: "Room", subcommands: [RoomServerCommand.self, TokenCommand.self, PeopleCommand.self]),
     ])
 
   /// Runs a command; every failure is one line on standard error and a documented exit code.

@@ -99,6 +99,21 @@ import Testing
     second.close()
   }
 
+  @Test func theBeginningOfANameIsEnoughWhenNoOtherHasIt() throws {
+    defer { clean() }
+    let (talk, lesson, more) = (Receiver(), Receiver(), Receiver())
+    let servers = [try server("talk-1", talk), try server("lesson", lesson), try server("lesson-2", more)]
+    try ControlClient(job: "ta", in: directory).ask(ControlRequest(.resume))
+    // A whole name is that name's, whatever else begins with it.
+    try ControlClient(job: "lesson", in: directory).ask(ControlRequest(.resume))
+    #expect([talk, lesson, more].map { $0.requests.withLock { $0.count } } == [1, 1, 0])
+    let several = #expect(throws: ControlError.self) { try ControlClient(job: "les", in: directory) }
+    #expect(several?.description == "'les' is the beginning of several names: lesson, lesson-2")
+    let none = #expect(throws: ControlError.self) { try ControlClient(job: "x", in: directory) }
+    #expect(none?.description.contains("there are: lesson, lesson-2, talk-1") == true)
+    for server in servers { server.close() }
+  }
+
   @Test func aFolderThatOthersCanWriteIsRefused() throws {
     defer { clean() }
     #expect(mkdir(directory.path, 0o700) == 0)

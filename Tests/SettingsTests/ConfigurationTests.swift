@@ -50,6 +50,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("recording:\n\tfps: 5\n", ":2:1: the line is indented with a tab; YAML wants spaces"),
+    ("recording:\n  fps: 5\n    layout: grid\n", "is the line indented like its neighbours?"),
+    ("recording:\n  title: @home\n", "put the text in quotes"),
+    ("recording:\n  fps: 5\n  fps: 6\n", "given twice: 'fps'"),
+  ])
+  func whatIsNoYAMLIsToldInWords(text: String, says: String) throws {
+    try withFile(text) { path in
+      let error = #expect(throws: ConfigurationError.self) { try Configuration.load(path: path, environment: [:]) }
+      #expect(error?.description.hasPrefix(path) == true)
+      #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    }
+  }
+
   /// Yams hashes the keys of a mapping wholly: one that is a list of lists of aliases has more values than there is time.
   @Test(arguments: ["? *i\n: 1\n", "*i : 1\n", "x: {*i : 1}\n", "x: {[*i]: 1}\n", "x: {? *i : 1}\n", "? - *i\n: 1\n"])
   func aliasesThatStandForMoreThanThereIsAreRefusedAtOnce(use: String) throws {

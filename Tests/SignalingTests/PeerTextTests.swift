@@ -90,7 +90,8 @@ import Testing
       let text = String(repeating: piece, count: 1_000_000 / piece.utf8.count)
       let start = ContinuousClock.now
       _ = PeerText.line(text)
-      #expect(ContinuousClock.now - start < .seconds(2), "\(piece)")
+      // A time that grows with the square would be many minutes.
+      #expect(ContinuousClock.now - start < .seconds(30), "\(piece)")
     }
   }
 

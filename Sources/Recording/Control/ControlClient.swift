@@ -12,14 +12,22 @@ public final class ControlClient {
     guard RunDirectory.isName(job) else {
       throw ControlError("'\(job)' is no job's name: letters, digits, dot, dash and underscore, at most 64")
     }
-    do {
-      descriptor = try UnixSocket.connect(directory.socket(of: job))
-    } catch {
+    if let exact = try? UnixSocket.connect(directory.socket(of: job)) {
+      descriptor = exact
+    } else {
       // Sockets may be left of processes that were killed.
-      let running = directory.jobs().filter(directory.isTaken).joined(separator: ", ")
-      throw ControlError(
-        "no recording with the job name '\(job)' is running here"
-          + (running.isEmpty ? " (looked in \(directory.path))" : "; there are: \(running)"))
+      let running = directory.jobs().filter(directory.isTaken)
+      let meant = running.filter { $0.hasPrefix(job) }
+      guard meant.count < 2 else {
+        throw ControlError("'\(job)' is the beginning of several names: \(meant.joined(separator: ", "))")
+      }
+      guard let name = meant.first, let socket = try? UnixSocket.connect(directory.socket(of: name)) else {
+        throw ControlError(
+          "no recording with the job name '\(job)' is running here"
+            + (running.isEmpty
+              ? " (looked in \(directory.path))" : "; there are: \(running.joined(separator: ", "))"))
+      }
+      descriptor = socket
     }
     var limit = timeval(tv_sec: 10, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {

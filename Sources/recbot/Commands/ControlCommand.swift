@@ -13,7 +13,8 @@ struct ControlCommand: ParsableCommand {
       recbot control <job> <command> [<argument>] [<options>]
       """,
     discussion: """
-      A job's name is that of its output file without .webm, or what `recbot join --job` says.
+      A job's name is that of its output file without .webm, or what `recbot join --job` says. A beginning that no other \
+      has is enough.
 
       Commands:
         layout NAME|FILE       shows another layout, from now on

@@ -5,7 +5,7 @@ import Worker
 /// `recbot health`: for health checks of containers, which have no other program for it.
 struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "health", abstract: "Asks a backend or a worker whether it is well.",
+    commandName: "health", abstract: "Asks a backend or a worker whether it is healthy.",
     discussion: "The exit code is 0 when it is, and 45 when it is not or does not answer.")
 
   @Argument(help: "Its address (RECBOT_BACKEND; default: http://127.0.0.1:8080).")
@@ -26,9 +26,10 @@ struct HealthCommand: AsyncParsableCommand {
     let problem = await Self.problem(client)
     await client.shutdown()
     if let problem { throw Failure(.backendAway, "\(url): \(problem)") }
+    Console.print("\(url) is healthy.")
   }
 
-  /// Why it is not well; nil when it is.
+  /// Why it is not healthy; nil when it is.
   private static func problem(_ client: BackendClient) async -> String? {
     do throws(BackendError) {
       try await client.check("/readyz")
