@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+/// Time and chance are arguments below the shells: what decides can then be tested in manual time, with seeds.
+@Suite struct ClockTests {
+  /// Shells: they own a thread, a socket, a file or a process, and may ask what time it is.
+  static let shells: Set<String> = [
+    "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/Backend.swift",
+    "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/ConnectionGuard.swift", "Backend/HTTP/Routes.swift",
+    "Backend/Loops/QueueKeeper.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/WorkerRoutes.swift",
+    "Backend/Webhooks/LiveKitWebhookRoutes.swift", "Backend/Webhooks/WebhookDispatcher.swift",
+    "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/S3/S3Client.swift",
+    "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "Jobs/Model/Timestamp.swift",
+    "Recording/Control/ControlServer.swift", "Recording/Recording.swift", "Recording/Sequencer.swift",
+    "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Room/WallClock.swift",
+    "Rooms/LiveKit/LiveKitRoomClient+Media.swift", "Rooms/LiveKit/LiveKitRoomClient.swift",
+    "Rooms/Peer/PeerRoomClient.swift", "Transport/MediaLoop.swift", "WebClient/WebClient+Post.swift",
+    "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift", "Worker/RunContext.swift",
+    "Worker/Worker.swift", "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
+  ]
+
+  /// They decide something, and still ask by themselves. To be made shorter; nothing is added.
+  static let owing: Set<String> = [
+    "PeerConnection/PeerConnection+RTCP.swift", "PeerConnection/PeerConnection.swift", "PeerConnection/RTPSender.swift",
+    "RoomServer/Mailbox/MailboxService.swift", "RoomServer/Room/Participant.swift", "RoomServer/Room/Publication.swift",
+    "RoomServer/Room/Room.swift", "RoomServer/Room/RoomDirectory.swift", "RoomServer/Room/Subscriber.swift",
+    "Rooms/LiveKit/LiveKitPublisher.swift", "Transport/MediaTransport+DTLS.swift",
+    "Transport/MediaTransport+ICE.swift", "Transport/MediaTransport.swift",
+    "Transport/SCTPStack.swift", "Worker/JobRun+Finish.swift", "Worker/JobRun.swift",
+  ]
+
+  /// Files that ask for the time or for chance, as paths in `Sources`. Commands are shells, all of them.
+  static func askers() throws -> Set<String> {
+    let asks =
+      #/ContinuousClock\.now|ContinuousClock\(\)|SuspendingClock|\bDate\(\)|Date\.now|Timestamp\.now|= \.now\b/#
+    let others =
+      #/clock_gettime|MediaLoop\.now\(\)|SystemRandomNumberGenerator|UUID\(\)|NIODeadline\.now|DispatchTime\.now/#
+    let sources = ArchitectureTests.root.appending(path: "Sources")
+    let all = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
+    return try Set(
+      all.filter { path in
+        guard path.hasSuffix(".swift"), !path.hasPrefix("recbot/") else { return false }
+        let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+        return text.split(separator: "\n").contains { line in
+          let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
+          return code.contains(asks) || code.contains(others) || code.contains(".random(in") && !code.contains("using:")
+        }
+      })
+  }
+
+  @Test func whatDecidesIsGivenTheTime() throws {
+    let askers = try Self.askers()
+    #expect(!askers.isEmpty)
+    let strangers = askers.subtracting(Self.shells).subtracting(Self.owing).sorted()
+    #expect(strangers.isEmpty, "these ask for the time or for chance, which they should be given: \(strangers)")
+    let done = Self.shells.union(Self.owing).subtracting(askers).sorted()
+    #expect(done.isEmpty, "these ask no more; take them from the list: \(done)")
+  }
+}
