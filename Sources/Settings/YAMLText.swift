@@ -31,7 +31,8 @@ enum YAMLText {
     case .duplicatedKeysInMapping(let keys, let context):
       let names = keys.map { "'\($0)'" }.joined(separator: ", ")
       return "\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)"
-    default: return "\(file): \(error)".replacing("\n", with: " ")
+    // Yams quotes the line, with its end, which may be of two characters.
+    default: return "\(file): \(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
     }
   }
 

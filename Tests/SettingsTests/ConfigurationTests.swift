@@ -39,7 +39,10 @@ import Testing
     }
   }
 
-  @Test(arguments: ["- a\n- b\n", "recording: 5\n", "recording:\n  fps: [1]\n", "foo:\n  x: 1\n", "a: b: c\n", "\t"])
+  @Test(arguments: [
+    "- a\n- b\n", "recording: 5\n", "recording:\n  fps: [1]\n", "foo:\n  x: 1\n", "a: b: c\n", "\t",
+    " a:&,a*]?\u{e} \r\n",
+  ])
   func nonsenseIsRefusedInOneLine(text: String) throws {
     try withFile(text) { path in
       let error = #expect(throws: ConfigurationError.self) {
