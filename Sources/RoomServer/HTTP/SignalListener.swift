@@ -40,7 +40,7 @@ final class SignalListener: Sendable {
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { [self] in self.configure($0) }
     do {
       let bound = try bootstrap.bind(host: host, port: port).wait()
