@@ -74,3 +74,21 @@ $(PYTHON): Tests/Interop/requirements.txt
 
 clean:
 	rm -rf .build .venv
+
+# Installing: `make install` (PREFIX=/usr/local, DESTDIR= for a folder that becomes another machine's root), `make deb` (a
+# Debian package), `make check-package` (all of it tried on bare Debian machines in folders). As root install only:
+# `make build && sudo make install`.
+PREFIX  ?= /usr/local
+PROGRAM := .build/release/recbot
+
+.PHONY: install deb check-package
+install:
+	test -x $(PROGRAM) || $(MAKE) build
+	deploy/install.sh $(PROGRAM) $(PREFIX) $(DESTDIR)
+
+deb: build
+	deploy/debian/build.sh $(PROGRAM)
+
+check-package: test-deps $(PYTHON)
+	test -x $(PROGRAM) || $(MAKE) build
+	$(PYTHON) Tests/Package/check.py $(PROGRAM) $(if $(ONLY),--only=$(ONLY))

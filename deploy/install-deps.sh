@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the system packages that recbot is built on, on Debian 12 (and its relatives).
-#   deploy/install-deps.sh          what the build and `make demo` need
+#   deploy/install-deps.sh          what the build, `make demo` and `make deb` need
 #   deploy/install-deps.sh --tests  also the real clients and judges of the tests, and fonts for them
 #   deploy/install-deps.sh --fonts  also fonts for names in all scripts: 80 MB to fetch, 145 MB on disk
 # Does nothing, quickly, when everything is there. Uses sudo when not root.
@@ -8,9 +8,9 @@ set -eu
 
 packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev
   libyuv-dev libjpeg62-turbo-dev libpq-dev libsqlite3-dev libwebm-dev libcairo2-dev libpango1.0-dev fonts-inter
-  fonts-dejavu-core make"
+  fonts-dejavu-core make python3 dpkg-dev"
 # For the tests the small one of the two fonts with Chinese, Japanese and Korean letters is enough.
-tests="iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix fontconfig python3 python3-venv fonts-noto-core fonts-noto-color-emoji
+tests="debootstrap iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix fontconfig python3-venv fonts-noto-core fonts-noto-color-emoji
   fonts-droid-fallback"
 fonts="fonts-noto-core fonts-noto-color-emoji fonts-noto-cjk"
 [ "${1:-}" = --tests ] && packages="$packages $tests"
@@ -31,5 +31,5 @@ command -v apt-get >/dev/null || { echo "install-deps: no apt-get here; install 
 echo "Installing system packages:$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 $as_root apt-get update -qq >&2
-# shellcheck disable=SC2086 -- a list of words on purpose
+# shellcheck disable=SC2086 # a list of words on purpose
 $as_root apt-get install -y -qq --no-install-recommends $missing >&2

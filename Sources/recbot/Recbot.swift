@@ -15,7 +15,7 @@ struct Recbot: AsyncParsableCommand {
       Look at a file:  recbot probe FILE.webm
 
       Settings are read from flags, then the environment (LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, RECBOT_…), \
-      then Config/recbot.yaml.
+      then Config/recbot.yaml or /etc/recbot/recbot.yaml.
       """,
     version: "0.1.0",
     groupedSubcommands: [
