@@ -44,6 +44,7 @@ install -D -m 644 -t "$to/share/man/man1" "$made"/man/*
 for shell in bash zsh fish; do
   "$program" --generate-completion-script $shell > "$made/$shell"
 done
+sed -i '1{/^#!/d}' "$made/bash"
 install -D -m 644 "$made/bash" "$to/share/bash-completion/completions/recbot"
 install -D -m 644 "$made/zsh" "$to/share/zsh/$functions/_recbot"
 install -D -m 644 "$made/fish" "$to/share/fish/vendor_completions.d/recbot.fish"
