@@ -87,8 +87,11 @@ install:
 	deploy/install.sh $(PROGRAM) $(PREFIX) $(DESTDIR)
 
 deb: build
+	deploy/install-deps.sh --package
 	deploy/debian/build.sh $(PROGRAM)
 
-check-package: test-deps $(PYTHON)
+check-package: $(PYTHON)
+	deploy/install-deps.sh --package
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --requirement Tests/Package/requirements.txt
 	test -x $(PROGRAM) || $(MAKE) build
 	$(PYTHON) Tests/Package/check.py $(PROGRAM) $(if $(ONLY),--only=$(ONLY))

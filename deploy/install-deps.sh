@@ -1,19 +1,22 @@
 #!/bin/sh
 # Installs the system packages that recbot is built on, on Debian 12 (and its relatives).
-#   deploy/install-deps.sh          what the build, `make demo` and `make deb` need
-#   deploy/install-deps.sh --tests  also the real clients and judges of the tests, and fonts for them
-#   deploy/install-deps.sh --fonts  also fonts for names in all scripts: 80 MB to fetch, 145 MB on disk
+#   deploy/install-deps.sh            what the build and `make demo` need
+#   deploy/install-deps.sh --tests    also the real clients and judges of the tests, and fonts for them
+#   deploy/install-deps.sh --package  also what `make deb` and `make check-package` need
+#   deploy/install-deps.sh --fonts    also fonts for names in all scripts: 80 MB to fetch, 145 MB on disk
 # Does nothing, quickly, when everything is there. Uses sudo when not root.
 set -eu
 
 packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev
   libyuv-dev libjpeg62-turbo-dev libpq-dev libsqlite3-dev libwebm-dev libcairo2-dev libpango1.0-dev fonts-inter
-  fonts-dejavu-core make python3 dpkg-dev"
+  fonts-dejavu-core make"
 # For the tests the small one of the two fonts with Chinese, Japanese and Korean letters is enough.
-tests="debootstrap iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix fontconfig python3-venv fonts-noto-core fonts-noto-color-emoji
-  fonts-droid-fallback"
+tests="iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix fontconfig python3 python3-venv fonts-noto-core
+  fonts-noto-color-emoji fonts-droid-fallback"
+package="dpkg-dev debootstrap iproute2 python3 python3-venv"
 fonts="fonts-noto-core fonts-noto-color-emoji fonts-noto-cjk"
 [ "${1:-}" = --tests ] && packages="$packages $tests"
+[ "${1:-}" = --package ] && packages="$packages $package"
 [ "${1:-}" = --fonts ] && packages="$packages $fonts"
 
 missing=""
