@@ -38,10 +38,11 @@ recbot room-server >/tmp/room.log 2>&1 &
 for _ in $(seq 150); do (exec 3<>/dev/tcp/127.0.0.1/7880) 2>/dev/null && break; sleep 0.2; done
 recbot people talk --participants 2 --duration 60s >/tmp/people.log 2>&1 &
 """
-# A job of the backend that runs, with KEY.
+# A job of the backend that begins to run, with a key that KEYS prints.
 JOB = """
 for _ in $(seq 150); do recbot health >/dev/null 2>&1 && break; sleep 0.2; done
 recbot health
+KEY=$($KEYS | grep -o 'rbk_[A-Za-z0-9_-]*')
 RECBOT_API_KEY=$KEY recbot jobs submit talk --size 640x360 --max-duration 5s --watch
 """
 
@@ -150,8 +151,7 @@ class Check:
         said = machine.run(f"""{ROOM}
             cd /root
             recbot serve --with-worker --data-dir /root/data >/root/serve.log 2>&1 &
-            for _ in $(seq 150); do recbot health >/dev/null 2>&1 && break; sleep 0.2; done
-            KEY=$(recbot keys add check --data-dir /root/data | grep -o 'rbk_[A-Za-z0-9_-]*')
+            KEYS='recbot keys add check --data-dir /root/data'
             {JOB}
             kill %3; wait %3; kill %1 %2
             recbot probe data/recordings/*.webm""", LIVEKIT)
@@ -188,7 +188,7 @@ class Check:
             said = machine.inside(f"""
                 export LIVEKIT_URL=ws://127.0.0.1:7880 LIVEKIT_API_KEY=devkey LIVEKIT_API_SECRET=secret
                 {ROOM}
-                KEY=$(runuser -u recbot -- recbot keys add check --data-dir /var/lib/recbot | grep -o 'rbk_[A-Za-z0-9_-]*')
+                KEYS='runuser -u recbot -- recbot keys add check --data-dir /var/lib/recbot'
                 {JOB}
                 kill %1 %2
                 recbot probe /var/lib/recbot/recordings/*.webm
@@ -274,7 +274,7 @@ class Check:
         print(image.run(["--version"]))
         # What `docker run` would do, and its health check meanwhile, as the image's user.
         said = image.run(script=f"""{' '.join(f'export {name}={value};' for name, value in LIVEKIT.items())} {ROOM}
-            KEY=$(recbot keys add check | grep -o 'rbk_[A-Za-z0-9_-]*')
+            KEYS='recbot keys add check'
             recbot serve --with-worker >/tmp/serve.log 2>&1 &
             {JOB}
             recbot probe recordings/*.webm

@@ -53,7 +53,12 @@ def inside(text: str) -> list[str]:
 
 def post(url: str, body: bytes, token: str, method: str = "POST", kind: str = "application/json") -> int:
     """The status of the answer; 0 when there is none."""
-    request = urllib.request.Request(url, body, {"Authorization": f"Bearer {token}", "Content-Type": kind}, method=method)
+    return asked(urllib.request.Request(url, body, {"Authorization": f"Bearer {token}", "Content-Type": kind},
+                                        method=method))
+
+
+def asked(request: urllib.request.Request) -> int:
+    """The status of the answer to a request; 0 when there is none."""
     try:
         with urllib.request.urlopen(request, timeout=10) as answer:
             return answer.status

@@ -8,10 +8,10 @@ import random
 import signal
 import statistics
 import time
-import urllib.error
 import urllib.request
 
 import attackers
+from attackers.documents import asked
 from attackers.middle import Middle
 from service.desk import Service
 from stage import KEY, Stage, make_token
@@ -72,14 +72,7 @@ def ask(base: str, method: str, path: str, token: str, body: bytes | None = None
         method = "GET"
     if "{}" in path:
         del fields["Authorization"]
-    request = urllib.request.Request(base + path.format(token), body, fields, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
+    return asked(urllib.request.Request(base + path.format(token), body, fields, method=method))
 
 
 def refused_tokens(stage: Stage, verdict: Verdict) -> None:
