@@ -30,10 +30,14 @@ enum YAMLText {
       return "\(file):\(mark.line):\(mark.column): \(explained(problem, line: text.line(mark.line)))"
     case .duplicatedKeysInMapping(let keys, let context):
       let names = keys.map { "'\($0)'" }.joined(separator: ", ")
-      return "\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)"
-    // Yams quotes the line, with its end, which may be of two characters.
-    default: return "\(file): \(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+      return oneLine("\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)")
+    default: return oneLine("\(file): \(error)")
     }
+  }
+
+  /// A text without line breaks. Yams quotes lines with their ends, which may be of two characters.
+  static func oneLine(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
   /// What libyaml says, and what most likely led to it.
