@@ -5,6 +5,8 @@ import Yams
 public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The line.
   public let description: String
+  /// Makes an error from its text; line breaks of what it quotes become blanks.
+  init(description: String) { self.description = YAMLText.oneLine(description) }
 }
 
 /// The settings in force below the flags: environment first, then the configuration file. Printed and dumped, it shows

@@ -23,7 +23,7 @@ public struct ConnectOptions: Sendable, Equatable {
     do {
       root = try YAMLText.compose(source)
     } catch {
-      throw ConfigurationError(description: YAMLText.oneLine("\(file): \(error)"))
+      throw ConfigurationError(description: "\(file): \(error)")
     }
     guard let root, let entries = root.mapping else {
       throw ConfigurationError(description: "\(file): an object with connect options is expected")

@@ -97,5 +97,5 @@ public struct LayoutError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The line: `FILE:LINE:COLUMN: what is wrong; what would be right`.
   public let description: String
   /// Makes an error from its line.
-  public init(_ description: String) { self.description = description }
+  public init(_ description: String) { self.description = YAMLText.oneLine(description) }
 }

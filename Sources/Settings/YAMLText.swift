@@ -30,12 +30,12 @@ enum YAMLText {
       return "\(file):\(mark.line):\(mark.column): \(explained(problem, line: text.line(mark.line)))"
     case .duplicatedKeysInMapping(let keys, let context):
       let names = keys.map { "'\($0)'" }.joined(separator: ", ")
-      return oneLine("\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)")
-    default: return oneLine("\(file): \(error)")
+      return "\(file):\(context.mark.line):\(context.mark.column): given twice: \(names)"
+    default: return "\(file): \(error)"
     }
   }
 
-  /// A text without line breaks. Yams quotes lines with their ends, which may be of two characters.
+  /// A text without line breaks, for errors: what they quote may have some, also of two characters.
   static func oneLine(_ text: String) -> String {
     text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
