@@ -9,10 +9,12 @@ public struct Digest: ~Copyable, @unchecked Sendable {
     /// MD5 (RFC 1321): 16 bytes. It protects nothing; stores compare contents by it.
     case md5
 
-    fileprivate var method: OpaquePointer { self == .sha256 ? Self.methods.sha256 : Self.methods.md5 }
+    fileprivate var method: OpaquePointer { self == .sha256 ? Self.sha256Method : Self.md5Method }
 
-    /// Looked up once: libcrypto takes locks for that.
-    private nonisolated(unsafe) static let methods = (sha256: fetch("SHA256"), md5: fetch("MD5"))
+    // Each is looked up once, when it is first used: libcrypto takes locks for that, and one that is set up for FIPS 140
+    // has no MD5. Never changed, and libcrypto lets every thread use them.
+    private nonisolated(unsafe) static let sha256Method = fetch("SHA256")
+    private nonisolated(unsafe) static let md5Method = fetch("MD5")
 
     private static func fetch(_ name: String) -> OpaquePointer {
       guard let method = EVP_MD_fetch(nil, name, nil) else { preconditionFailure("libcrypto has no \(name)") }

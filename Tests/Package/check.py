@@ -78,8 +78,8 @@ class Check:
         """A machine on which the package is installed, as a person would: by apt, without what is only recommended."""
         if name not in self.machines:
             machine = self.machines[name] = Machine.copy(below or self.base, WORK / name)
-            shutil.copy(self.made(), machine.root / "root/recbot.deb")
-            machine.online("apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/recbot.deb"
+            shutil.copy(self.made(), machine.root / "srv/recbot.deb")
+            machine.online("apt-get update -qq && apt-get install -y -qq --no-install-recommends /srv/recbot.deb"
                            " && apt-get clean && rm -rf /var/lib/apt/lists/*")
         return self.machines[name]
 
@@ -113,7 +113,7 @@ class Check:
         self.figure(f"program {size / 1e6:.1f} MB stripped, package {len(first) / 1e6:.1f} MB")
         print(fields)
         tools = self.tools()
-        print(tools.run("lintian --fail-on error,warning /root/recbot.deb"))
+        print(tools.run("lintian --fail-on error,warning /srv/recbot.deb"))
         self.expect(size <= LARGEST_PROGRAM, f"the program has {size} bytes")
 
     def pages(self) -> None:
@@ -138,20 +138,20 @@ class Check:
         machine = self.installed("bare")
         self.expect("not found" not in machine.run("ldd /usr/bin/recbot"), "a library is missing")
         machine.run("getent passwd recbot")
-        machine.run("cd /root && recbot demo --duration 8s --output demo.webm", LIVEKIT)
-        print(machine.run("cd /root && recbot probe demo.webm"))
-        self.expect((machine.root / "root/demo.png").stat().st_size > 20_000, "the poster is empty")
+        machine.run("cd /srv && recbot demo --duration 8s --output demo.webm", LIVEKIT)
+        print(machine.run("cd /srv && recbot probe demo.webm"))
+        self.expect((machine.root / "srv/demo.png").stat().st_size > 20_000, "the poster is empty")
         size = run(["du", "--summarize", "--one-file-system", "--block-size=1M", str(self.base), str(machine.root)]).split()
         self.figure(f"Debian {size[0]} MB, with recbot {size[2]} MB")
-        self.kept(machine, "root/demo.webm", "root/demo.png")
+        self.kept(machine, "srv/demo.webm", "srv/demo.png")
 
     def service(self) -> None:
         """`recbot serve --with-worker` on that machine, one job of it, and what removing leaves."""
         machine = self.installed("bare")
         said = machine.run(f"""{ROOM}
-            cd /root
-            recbot serve --with-worker --data-dir /root/data >/root/serve.log 2>&1 &
-            KEYS='recbot keys add check --data-dir /root/data'
+            cd /srv
+            recbot serve --with-worker --data-dir /srv/data >/srv/serve.log 2>&1 &
+            KEYS='recbot keys add check --data-dir /srv/data'
             {JOB}
             kill %3; wait %3; kill %1 %2
             recbot probe data/recordings/*.webm""", LIVEKIT)
@@ -163,7 +163,7 @@ class Check:
         self.expect("recordings are left" in told, "purging does not tell of the recordings")
         self.expect(not (machine.root / "etc/recbot").exists(), "purging leaves settings")
         self.expect((machine.root / "var/lib/recbot/talk.webm").exists(), "purging removed a recording")
-        machine.online("rm /var/lib/recbot/talk.webm; apt-get install -y -qq --no-install-recommends /root/recbot.deb; "
+        machine.online("rm /var/lib/recbot/talk.webm; apt-get install -y -qq --no-install-recommends /srv/recbot.deb; "
                        "apt-get purge -y -qq recbot")
         self.expect(not (machine.root / "var/lib/recbot").exists(), "purging leaves an empty data folder")
 
@@ -198,7 +198,7 @@ class Check:
             self.expect(said.count("NRestarts=0") == 2 and said.count("ActiveState=active") == 2, "a service was restarted")
             # An update: what runs is restarted.
             machine.inside("""before=$(systemctl show --property=MainPID --value recbot-serve)
-                dpkg --install /root/recbot.deb
+                dpkg --install /srv/recbot.deb
                 for _ in $(seq 100); do
                   now=$(systemctl show --property=MainPID --value recbot-serve)
                   test "$now" != 0 -a "$now" != "$before" && recbot health && exit
@@ -223,8 +223,8 @@ class Check:
         """Prometheus' files by promtool, Kubernetes' by its schemas, the Dockerfile by hadolint."""
         tools = self.tools()
         for name in ("alerts.yaml", "prometheus.yaml"):
-            shutil.copy(ROOT / "deploy/monitoring" / name, tools.root / "root")
-        print(tools.run("cd /root && promtool check rules alerts.yaml && promtool check config prometheus.yaml"))
+            shutil.copy(ROOT / "deploy/monitoring" / name, tools.root / "srv")
+        print(tools.run("cd /srv && promtool check rules alerts.yaml && promtool check config prometheus.yaml"))
         known = pathlib.Path(sys.executable).parent
         # KEDA's and kustomize's own kinds are not among Kubernetes' schemas.
         for path in sorted((ROOT / "deploy/kubernetes").glob("*.yaml")):
@@ -235,8 +235,8 @@ class Check:
             print(said.replace(f"{ROOT}/", ""))
         print(run([str(known / "hadolint"), str(ROOT / "deploy/Dockerfile")]))
         # The settings of the workers and backends, by recbot itself.
-        shutil.copy(ROOT / "deploy/kubernetes/recbot.yaml", tools.root / "root")
-        print(tools.run("recbot config check /root/recbot.yaml"))
+        shutil.copy(ROOT / "deploy/kubernetes/recbot.yaml", tools.root / "srv")
+        print(tools.run("recbot config check /srv/recbot.yaml"))
 
     def image(self) -> None:
         """The Dockerfile's steps, one by one, from a clone; then what the image runs."""
