@@ -53,27 +53,43 @@ import Testing
 
   @Test func framesOfALaterPartComeAtItsOwnTimeAndTheGapIsFilled() throws {
     let first = try part("1.webm", length: 80)
-    let second = try part("2.webm", length: 80, date: Self.noon + 200_000_000)
+    let second = try part("2.webm", length: 80, date: Self.noon + 400_000_000)
     let (path, summary) = try join([.init(path: first), .init(path: second)])
     let contents = try Contents.of(path)
     let blocks = contents.clusters.flatMap(\.blocks)
-    // 0-80: first part; 80-200: a slate of three pictures (its first a keyframe) and silence; 200-280: second part.
-    #expect(blocks.filter { $0.hasPrefix("V") } == ["V0k", "V40", "V80k", "V120", "V160", "V200k", "V240"])
-    #expect(blocks.filter { $0.hasPrefix("A") } == stride(from: 0, to: 280, by: 20).map { "A\($0)" })
+    // 0-80: first part; 80-400: the slate's three pictures (the first a keyframe) over and over, and silence; then the second.
+    #expect(
+      blocks.filter { $0.hasPrefix("V") }
+        == ["V0k", "V40", "V80k", "V120", "V160", "V200k", "V240", "V280", "V320k", "V360", "V400k", "V440"])
+    #expect(blocks.filter { $0.hasPrefix("A") } == stride(from: 0, to: 480, by: 20).map { "A\($0)" })
     #expect(contents.frames.first { $0.track == 2 && $0.ticks == 100 }?.bytes == [0xfc, 0xff, 0xfe])
-    #expect(contents.frames.first { $0.track == 2 && $0.ticks == 220 }?.bytes == [0xfc, 0xaa])
+    #expect(contents.frames.first { $0.track == 2 && $0.ticks == 420 }?.bytes == [0xfc, 0xaa])
     #expect(
       summary.gaps == [
         .init(
-          start: .milliseconds(80), end: .milliseconds(200), dates: Self.noon + 80_000_000..<Self.noon + 200_000_000)
+          start: .milliseconds(80), end: .milliseconds(400), dates: Self.noon + 80_000_000..<Self.noon + 400_000_000)
       ])
-    #expect(summary.parts.map(\.start) == [.zero, .milliseconds(200)])
+    #expect(summary.parts.map(\.start) == [.zero, .milliseconds(400)])
     #expect(summary.parts.map(\.frames) == [6, 6])
     let report = try WebMProbe.probe(path)
     #expect(report.problems == [] && report.endedCleanly && report.gaps == [])
     #expect(report.date == Self.noon)
     #expect(report.chapters.map(\.title) == ["Recording interrupted", "Recording continued"])
-    #expect(report.chapters.map(\.start) == [.milliseconds(80), .milliseconds(200)])
+    #expect(report.chapters.map(\.start) == [.milliseconds(80), .milliseconds(400)])
+    #expect(report.tags.contains { $0.name == "GAPS" && $0.value == "0.080-0.400" })
+  }
+
+  /// A recorder that takes another's place misses some pictures: nothing flickers, and the tag tells it all the same.
+  @Test func aShortGapShowsTheLastPicture() throws {
+    let first = try part("1.webm", length: 80)
+    let second = try part("2.webm", length: 80, date: Self.noon + 200_000_000)
+    let (path, summary) = try join([.init(path: first), .init(path: second)])
+    let blocks = try Contents.of(path).clusters.flatMap(\.blocks)
+    #expect(blocks.filter { $0.hasPrefix("V") } == ["V0k", "V40", "V200k", "V240"])
+    #expect(blocks.filter { $0.hasPrefix("A") } == stride(from: 0, to: 280, by: 20).map { "A\($0)" })
+    #expect(summary.gaps.map(\.start) == [.milliseconds(80)] && summary.gaps.map(\.end) == [.milliseconds(200)])
+    let report = try WebMProbe.probe(path)
+    #expect(report.problems == [] && report.chapters.isEmpty)
     #expect(report.tags.contains { $0.name == "GAPS" && $0.value == "0.080-0.200" })
   }
 
@@ -90,10 +106,13 @@ import Testing
 
   @Test func aPartThatBeginsWithoutAKeyframeShowsTheSlateUntilThere() throws {
     let first = try part("1.webm", length: 80)
-    let second = try part("2.webm", length: 200, date: Self.noon + 80_000_000, firstPicture: 120)
+    let second = try part("2.webm", length: 480, date: Self.noon + 80_000_000, firstPicture: 320)
     let (path, summary) = try join([.init(path: first), .init(path: second)])
     let blocks = try Contents.of(path).clusters.flatMap(\.blocks).filter { $0.hasPrefix("V") }
-    #expect(blocks == ["V0k", "V40", "V80k", "V120", "V160", "V200k", "V240"])
+    #expect(
+      blocks == [
+        "V0k", "V40", "V80k", "V120", "V160", "V200k", "V240", "V280", "V320k", "V360", "V400k", "V440", "V480", "V520",
+      ])
     #expect(summary.gaps == [])
   }
 
@@ -171,8 +190,8 @@ import Testing
   @Test func aFixedGapNeedsNoDates() throws {
     let first = try part("1.webm", length: 80, date: nil)
     let (path, summary) = try join(
-      [.init(path: first), .init(path: first), .init(path: first)], spacing: .fixed(.milliseconds(120)))
-    #expect(summary.parts.map(\.start) == [.zero, .milliseconds(200), .milliseconds(400)])
+      [.init(path: first), .init(path: first), .init(path: first)], spacing: .fixed(.milliseconds(320)))
+    #expect(summary.parts.map(\.start) == [.zero, .milliseconds(400), .milliseconds(800)])
     #expect(summary.gaps.map(\.dates) == [nil, nil])
     #expect(try WebMProbe.probe(path).gaps == [])
   }

@@ -187,8 +187,8 @@ final class Joiner {
       start: SessionTime(nanoseconds: start), end: SessionTime(nanoseconds: max(start, time)), dates: dates(start, time)
     )
     self.gap = gap
-    if time &- start >= shortestGap {
-      gaps.append(gap)
+    if time &- start >= shortestGap { gaps.append(gap) }
+    if time &- start >= shortestSlate {
       writer.addChapter(start: gap.start, end: gap.end, title: "Recording interrupted")
       writer.addChapter(start: gap.end, title: "Recording continued")
     }
@@ -197,6 +197,9 @@ final class Joiner {
 
   /// Shorter ones are only the way from one frame to the next.
   private var shortestGap: Int64 { max(2 * frameDuration, 40_000_000) }
+
+  /// Shorter ones show the last picture, and get no chapter: that a new recorder took another's place should not flicker.
+  private var shortestSlate: Int64 { max(shortestGap, 250_000_000) }
 
   /// Wall-clock time of two instants of the joined file.
   private func dates(_ start: Int64, _ end: Int64) -> Range<Int64>? {
@@ -216,7 +219,7 @@ final class Joiner {
         code: .invalid, operation: "has a frame more than \(Self.longestGapInDays) days after its beginning",
         path: head.path)
     }
-    let showsSlate = videoEnd &- video.end >= shortestGap
+    let showsSlate = videoEnd &- video.end >= shortestSlate
     if showsSlate { try prepareSlate() }
     while true {
       // The last slate makes room for the next picture.

@@ -11,7 +11,7 @@ from judge import Recording, decodes
 from scenarios.control import chapters
 from service.desk import Service
 from stage import Process, Publisher, Stage
-from verdict import Verdict, ms
+from verdict import Verdict
 
 # A lease is 15 s long, and another worker must be in the room 20 s after the loss.
 TAKEOVER = 20.0
@@ -39,12 +39,8 @@ def process(service: Service, name: str) -> Process:
     return next(worker for worker in service.workers if worker.name == name)
 
 
-# Where one recorder takes another's place, the room server has both for a moment or neither.
-HANDING_OVER = 0.15
-
-
 def finish(service: Service, job: str, verdict: Verdict, parts: int, gaps: int | None = None) -> Recording | None:
-    """Stops the job; gives its one file, checked. Shorter gaps than HANDING_OVER are none."""
+    """Stops the job; gives its one file, checked."""
     service.ask("jobs", "control", job, "stop")
     done = service.reaches(job, {"completed", "failed", "cancelled"}, 40)
     if not verdict.check(done["state"] == "completed", f"{done['state']}: {done.get('error')}"):
@@ -59,10 +55,7 @@ def finish(service: Service, job: str, verdict: Verdict, parts: int, gaps: int |
     trouble = decodes(str(path))
     verdict.check(not trouble, f"the file does not decode: {trouble}")
     marks = chapters(path)
-    shown = [end - at for (at, text), (end, _) in zip(marks, marks[1:]) if text == "Recording interrupted"]
-    for length in [length for length in shown if length < HANDING_OVER]:
-        shown.remove(length)
-        verdict.figure(f"handed over with {ms(length)} missing")
+    shown = [text for _, text in marks if text == "Recording interrupted"]
     wanted = parts - 1 if gaps is None else gaps
     verdict.check(len(shown) == wanted, f"{len(shown)} gaps are shown instead of {wanted}: {marks}")
     service.wait(lambda: "job.completed" in service.receiver.told(job),
