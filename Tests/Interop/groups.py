@@ -28,7 +28,7 @@ class Group:
     scenarios: dict[str, Scenario]
     smoke: tuple[str, ...] = ()  # what `make check` runs
     long: tuple[str, ...] = ()  # what only `make endurance` runs: another scenario shows the same promise in less time
-    beside: bool = False  # measures no time, so that several may run side by side
+    alone: tuple[str, ...] = ()  # what takes the machine for itself: others beside it would be what is measured
     seeded: types.ModuleType | None = None  # whose SEED everything random in them comes from
     lengthens: bool = False  # that module's LONG makes all of them longer
     # Why scenarios cannot be run on this machine, by name ("" for all); asked once, before the first.
@@ -58,16 +58,15 @@ GROUPS = {group.name: group for group in (
     Group("room-server", "real clients against the room server, its faults and its server API", room_server.SCENARIOS,
           long=room_server.LONG),
     Group("backend", "the backend's API from outside, by hand and by thousands of made requests",
-          backend.SCENARIOS | schema.SCENARIOS, smoke=("description",), beside=True,
+          backend.SCENARIOS | schema.SCENARIOS, smoke=("description",),
           obstacles=without_postgres("fleet")),
     Group("attacks", "the shipped program under malicious clients, servers, peers and callers", attackers.SCENARIOS,
           seeded=attackers, lengthens=True),
     Group("recordings", "rooms recorded with real clients, judged as a viewer would", scenarios.SCENARIOS,
           smoke=scenarios.SMOKE, long=scenarios.LONG),
     Group("faults", "recordings over networks and servers that fail", disruptions.SCENARIOS, long=disruptions.LONG,
-          seeded=wiring, obstacles=without_namespaces),
-    Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG,
-          beside=True),
+          alone=disruptions.ALONE, seeded=wiring, obstacles=without_namespaces),
+    Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG),
     Group("service", "backend, workers, room server and real clients together", service.SCENARIOS,
           smoke=service.SMOKE, long=service.LONG, obstacles=without_postgres("shared")),
     Group("egress", "LiveKit's own SDK, as if the backend were LiveKit Egress", egress.SCENARIOS),

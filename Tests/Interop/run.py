@@ -29,7 +29,7 @@ import seeds
 from groups import GROUPS, Group
 from judge import Unplayable
 from stage import HERE, TOOLS, Failed, Stage
-from steadiness import Repeats
+from steadiness import Repeats, Steadiness, Watch
 from verdict import Verdict
 
 
@@ -51,9 +51,12 @@ class Task:
     def perform(self, folder: pathlib.Path, options: argparse.Namespace) -> "Task":
         """Runs the scenario; gives itself, with the verdict."""
         work = folder / self.group.name / self.name
-        while work.exists():  # the same scenario again
-            work = work.with_name(work.name + "+")
-        work.mkdir(parents=True)
+        while True:
+            try:
+                work.mkdir(parents=True)
+                break
+            except FileExistsError:  # the same scenario again
+                work = work.with_name(work.name + "+")
         self.verdict = Verdict()
         began = time.monotonic()
         try:
@@ -115,36 +118,37 @@ def tell_all(tier: str | None) -> None:
             print(f"  {name}  [{tiers}]  {(scenario.__doc__ or '').strip().splitlines()[0] if scenario.__doc__ else ''}".rstrip())
 
 
-def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace) -> list[Task]:
-    """Runs what measures time: alone, and again while the machine excuses a failure."""
-    repeats = {group.name: Repeats() for group in GROUPS.values()}
-
+def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace, repeats: dict[str, Repeats]) -> None:
+    """Runs scenarios with nothing beside them, and again while the machine excuses a failure."""
     def attempt(task: Task) -> bool:
         task.perform(folder, options).tell()
         return task.passed
 
     for task in tasks:
         repeats[task.group.name].measure(f"{task.group.name}/{task.name}", lambda: attempt(task))
-    return tasks
 
 
-def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace) -> list[Task]:
-    """Runs what measures no time, each in a process of its own, so many at once as are allowed."""
-    done = []
-    context = multiprocessing.get_context("fork")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, context) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(play, task.group.name, task.name, folder, options)
-                                                       for task in tasks]):
-            group, name, seconds, verdict = future.result()
-            done.append(Task(GROUPS[group], name, seconds, verdict))
-            done[-1].tell()
-    return done
+def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace,
+                 repeats: dict[str, Repeats]) -> list[Task]:
+    """Runs scenarios, each in a process of its own, so many at once as are allowed; gives those that failed while the machine
+    was not steady, which are no verdict yet."""
+    again = []
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
+        running = {pool.submit(play, task.group.name, task.name, folder, options): task for task in tasks}
+        for future in concurrent.futures.as_completed(running):
+            task = running[future]
+            task.seconds, task.verdict, seen = future.result()
+            task.tell()
+            if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen):
+                again.append(task)
+    return again
 
 
-def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[str, str, float, Verdict]:
-    """One scenario in a process of its own."""
-    task = Task(GROUPS[group], name).perform(folder, options)
-    return group, name, task.seconds, task.verdict
+def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[float, Verdict, Steadiness]:
+    """One scenario in a process of its own; gives how the machine kept time meanwhile, too."""
+    with Watch() as watch:
+        task = Task(GROUPS[group], name).perform(folder, options)
+    return task.seconds, task.verdict, watch.seen
 
 
 def write_junit(path: str, tasks: list[Task]) -> None:
@@ -191,7 +195,7 @@ def read() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument("--tier", choices=("check", "test", "endurance"), help="what is run when no scenario is named (default: test)")
     parser.add_argument("--long", action="store_true", help="also what only endurance runs, and longer forms")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each so many times")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many at once of those that measure no time")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many at once (default: 1)")
     parser.add_argument("--junit", metavar="FILE", help="also write what came of them as JUnit's XML")
     parser.add_argument("--list", action="store_true", help="tell what there is, and run nothing")
     parser.add_argument("--seed", type=int, help="of everything random, where it is seeded")
@@ -224,15 +228,18 @@ def main() -> int:
     for reason in dict.fromkeys(f"{task.group.name}/{task.name}: {task.skipped}" for task in tasks if task.skipped):
         print(f"skipped: {reason}", flush=True)
     left = [task for task in tasks if not task.skipped]
-    together = [task for task in left if task.group.beside and options.jobs > 1]
+    few = options.jobs == 1 or len(left) == 1
+    together = [] if few else [task for task in left if task.name not in task.group.alone]
+    alone = left if few else [task for task in left if task.name in task.group.alone]
+    repeats = {group.name: Repeats() for group in GROUPS.values()}
     with tempfile.TemporaryDirectory(prefix="recbot-interop-") as temporary:
         folder = pathlib.Path(options.keep).resolve() if options.keep else pathlib.Path(temporary)
-        done = side_by_side(together, folder, options) if together else []
-        done += one_by_one([task for task in left if task not in together], folder, options)
+        again = side_by_side(together, folder, options, repeats) if together else []
+        one_by_one(again + alone, folder, options, repeats)
     if options.junit:
-        write_junit(options.junit, done + [task for task in tasks if task.skipped])
-    failed = sum(not task.passed for task in done)
-    print(f"{len(done) - failed} passed, {failed} failed")
+        write_junit(options.junit, tasks)
+    failed = sum(not task.passed for task in left)
+    print(f"{len(left) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

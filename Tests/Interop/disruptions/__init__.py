@@ -16,3 +16,5 @@ SCENARIOS = {scenario.__name__: scenario for scenario in (
     outage_120, losses_long)}
 # The page over a relay: relays, and PeerRelayTests among the unit tests.
 LONG = ("outage_120", "losses_long", "booths")
+# Several recordings at once fill the machine, or it is its speed that is measured.
+ALONE = ("losses", "losses_long", "weather", "relays", "first_picture", "booths")
