@@ -1,3 +1,4 @@
+import MediaCore
 import Digests
 extension AccessToken {
   /// Makes the claims of a token that vouches for a body, as webhooks carry it: its SHA-256 in the claim `sha256`.

@@ -1,3 +1,4 @@
+import MediaCore
 import Digests
 
 /// Compact JWTs (RFC 7519) signed with HMAC SHA-256 (RFC 7515, `HS256`).

@@ -10,30 +10,17 @@ package enum NameResolver {
   /// Calls `completion` on the loop with numeric addresses, IPv4 first; with none when the name cannot be resolved.
   /// Loop thread only.
   package static func resolve(_ host: String, on loop: MediaLoop, completion: @escaping ([String]) -> Void) {
-    let request = Request(host: host, loop: loop, completion: completion)
     guard running.add(1, ordering: .relaxed).newValue <= maximumRunning else {
       running.subtract(1, ordering: .relaxed)
-      loop.post { request.completion([]) }
+      loop.timer(after: 0) { completion([]) }
       return
     }
-    var thread = pthread_t()
-    let box = Unmanaged.passRetained(request)
-    let status = pthread_create(
-      &thread, nil,
-      { data in
-        guard let data else { return nil }
-        let request = Unmanaged<Request>.fromOpaque(data).takeRetainedValue()
-        let addresses = NameResolver.lookUp(request.host)
-        NameResolver.running.subtract(1, ordering: .relaxed)
-        request.loop.post { request.completion(addresses) }
-        return nil
-      }, box.toOpaque())
-    if status == 0 {
-      pthread_detach(thread)
-    } else {
-      box.release()
+    loop.offload {
+      let addresses = lookUp(host)
       running.subtract(1, ordering: .relaxed)
-      loop.post { request.completion([]) }
+      return addresses
+    } completion: {
+      completion($0)
     }
   }
 
@@ -61,17 +48,5 @@ package enum NameResolver {
       entry = info.ai_next
     }
     return four + six
-  }
-
-  // Sendable: `completion` is called and let go on the loop's thread; the look-up's thread only carries it.
-  private final class Request: @unchecked Sendable {
-    let host: String
-    let loop: MediaLoop
-    let completion: ([String]) -> Void
-    init(host: String, loop: MediaLoop, completion: @escaping ([String]) -> Void) {
-      self.host = host
-      self.loop = loop
-      self.completion = completion
-    }
   }
 }

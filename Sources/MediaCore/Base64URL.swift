@@ -1,7 +1,7 @@
 /// Base64 with the URL alphabet (RFC 4648 section 5).
 public enum Base64URL {
   /// Encodes bytes with the standard alphabet (RFC 4648 section 4) and padding.
-  static func encodeStandard(_ bytes: [UInt8]) -> String {
+  package static func encodeStandard(_ bytes: [UInt8]) -> String {
     String(decoding: encode(bytes, padding: true), as: UTF8.self).replacing("-", with: "+").replacing("_", with: "/")
   }
 
@@ -60,7 +60,7 @@ public enum Base64URL {
 
   /// Decodes as RFC 7515 wants it: the URL alphabet, no padding, no other character, spare bits zero; nil for everything
   /// else. Equal bytes have one spelling.
-  static func decodeStrict(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+  package static func decodeStrict(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     guard text.count % 4 != 1 else { return nil }
     return text.withUnsafeBufferPointer { text in
       var result: [UInt8] = []
