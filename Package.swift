@@ -46,8 +46,8 @@ let package = Package(
       name: "recbot",
       dependencies: [
         "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
-        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "WebClient", "Backend", "Worker", "Delivery",
-        "Jobs", "MediaCore", arguments, signals, lifecycle, logging,
+        "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
+        "Worker", "Delivery", "Jobs", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
     // L5
     .target(
@@ -62,7 +62,9 @@ let package = Package(
       dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "MediaCore", subprocess, http, logging] + nio),
     // L4
     .target(
-      name: "Rooms", dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "MediaCore", logging] + nio),
+      name: "Rooms",
+      dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "MediaCore", logging]
+        + nio),
     .target(
       name: "RoomServer",
       dependencies: [
@@ -79,7 +81,8 @@ let package = Package(
     .target(name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "MediaCore", http, logging] + nio),
     .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
     .target(
-      name: "Settings", dependencies: ["Layouts", "MediaCore", yams], resources: [.embedInCode("Gallery")]),
+      name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
+      resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", "MediaCore", http] + nio),
     // L3
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
@@ -96,6 +99,7 @@ let package = Package(
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
     .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
+    .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
     // L1
     .target(name: "Digests", dependencies: ["CCrypto"]),
     .target(name: "RTP", dependencies: ["MediaCore"]),
@@ -125,6 +129,7 @@ let package = Package(
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"]),
+    .testTarget(name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests", dependencies: ["recbot", "Backend", "Jobs", "Settings", "MediaCore", yams, arguments]),
@@ -165,7 +170,9 @@ let package = Package(
     .testTarget(
       name: "RoomsTests",
       dependencies: [
-        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "MediaCore", "SystemKit", logging,
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "MediaCore",
+        "SystemKit",
+        logging,
       ] + nio),
     .testTarget(name: "SessionTests", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),

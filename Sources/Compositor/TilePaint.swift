@@ -7,6 +7,8 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   case cameraOff
   /// The track is published but not subscribed.
   case notReceived
+  /// The track is encrypted end to end, and there is no key for it.
+  case encrypted
   /// Subscribed and enabled, but no frame has come for a while.
   case noSignal
   /// The room service holds the track back because the connection is too narrow.
@@ -23,6 +25,7 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
     switch self {
     case .cameraOff: "Camera off"
     case .notReceived: "Not received"
+    case .encrypted: "Encrypted"
     case .noSignal: "No signal"
     case .lowBandwidth: "Low bandwidth"
     case .reconnecting: "Reconnecting…"

@@ -247,6 +247,7 @@ extension PlaceholderReason {
     switch self {
     case .cameraOff, .overflow, .empty: .cameraOff
     case .notReceived: .notReceived
+    case .encrypted: .encrypted
     case .starting: .joining
     case .arriving: .audioOnly
     case .noSignal: .noSignal

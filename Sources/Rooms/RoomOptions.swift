@@ -1,3 +1,4 @@
+import FrameEncryption
 import PeerConnection
 import Signaling
 import Transport
@@ -43,6 +44,9 @@ public struct RoomOptions: Sendable {
   public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []
   /// When to wait, to come back, and to give up; and whether only relays are used.
   public var reconnect = ReconnectPolicy.Settings()
+  /// The keys of a room whose media is encrypted end to end; nil: what is encrypted is neither shown nor heard. LiveKit
+  /// rooms only.
+  public var keys: FrameKeys?
   /// Decides the jitter between attempts to come back.
   public var seed: UInt64
 

@@ -17,6 +17,8 @@ public enum PlaceholderReason: String, Sendable, Hashable {
   case cameraOff
   /// Published, but not subscribed.
   case notReceived
+  /// Encrypted end to end, and there is no key for it.
+  case encrypted
   /// Subscribed and enabled, the first picture is on its way.
   case starting
   /// Subscribed and enabled, held back until now for want of a tile, and never shown yet.

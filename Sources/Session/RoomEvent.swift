@@ -65,11 +65,13 @@ public struct Track: Hashable, Sendable {
   public var name: String
   /// True while the publisher has it disabled.
   public var isMuted: Bool
+  /// Why it cannot be shown or heard although it is published; nil: nothing is known that stands against it.
+  public var obstacle: TrackObstacle?
 
   /// Makes a track.
   public init(
     id: TrackID, participant: ParticipantIdentity, kind: MediaKind, source: TrackSource, name: String = "",
-    isMuted: Bool = false
+    isMuted: Bool = false, obstacle: TrackObstacle? = nil
   ) {
     self.id = id
     self.participant = participant
@@ -77,7 +79,14 @@ public struct Track: Hashable, Sendable {
     self.source = source
     self.name = name
     self.isMuted = isMuted
+    self.obstacle = obstacle
   }
+}
+
+/// Why what somebody publishes cannot be shown or heard.
+public enum TrackObstacle: String, Hashable, Sendable {
+  /// It is encrypted end to end, and the recording has no key for it, or another one.
+  case encrypted
 }
 
 /// How loud somebody is, from the room service.

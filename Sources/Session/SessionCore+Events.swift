@@ -72,6 +72,7 @@ extension SessionCore {
     var state = tracks[track.id] ?? TrackState(track: track, now: now)
     let isNew = state.order == nil
     let wasMuted = isNew ? false : state.track.isMuted
+    let obstacle = isNew ? nil : state.track.obstacle
     if isNew { state.forgetPicture(now: now) }
     let wasEnabled = state.isEnabled
     state.track = track
@@ -81,6 +82,9 @@ extension SessionCore {
     if track.isMuted, track.source == .microphone { talkers.silence(track.participant, hasLeft: false) }
     if isNew { note(.published(track.id, track.participant, track.source), at: now) }
     if track.isMuted != wasMuted { note(.muted(track.id, track.participant, track.source, track.isMuted), at: now) }
+    if track.obstacle != obstacle {
+      note(.obstacle(track.id, track.participant, track.source, track.obstacle), at: now)
+    }
   }
 
   private mutating func unpublish(_ id: TrackID, at now: SessionTime) {

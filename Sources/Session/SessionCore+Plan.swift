@@ -215,6 +215,7 @@ extension SessionCore {
     }
     guard let state else { return (.card(.cameraOff), false) }
     if state.track.isMuted { return (.card(.cameraOff), false) }
+    if state.track.obstacle == .encrypted { return (.card(.encrypted), false) }
     guard state.isSubscribed else {
       // A subscription takes a moment; the card says so before it says that something is wrong.
       return (.card(time - state.enabledSince < .seconds(2) ? .starting : .notReceived), false)

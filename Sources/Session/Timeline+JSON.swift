@@ -31,6 +31,7 @@ extension TimelineEvent {
     case .unpublished: "unpublished"
     case .muted(_, _, _, let isMuted): isMuted ? "muted" : "unmuted"
     case .subscribed(_, _, _, let isSubscribed): isSubscribed ? "subscribed" : "unsubscribed"
+    case .obstacle: "obstacle"
     case .lowBandwidth(_, _, let isLow): isLow ? "low-bandwidth" : "bandwidth-restored"
     case .talker: "talker"
     case .activeTalkers: "active-talkers"
@@ -71,6 +72,11 @@ extension TimelineEvent {
     case .published(let track, let identity, let source), .unpublished(let track, let identity, let source),
       .muted(let track, let identity, let source, _), .subscribed(let track, let identity, let source, _):
       [person(identity), text("source", source.timelineName), text("track", track.rawValue)]
+    case .obstacle(let track, let identity, let source, let obstacle):
+      [
+        person(identity), text("source", source.timelineName), text("track", track.rawValue),
+        optional("obstacle", obstacle?.rawValue),
+      ]
     case .lowBandwidth(let track, let identity, _): [person(identity), text("track", track.rawValue)]
     case .activeTalkers(let list):
       [("talkers", "[" + list.map { JSONText.quoted($0.rawValue) }.joined(separator: ",") + "]")]

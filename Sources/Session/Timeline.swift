@@ -19,6 +19,8 @@ public enum TimelineEvent: Hashable, Sendable {
   /// A track is received again (true) after it was taken away (false): the room's owner, the publisher or the service
   /// decided so.
   case subscribed(TrackID, ParticipantIdentity, TrackSource, Bool)
+  /// Why a track cannot be shown or heard although it is published; nil: it can be, from now on.
+  case obstacle(TrackID, ParticipantIdentity, TrackSource, TrackObstacle?)
   /// The service holds a track back because the connection is too narrow (true), or lets it flow again (false).
   case lowBandwidth(TrackID, ParticipantIdentity, Bool)
   /// Somebody has become the active talker.

@@ -72,7 +72,7 @@ struct TrackState: Sendable {
   /// True while the connection is too narrow for it, by the service's word or by ours.
   var isHeldBack: Bool { isPaused || reception == .lowBandwidth }
   /// True when the truth table lets media through.
-  var isEnabled: Bool { isSubscribed && !track.isMuted }
+  var isEnabled: Bool { isSubscribed && !track.isMuted && track.obstacle == nil }
 
   /// True while frames, or levels of sound, wait for their instant.
   var hasWaiting: Bool { head < queue.count || !levels.isEmpty }

@@ -16,6 +16,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnServer = "connection.turn-server"
   case turnUsername = "connection.turn-username"
   case turnCredential = "connection.turn-credential"
+  case keyFile = "connection.e2ee-key-file"
   case receive = "connection.receive"
   case maxTalkers = "connection.max-talkers"
   case activeViews = "connection.activeviews"

@@ -25,6 +25,21 @@ public enum SignalCoding {
     decode(Livekit_DataPacket.self, bytes, isText: false)
   }
 
+  /// What an encrypted packet holds, decrypted, as a packet has it that is not encrypted; nil when the bytes are malformed.
+  public static func encryptedPayload(_ bytes: [UInt8]) -> Livekit_DataPacket.OneOf_Value? {
+    switch decode(Livekit_EncryptedPacketPayload.self, bytes, isText: false)?.value {
+    case .user(let user): .user(user)
+    case .chatMessage(let message): .chatMessage(message)
+    case .rpcRequest(let request): .rpcRequest(request)
+    case .rpcAck(let ack): .rpcAck(ack)
+    case .rpcResponse(let response): .rpcResponse(response)
+    case .streamHeader(let header): .streamHeader(header)
+    case .streamChunk(let chunk): .streamChunk(chunk)
+    case .streamTrailer(let trailer): .streamTrailer(trailer)
+    case nil: nil
+    }
+  }
+
   /// Any message; nil when the bytes are malformed.
   ///
   /// - Parameters:

@@ -31,6 +31,7 @@ import Testing
     "Transport": Row(
       level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
     "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),
+    "FrameEncryption": Row(level: 2, targets: ["MediaCore", "Digests"]),
     "PeerConnection": Row(level: 3, targets: ["MediaCore", "RTP", "SDP", "Transport"], libraries: system),
     "Compositor": Row(
       level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
@@ -39,7 +40,7 @@ import Testing
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
-      level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session"],
+      level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
       level: 4, targets: ["MediaCore", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
@@ -62,7 +63,8 @@ import Testing
       level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess", "System"])
     ),
-    "Settings": Row(level: 4, targets: ["MediaCore", "Layouts"], libraries: system.union(["Yams", "Foundation"])),
+    "Settings": Row(
+      level: 4, targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
       level: 4, targets: ["MediaCore", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),

@@ -13,8 +13,9 @@ import Testing
     "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "Jobs/Model/Timestamp.swift",
     "Recording/Control/ControlServer.swift", "Recording/Recording.swift", "Recording/Sequencer.swift",
     "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Room/WallClock.swift",
-    "Rooms/LiveKit/LiveKitRoomClient+Media.swift", "Rooms/LiveKit/LiveKitRoomClient.swift",
-    "Rooms/Peer/PeerRoomClient.swift", "Transport/MediaLoop.swift", "WebClient/WebClient+Post.swift",
+    "Rooms/LiveKit/LiveKitRoomClient+Encryption.swift", "Rooms/LiveKit/LiveKitRoomClient+Media.swift",
+    "Rooms/LiveKit/LiveKitRoomClient.swift", "Rooms/Peer/PeerRoomClient.swift", "Transport/MediaLoop.swift",
+    "WebClient/WebClient+Post.swift",
     "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift", "Worker/RunContext.swift",
     "Worker/Worker.swift", "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]

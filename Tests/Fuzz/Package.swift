@@ -15,7 +15,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "Layouts", "MediaCore", "PeerConnection",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "Layouts", "MediaCore",
+        "PeerConnection",
         "Recording", "Rooms",
         "RTP", "SDP", "Session", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
@@ -38,6 +39,7 @@ let package = Package(
     .systemLibrary(name: "CSRTP"),
     .systemLibrary(name: "CUsrsctp"),
     .target(name: "Digests", dependencies: ["CCrypto"]),
+    .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
     .target(
       name: "Signaling",
       dependencies: ["MediaCore", "Digests", "SDP", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
@@ -60,7 +62,8 @@ let package = Package(
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     // Files of settings and layouts.
     .target(
-      name: "Settings", dependencies: ["Layouts", "MediaCore", .product(name: "Yams", package: "Yams")],
+      name: "Settings",
+      dependencies: ["Layouts", "FrameEncryption", "MediaCore", .product(name: "Yams", package: "Yams")],
       resources: [.embedInCode("Gallery")]),
     // Pictures that others name.
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),

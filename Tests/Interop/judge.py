@@ -193,13 +193,19 @@ def flashes(recording: Recording, tile: tuple[int, int, int, int], start: float,
     return [float(recording.times[i]) for i in onsets if start <= recording.times[i] <= end]
 
 
-def beeps(recording: Recording, frequency: float, start: float, end: float) -> list[float]:
-    """The moments at which a tone begins, to about 3 ms; other tones may sound at the same time."""
+def levels(recording: Recording, frequency: float) -> np.ndarray:
+    """How loud a tone is, in windows of two hops, one each hop."""
     window = 2 * HOP
     blocks = np.lib.stride_tricks.sliding_window_view(recording.audio, window)[::HOP]
     at = np.arange(window) / AUDIO_RATE
     wave = np.exp(-2j * np.pi * frequency * at) * np.hanning(window)
-    level = np.abs(blocks @ wave.astype(np.complex64))
+    return np.abs(blocks @ wave.astype(np.complex64))
+
+
+def beeps(recording: Recording, frequency: float, start: float, end: float) -> list[float]:
+    """The moments at which a tone begins, to about 3 ms; other tones may sound at the same time."""
+    window = 2 * HOP
+    level = levels(recording, frequency)
     on = np.flatnonzero(level > max(0.25 * np.percentile(level, 99.5), 1e-2))
     found: list[float] = []
     # Beeps are those loud stretches before which 200 ms were without the tone.

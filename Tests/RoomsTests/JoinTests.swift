@@ -166,14 +166,15 @@ import Testing
     #expect(script.receive { $0.update.participants = [late] } == [])
   }
 
-  @Test func encryptedTracksAndThoseOfUnknownCodecsAreNotReceived() {
+  @Test func encryptedTracksAndThoseOfUnknownCodecsAreNotShown() {
     var secret = Script.person("anna", tracks: ["TR_V1"])
     secret.tracks[0].encryption = .gcm
     var script = Script()
     script.joined([secret, Script.person("ben", tracks: ["TR_V2"])], tracks: ["0": "TR_V1", "1": "TR_V2"])
-    #expect(script.session.announced.subscribed == [TrackID("TR_V2")])
+    #expect(
+      script.session.announced.tracks.mapValues(\.obstacle) == [TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil])
     let refusal = Livekit_SubscriptionResponse.with { ($0.trackSid, $0.err) = ("TR_V2", .seCodecUnsupported) }
-    #expect(script.receive { $0.subscriptionResponse = refusal } == ["> subscribed TR_V2 false", "bind "])
+    #expect(script.receive { $0.subscriptionResponse = refusal } == ["> subscribed TR_V2 false", "bind 0=TR_V1"])
   }
 
   /// A card says only that a track is not received; the log says why, once.
@@ -200,7 +201,8 @@ import Testing
     }
     #expect(
       script.logs.filter { $0.contains("not received") }.prefix(5) == [
-        "warning the camera of anna (TR_V1) is not received: it is encrypted end to end",
+        "warning the camera of anna (TR_V1) is not received: it is encrypted end to end; --e2ee-key-file gives the "
+          + "recording a key",
         "warning the camera of Ben␛[31m� (TR_V2) is not received: the server says that its codec is not supported",
         "warning the microphone of Ben␛[31m� (TR_A2) is not received: its publisher does not allow it to the bot",
         "warning the microphone of Ben␛[31m� (TR_A2) is not received: its publisher does not allow it to the bot",

@@ -1,3 +1,4 @@
+import FrameEncryption
 import MediaCore
 import Session
 import Signaling
@@ -24,7 +25,7 @@ struct Script {
 
   init(
     tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
-    receivesMedia: Bool = true, selection: RoomSelection = RoomSelection(),
+    receivesMedia: Bool = true, selection: RoomSelection = RoomSelection(), keys: FrameKeys? = nil,
     _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
   ) {
     var settings = ReconnectPolicy.Settings()
@@ -34,7 +35,7 @@ struct Script {
     session = LiveKitSession(
       settings: .init(
         tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
-        wallClockOffset: 0, receivesMedia: receivesMedia, selection: selection),
+        wallClockOffset: 0, receivesMedia: receivesMedia, selection: selection, keys: keys),
       policy: ReconnectPolicy(settings: settings, seed: 1))
   }
 
@@ -169,6 +170,8 @@ struct Script {
     case .bind(let tracks):
       return ["bind \(tracks.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))"]
     case .emit(let event): return ["> \(Self.text(event))"]
+    case .decrypt(let message): return ["decrypt \(message.sealed.count) of \(message.sender)"]
+    case .setServerTrailer(let bytes): return ["server trailer \(bytes.count)"]
     case .joined: return ["joined"]
     case .finished(let end, let error): return ["finished \(end) \(error?.name ?? "-")"]
     case .log(let level, let text):
@@ -182,7 +185,9 @@ struct Script {
     case .joined(let room): "joined \(room)"
     case .participant(let value): "participant \(value.displayName)"
     case .participantLeft(let value): "left \(value)"
-    case .track(let value): "track \(value.id) \(value.participant)\(value.isMuted ? " muted" : "")"
+    case .track(let value):
+      "track \(value.id) \(value.participant)\(value.isMuted ? " muted" : "")"
+        + (value.obstacle.map { " \($0)" } ?? "")
     case .trackUnpublished(let value): "unpublished \(value)"
     case .trackSubscribed(let track, let isOn): "subscribed \(track) \(isOn)"
     case .trackPaused(let track, let isOn): "paused \(track) \(isOn)"

@@ -53,7 +53,7 @@ struct DataReceiver: Sendable {
   private var data = Budget(rate: 262_144, burst: 1 << 20)
   /// Events that were left out because too much came.
   private(set) var dropped: UInt64 = 0
-  /// Packets that can't be read because they are encrypted end to end.
+  /// Packets that were encrypted end to end.
   private(set) var encrypted: UInt64 = 0
 
   /// The newest reliable packet of each sender, for going on with a session.
@@ -108,7 +108,7 @@ struct DataReceiver: Sendable {
   }
 
   /// The server writes the identity into the packet; older ones only the session.
-  private func sender(of packet: Livekit_DataPacket, _ roster: LiveKitRoster) -> ParticipantIdentity? {
+  func sender(of packet: Livekit_DataPacket, _ roster: LiveKitRoster) -> ParticipantIdentity? {
     for identity in [packet.participantIdentity, packet.user.participantIdentity] where !identity.isEmpty {
       return ParticipantIdentity(Self.cut(identity))
     }

@@ -1,3 +1,4 @@
+import FrameEncryption
 import Glibc
 import Logging
 import MediaCore
@@ -21,7 +22,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private let onEnd: @Sendable (SessionEnd, RoomError?) -> Void
 
   // On the loop from here on.
-  private var session: LiveKitSession
+  private(set) var session: LiveKitSession
   private var url: SignalURL?
   private var socket: SignalSocket?
   private var isHandling = false
@@ -31,7 +32,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private var onConnect: (@Sendable (RoomError?) -> Void)?
   private(set) var media: PeerConnection?
   private(set) var generation = 0
-  private var routes: [MID: Route] = [:]
+  var routes: [MID: Route] = [:]
   private var malformedMessages = 0
   /// Time that the server's messages have taken since it was last let go on, ns.
   private var spent: Int64 = 0
@@ -39,11 +40,16 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   private var addresses: ServerAddresses?
   private var network: NetworkWatcher?
   private var lookout: RoomLookout?
+  var decryption: FrameDecryption?
 
   /// Where the frames of an m-line belong.
   struct Route {
     var track: TrackID
     var filter = BlankFrameFilter()
+    /// Of what comes encrypted.
+    var readability = Readability()
+    /// True when what came last could not be decrypted.
+    var hasMissed = false
   }
 
   /// Makes a client that does nothing yet. Events and frames go to `sink` on the loop's thread. `onStatus` is called
@@ -64,7 +70,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
       wallClockOffset: Self.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia,
-      selection: options.selection)
+      selection: options.selection, keys: options.keys)
+    decryption = options.keys.map { FrameDecryption(keys: $0) }
     session = LiveKitSession(
       settings: settings, policy: ReconnectPolicy(settings: options.reconnect, seed: options.seed))
   }
@@ -87,6 +94,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
         handle(.unusable(RoomError(.invalidURL, "\(error)")))
         return
       }
+      deriveKeys()
       network = NetworkWatcher(loop: loop) { [weak self] in self?.handle(.networkChanged) }
       handle(.connect)
     }
@@ -184,6 +192,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       }
     case .bind(let tracks): bind(tracks)
     case .emit(let event): sink.put(.room(event))
+    case .decrypt(let message): decrypt(message)
+    case .setServerTrailer(let bytes): decryption?.serverTrailer = bytes
     case .joined: complete(nil)
     case .status(let status): onStatus(status)
     case .finished(let end, let error):
@@ -333,7 +343,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
 
   /// Passes one frame on, if it belongs to a track of the recording.
   func received(_ frame: ReceivedFrame, in mid: MID) {
-    guard let route = routes[mid] else { return }
+    guard let route = routes[mid], let frame = decrypted(frame, of: route.track, in: mid) else { return }
     if frame.codec.kind == .video {
       let passes =
         routes[mid]?.filter.accepts(

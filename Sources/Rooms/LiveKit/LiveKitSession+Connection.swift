@@ -124,6 +124,7 @@ extension LiveKitSession {
     }
     isAlone = roster.isEmpty
     (bindings, paused, refused) = (TrackBindings(), [], [])
+    if settings.keys != nil { add(.setServerTrailer(Array(join.sifTrailer))) }
     quality = .unknown
     (lastOffer, lastAnswer, waitingCandidates) = (nil, nil, [])
     lossText = lossText.isEmpty ? "joined anew" : lossText

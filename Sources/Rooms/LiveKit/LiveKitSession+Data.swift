@@ -13,9 +13,7 @@ extension LiveKitSession {
     let encrypted = data.encrypted
     let dropped = data.dropped
     for event in data.receive(packet, isReliable: isReliable, roster: roster, at: now) { add(.emit(event)) }
-    if encrypted == 0, data.encrypted > 0 {
-      log(.notice, "messages are encrypted end to end and cannot be read")
-    }
+    if data.encrypted != encrypted { receiveEncrypted(packet) }
     if dropped == 0, data.dropped > 0 {
       log(.notice, "more messages come than can be kept; some are left out")
     }

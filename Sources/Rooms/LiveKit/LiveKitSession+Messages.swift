@@ -250,6 +250,7 @@ extension LiveKitSession {
       paused = paused.filter { roster.track($0) != nil }
       refused = refused.filter { roster.track($0) != nil }
       toldLacks = toldLacks.filter { roster.track($0.key) != nil }
+      encryption.unreadable = encryption.unreadable.filter { roster.track($0.key) != nil }
       lastSubscribe = lastSubscribe.filter { roster.track($0.key) != nil }
       wishes = wishes.filter { roster.track($0.key) != nil }
       return
@@ -258,6 +259,7 @@ extension LiveKitSession {
       paused.remove(id)
       refused.remove(id)
       toldLacks[id] = nil
+      encryption.unreadable[id] = nil
       lastSubscribe[id] = nil
       wishes[id] = nil
     }

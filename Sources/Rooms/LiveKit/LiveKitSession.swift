@@ -1,3 +1,4 @@
+import FrameEncryption
 import Logging
 import MediaCore
 import Session
@@ -30,6 +31,10 @@ struct LiveKitSession: Sendable {
     case receive([ReceptionWish])
     /// A message of a data channel, whole.
     case data(generation: Int, [UInt8], isReliable: Bool)
+    /// What a track sends cannot be decrypted, for this reason; nil: it can be again.
+    case unreadable(TrackID, String?)
+    /// What `decrypt` asked for; nil: it could not be decrypted.
+    case decrypted(generation: Int, [UInt8]?, from: ParticipantIdentity)
     /// What came in during the last second; without the server's word.
     case network(generation: Int, NetworkReport)
     /// This machine's addresses or routes changed.
@@ -70,6 +75,10 @@ struct LiveKitSession: Sendable {
     /// From now on the frames of these m-lines, and only these, belong to these tracks.
     case bind([MID: TrackID])
     case emit(RoomEvent)
+    /// `decrypted` follows.
+    case decrypt(EncryptedMessage)
+    /// What ends the frames that the server makes itself.
+    case setServerTrailer([UInt8])
     /// The first join succeeded.
     case joined
     case finished(SessionEnd, RoomError?)
@@ -103,6 +112,8 @@ struct LiveKitSession: Sendable {
     var receivesMedia = true
     /// What is received and shown.
     var selection = RoomSelection()
+    /// Of a room that is encrypted end to end.
+    var keys: FrameKeys?
   }
 
   /// How long the transport may be without answer before the session is resumed; the transport itself says so only
@@ -151,6 +162,7 @@ struct LiveKitSession: Sendable {
   var lastSubscribe: [TrackID: Int64] = [:]
   var wishes: [TrackID: ReceptionWish] = [:] { didSet { expectation = nil } }
   var data = DataReceiver()
+  var encryption = EncryptionState()
   /// How the server rates our connection.
   var quality = ConnectionQuality.unknown
 
@@ -265,6 +277,9 @@ struct LiveKitSession: Sendable {
     case .receive(let wishes): receive(wishes)
     case .data(let number, let bytes, let isReliable):
       if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
+    case .unreadable(let track, let reason): setUnreadable(track, reason)
+    case .decrypted(let number, let content, let sender):
+      if number == generation { decrypted(content, from: sender, at: now) }
     case .network(let number, var report):
       guard number == generation, hasMedia, hasJoined, !isLossTold else { return }
       report.quality = quality
@@ -337,6 +352,7 @@ struct LiveKitSession: Sendable {
   var current: RoomState {
     var state = roster.state
     for track in bindings.kindsOfTracks.keys where isSubscribed(track) { state.subscribed.insert(track) }
+    for track in roster.encrypted { state.tracks[track] = described(track) }
     state.paused = paused.filter { state.tracks[$0] != nil }
     return state
   }
@@ -345,7 +361,7 @@ struct LiveKitSession: Sendable {
     guard let known = roster.track(track), bindings.kindsOfTracks[track]?.contains(known.kind) ?? false else {
       return false
     }
-    return !refused.contains(track) && !roster.encrypted.contains(track)
+    return !refused.contains(track)
   }
 
   /// Tells the recording what has changed and brings the frames' bindings up to date. During a loss nothing is told.
@@ -358,14 +374,14 @@ struct LiveKitSession: Sendable {
       for event in state.events(since: announced) { add(.emit(event)) }
       announced = state
       rebind(state.subscribed)
-      for id in roster.encrypted { tellLack(of: id, "it is encrypted end to end") }
+      tellLocked(roster.encrypted)
       return
     }
     // Only the part of the room that has changed, with those to whom it belongs.
     let (people, tracks) = (changes.people, changes.tracks)
     var (old, new) = (RoomState(), RoomState())
     for id in tracks {
-      new.tracks[id] = roster.track(id)
+      new.tracks[id] = described(id)
       if isSubscribed(id) { new.subscribed.insert(id) }
       if paused.contains(id), new.tracks[id] != nil { new.paused.insert(id) }
     }
@@ -375,7 +391,11 @@ struct LiveKitSession: Sendable {
     for event in new.events(since: old) { add(.emit(event)) }
     announced.replace(people: people, tracks: tracks, by: new)
     if tracks.contains(where: { bindings.kindsOfTracks[$0] != nil }) { rebind(announced.subscribed) }
-    for id in tracks where roster.encrypted.contains(id) { tellLack(of: id, "it is encrypted end to end") }
+    tellLocked(tracks)
+  }
+
+  private mutating func tellLocked(_ tracks: Set<TrackID>) {
+    for id in tracks { if let reason = lockReason(of: id) { tellLack(of: id, reason) } }
   }
 
   /// Passes frames of known, subscribed tracks only: so a track is announced before its first frame.

@@ -1860,6 +1860,95 @@ public nonisolated struct Livekit_EncryptedPacket: Sendable {
   public init() {}
 }
 
+/// What stands in encrypted_value, decrypted.
+public nonisolated struct Livekit_EncryptedPacketPayload: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var value: Livekit_EncryptedPacketPayload.OneOf_Value? = nil
+
+  public var user: Livekit_UserPacket {
+    get {
+      if case .user(let v)? = value {return v}
+      return Livekit_UserPacket()
+    }
+    set {value = .user(newValue)}
+  }
+
+  public var chatMessage: Livekit_ChatMessage {
+    get {
+      if case .chatMessage(let v)? = value {return v}
+      return Livekit_ChatMessage()
+    }
+    set {value = .chatMessage(newValue)}
+  }
+
+  public var rpcRequest: Livekit_RpcRequest {
+    get {
+      if case .rpcRequest(let v)? = value {return v}
+      return Livekit_RpcRequest()
+    }
+    set {value = .rpcRequest(newValue)}
+  }
+
+  public var rpcAck: Livekit_RpcAck {
+    get {
+      if case .rpcAck(let v)? = value {return v}
+      return Livekit_RpcAck()
+    }
+    set {value = .rpcAck(newValue)}
+  }
+
+  public var rpcResponse: Livekit_RpcResponse {
+    get {
+      if case .rpcResponse(let v)? = value {return v}
+      return Livekit_RpcResponse()
+    }
+    set {value = .rpcResponse(newValue)}
+  }
+
+  public var streamHeader: Livekit_DataStream.Header {
+    get {
+      if case .streamHeader(let v)? = value {return v}
+      return Livekit_DataStream.Header()
+    }
+    set {value = .streamHeader(newValue)}
+  }
+
+  public var streamChunk: Livekit_DataStream.Chunk {
+    get {
+      if case .streamChunk(let v)? = value {return v}
+      return Livekit_DataStream.Chunk()
+    }
+    set {value = .streamChunk(newValue)}
+  }
+
+  public var streamTrailer: Livekit_DataStream.Trailer {
+    get {
+      if case .streamTrailer(let v)? = value {return v}
+      return Livekit_DataStream.Trailer()
+    }
+    set {value = .streamTrailer(newValue)}
+  }
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public nonisolated enum OneOf_Value: Equatable, Sendable {
+    case user(Livekit_UserPacket)
+    case chatMessage(Livekit_ChatMessage)
+    case rpcRequest(Livekit_RpcRequest)
+    case rpcAck(Livekit_RpcAck)
+    case rpcResponse(Livekit_RpcResponse)
+    case streamHeader(Livekit_DataStream.Header)
+    case streamChunk(Livekit_DataStream.Chunk)
+    case streamTrailer(Livekit_DataStream.Trailer)
+
+  }
+
+  public init() {}
+}
+
 /// Texts and files that are sent in pieces.
 public nonisolated struct Livekit_DataStream: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -4134,6 +4223,175 @@ nonisolated extension Livekit_EncryptedPacket: SwiftProtobuf.Message, SwiftProto
     if lhs.iv != rhs.iv {return false}
     if lhs.keyIndex != rhs.keyIndex {return false}
     if lhs.encryptedValue != rhs.encryptedValue {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Livekit_EncryptedPacketPayload: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".EncryptedPacketPayload"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{4}\u{2}chat_message\0\u{3}rpc_request\0\u{3}rpc_ack\0\u{3}rpc_response\0\u{3}stream_header\0\u{3}stream_chunk\0\u{3}stream_trailer\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try {
+        var v: Livekit_UserPacket?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .user(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .user(v)
+        }
+      }()
+      case 3: try {
+        var v: Livekit_ChatMessage?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .chatMessage(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .chatMessage(v)
+        }
+      }()
+      case 4: try {
+        var v: Livekit_RpcRequest?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .rpcRequest(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .rpcRequest(v)
+        }
+      }()
+      case 5: try {
+        var v: Livekit_RpcAck?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .rpcAck(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .rpcAck(v)
+        }
+      }()
+      case 6: try {
+        var v: Livekit_RpcResponse?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .rpcResponse(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .rpcResponse(v)
+        }
+      }()
+      case 7: try {
+        var v: Livekit_DataStream.Header?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .streamHeader(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .streamHeader(v)
+        }
+      }()
+      case 8: try {
+        var v: Livekit_DataStream.Chunk?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .streamChunk(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .streamChunk(v)
+        }
+      }()
+      case 9: try {
+        var v: Livekit_DataStream.Trailer?
+        var hadOneofValue = false
+        if let current = self.value {
+          hadOneofValue = true
+          if case .streamTrailer(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.value = .streamTrailer(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.value {
+    case .user?: try {
+      guard case .user(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    }()
+    case .chatMessage?: try {
+      guard case .chatMessage(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .rpcRequest?: try {
+      guard case .rpcRequest(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .rpcAck?: try {
+      guard case .rpcAck(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .rpcResponse?: try {
+      guard case .rpcResponse(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .streamHeader?: try {
+      guard case .streamHeader(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case .streamChunk?: try {
+      guard case .streamChunk(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    }()
+    case .streamTrailer?: try {
+      guard case .streamTrailer(let v)? = self.value else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: Livekit_EncryptedPacketPayload, rhs: Livekit_EncryptedPacketPayload) -> Bool {
+    if lhs.value != rhs.value {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -51,6 +51,12 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The credential for it (better in RECBOT_TURN_CREDENTIAL than here).", valueName: "text"))
   var turnCredential: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The keys of a room that is encrypted end to end: a file with one passphrase in one line, or a .yaml file (shared:, "
+        + "participants:); - for standard input.", valueName: "file"))
+  var e2eeKeyFile: String?
+
   /// Puts what is set into the options of a room connection.
   func apply(_ configuration: Configuration, to options: inout RoomOptions) throws {
     func time(_ flag: String?, _ name: String, _ setting: Setting) throws -> Int64? {
@@ -71,6 +77,12 @@ struct ConnectionOptions: ParsableArguments {
     options.reconnect.waitForRoom = try time(waitForRoom, "--wait-for-room", .waitForRoom) ?? 0
     options.reconnect.waitForAdmission = try time(waitForAdmission, "--wait-for-admission", .waitForAdmission)
     options.reconnect.relayOnly = try isOn(forceTurn, .forceTurn, default: false)
+    if let file = configuration.text(flag: e2eeKeyFile, .keyFile) {
+      guard options.kind == .liveKit else {
+        throw Failure(.usage, "--e2ee-key-file: two-party rooms are not encrypted beyond WebRTC's own encryption")
+      }
+      options.keys = try KeyFile.read(file)
+    }
     guard let server = configuration.text(flag: turnServer, .turnServer) else { return }
     guard server.hasPrefix("turn:") else {
       throw Failure(.usage, "--turn-server: '\(server)' is not a TURN address; write for example turn:host:3478")

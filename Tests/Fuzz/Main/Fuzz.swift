@@ -11,6 +11,7 @@ private let bodies: [String: Body] = [
   "data": fuzzData,
   "depacketizers": fuzzDepacketizers,
   "dtls": fuzzDTLS,
+  "encryption": fuzzEncryption,
   "images": fuzzImages,
   "json": fuzzJSON,
   "messages": fuzzMessages,

@@ -9,6 +9,7 @@ What it does is printed as JSON lines with wall-clock times, for a judge to comp
 Script steps, `;`-separated, in seconds after `--epoch` (default: the moment when all is published):
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
+  key=INDEX:PASSPHRASE (what is sent is encrypted with it from now on) ratchet (the key's next step)
   name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT chat=TEXT caption=TEXT colour=RRGGBB size=WxH
   stall=SECONDS (the microphone's capture stops without a mute, and goes on)
   talk hush   and spans: t=2-5:talk
@@ -121,7 +122,11 @@ class Participant:
         room.on("disconnected", lambda reason: emit("disconnected", reason=int(reason or 0)))
         room.on("reconnecting", lambda: emit("reconnecting"))
         room.on("reconnected", lambda: emit("reconnected"))
-        await room.connect(self.options.url, self.token(), rtc.RoomOptions(auto_subscribe=self.options.subscribe))
+        how = rtc.RoomOptions(auto_subscribe=self.options.subscribe)
+        if self.options.e2ee:
+            how.encryption = rtc.E2EEOptions()
+            how.encryption.key_provider_options.shared_key = self.options.e2ee.encode()
+        await room.connect(self.options.url, self.token(), how)
         emit("joined", sid=room.local_participant.sid, identity=self.options.identity)
         if not self.options.no_camera:
             await self.publish("camera")
@@ -212,6 +217,15 @@ class Participant:
             emit("size", size=argument)
         elif self.room is None:
             emit("skipped", action=action)
+        elif action == "key":
+            index, _, passphrase = argument.partition(":")
+            self.room.e2ee_manager.key_provider.set_shared_key(passphrase.encode(), int(index))
+            for cryptor in self.room.e2ee_manager.frame_cryptors():
+                cryptor.set_key_index(int(index))
+            emit("key", index=int(index))
+        elif action == "ratchet":
+            key = self.room.e2ee_manager.key_provider.ratchet_shared_key(0)
+            emit("ratcheted", key=key.hex())
         elif action in ("data", "lossy"):
             await self.room.local_participant.publish_data(argument, reliable=action == "data", topic="test")
             emit("sent", text=argument, reliable=action == "data")
@@ -378,6 +392,7 @@ def main() -> None:
     parser.add_argument("--screen-colour", default="d0d0a0")
     parser.add_argument("--no-camera", action="store_true")
     parser.add_argument("--no-microphone", action="store_true")
+    parser.add_argument("--e2ee", default="", metavar="PASSPHRASE", help="encrypt media and messages end to end")
     parser.add_argument("--subscribe", action="store_true", help="also receive the others' tracks")
     parser.add_argument("--frequency", type=float, default=880.0, help="pitch of the beep in Hz")
     parser.add_argument("--start", type=float, default=0.0, help="wall-clock time at which to join")

@@ -6,6 +6,7 @@ from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.crowd import crowd
 from scenarios.demo import demo
+from scenarios.encrypted import encrypted
 from scenarios.endings import endings
 from scenarios.faces import faces
 from scenarios.joined import joined
@@ -29,7 +30,7 @@ from scenarios.waiting import bots_only, deleted, waiting
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages,
-    presence, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, waiting,
+    presence, encrypted, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, waiting,
     deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.

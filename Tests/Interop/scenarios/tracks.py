@@ -8,7 +8,7 @@ from scenarios.common import calm, in_step, load
 from stage import Publisher, Stage
 from verdict import Verdict, ms
 
-REASONS = ["Camera off", "No signal", "Not received", "Joining…", "Reconnecting…"]
+REASONS = ["Camera off", "No signal", "Not received", "Joining…", "Reconnecting…", "Encrypted"]
 MUTE_ICON = "ff7a75"
 
 

@@ -1,0 +1,166 @@
+import Digests
+import MediaCore
+
+/// Decrypts what people send in a room, and finds out which of their keys it takes. Without input and output, time comes in;
+/// what takes long comes out as work. Confined to one thread.
+public struct FrameDecryption {
+  /// What came of a frame.
+  public enum Outcome {
+    /// It is decrypted.
+    case opened(MediaBuffer)
+    /// The server made it, to fill a gap; it means nothing.
+    case injected
+    /// It cannot be decrypted.
+    case refused(Refusal)
+  }
+
+  /// Why something cannot be decrypted.
+  public enum Refusal: Hashable, Sendable {
+    /// It has not the form of an encrypted frame.
+    case malformed
+    /// There is no key of this index.
+    case noKey(index: Int)
+    /// The key is being derived.
+    case pending
+    /// It was encrypted with another key than that of this index.
+    case wrongKey(index: Int)
+  }
+
+  /// Where somebody stands in the chain of a key.
+  private struct Place {
+    var step = 0
+    /// Later keys are not tried before, nanoseconds.
+    var nextSearch: Int64 = 0
+  }
+
+  private struct PlaceName: Hashable {
+    var participant: String
+    var index: UInt8
+  }
+
+  private let keys: FrameKeys
+  private var chains: [KeyChain.Name: KeyChain] = [:]
+  private var places: [PlaceName: Place] = [:]
+  private var queue: [KeyChain.Name] = []
+  private var working: KeyChain.Name?
+  private var small = MediaBufferPool(capacity: 2048, limit: 512)
+  private var large = MediaBufferPool(capacity: 65_536, limit: 128)
+
+  /// What ends the frames that the server makes itself (`sif_trailer` of its join response); empty: it makes none.
+  public var serverTrailer: [UInt8] = []
+
+  /// A sender that is ahead is looked for no more often, nanoseconds: whoever sends rubbish must not cost much.
+  static let searchInterval: Int64 = 20_000_000
+  /// The most places that are remembered.
+  private static let mostPlaces = 16_384
+
+  /// Begins with keys of which none is derived yet.
+  public init(keys: FrameKeys) {
+    self.keys = keys
+    for (index, material) in keys.shared { chains[.init(participant: nil, index: index)] = KeyChain(material) }
+    for (participant, own) in keys.own {
+      for (index, material) in own { chains[.init(participant: participant, index: index)] = KeyChain(material) }
+    }
+    queue = chains.keys.sorted { ($0.participant ?? "", $0.index) < ($1.participant ?? "", $1.index) }
+  }
+
+  /// Decrypts one frame that `participant` sent, which came whole, at `now` (nanoseconds).
+  public mutating func open(
+    _ bytes: UnsafeRawBufferPointer, codec: Codec, from participant: String, at now: Int64
+  ) -> Outcome {
+    if !serverTrailer.isEmpty, bytes.count >= serverTrailer.count,
+      bytes.suffix(serverTrailer.count).elementsEqual(serverTrailer)
+    {
+      return .injected
+    }
+    let clearLength = EncryptedFrame.clearLength(bytes, codec: codec)
+    guard let frame = EncryptedFrame(bytes, clearLength: clearLength) else { return .refused(.malformed) }
+    let length = clearLength + frame.sealed.count - AESGCM.tagLength
+    let buffer = length <= 2048 ? small.take(minimum: length) : large.take(minimum: length)
+    buffer.append(frame.clear)
+    let refusal = unseal(frame, from: participant, at: now, into: buffer.base + clearLength)
+    if let refusal { return .refused(refusal) }
+    buffer.setCount(length)
+    return .opened(buffer)
+  }
+
+  /// Decrypts a message of a data channel: `sealed` is its ciphertext with the tag. Nil when it cannot be decrypted (yet).
+  public mutating func open(
+    message sealed: [UInt8], nonce: [UInt8], keyIndex: UInt32, from participant: String, at now: Int64
+  ) -> [UInt8]? {
+    guard sealed.count >= AESGCM.tagLength, nonce.count == AESGCM.nonceLength, let index = UInt8(exactly: keyIndex)
+    else { return nil }
+    var isOpened = false
+    let opened = [UInt8](unsafeUninitializedCapacity: sealed.count) { buffer, count in
+      sealed.withUnsafeBytes { sealed in
+        nonce.withUnsafeBytes { nonce in
+          guard let start = buffer.baseAddress else { return }
+          let message = EncryptedFrame(sealed: sealed, nonce: nonce, keyIndex: index)
+          isOpened = unseal(message, from: participant, at: now, into: UnsafeMutableRawPointer(start)) == nil
+        }
+      }
+      count = isOpened ? sealed.count - AESGCM.tagLength : 0
+    }
+    return isOpened ? opened : nil
+  }
+
+  // MARK: Keys
+
+  /// What is to be derived next, nothing while that is under way. `finish` must follow.
+  public mutating func nextWork() -> KeyWork? {
+    guard working == nil else { return nil }
+    while let name = queue.first {
+      guard let chain = chains[name], chain.wanted > chain.ciphers.count else {
+        queue.removeFirst()
+        continue
+      }
+      working = name
+      return KeyWork(name: name, keys: keys, material: chain.material)
+    }
+    return nil
+  }
+
+  /// Takes what was derived.
+  public mutating func finish(_ result: KeyWork.Result) {
+    working = nil
+    if let cipher = result.cipher { chains[result.name]?.append(cipher, material: result.material) }
+  }
+
+  /// Puts a chain before the others until it has so many keys.
+  private mutating func want(_ count: Int, of name: KeyChain.Name) {
+    guard let chain = chains[name], chain.ciphers.count < count else { return }
+    chains[name]?.wanted = max(chain.wanted, count)
+    guard queue.first != name else { return }
+    queue.removeAll { $0 == name }
+    queue.insert(name, at: 0)
+  }
+
+  /// Nil when it went well.
+  private mutating func unseal(
+    _ frame: EncryptedFrame, from participant: String, at now: Int64, into output: UnsafeMutableRawPointer
+  ) -> Refusal? {
+    let owner = keys.own[participant] == nil ? nil : participant
+    let name = KeyChain.Name(participant: owner, index: frame.keyIndex)
+    guard let chain = chains[name] else { return .noKey(index: Int(frame.keyIndex)) }
+    guard !chain.ciphers.isEmpty else {
+      want(1, of: name)
+      return .pending
+    }
+    func opens(_ step: Int) -> Bool {
+      chain.ciphers[step].open(frame.sealed, nonce: frame.nonce, clear: frame.clear, into: output)
+    }
+    let placeName = PlaceName(participant: participant, index: frame.keyIndex)
+    var place = places[placeName] ?? Place()
+    if opens(place.step) { return nil }
+    // The sender may be some steps ahead.
+    guard keys.ratchetWindow > 0, now >= place.nextSearch else { return .wrongKey(index: Int(frame.keyIndex)) }
+    let last = place.step + keys.ratchetWindow
+    want(last + 1, of: name)
+    place.nextSearch = now &+ Self.searchInterval
+    let found = (place.step + 1..<max(place.step + 1, min(last + 1, chain.ciphers.count))).first(where: opens)
+    if let found { place = Place(step: found) }
+    if places.count >= Self.mostPlaces, places[placeName] == nil { places.removeAll() }
+    places[placeName] = place
+    return found == nil ? .wrongKey(index: Int(frame.keyIndex)) : nil
+  }
+}

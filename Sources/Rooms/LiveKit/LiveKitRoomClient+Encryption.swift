@@ -1,0 +1,68 @@
+import FrameEncryption
+import MediaCore
+import PeerConnection
+import Session
+import Transport
+
+/// What comes encrypted end to end. On the loop.
+extension LiveKitRoomClient {
+  /// The frame as its sender encoded it; nil when it cannot be decrypted, or is none of its track's sender.
+  func decrypted(_ frame: ReceivedFrame, of track: TrackID, in mid: MID) -> ReceivedFrame? {
+    // What is missing is not encrypted.
+    guard frame.payload.count > 0, session.roster.encrypted.contains(track) else { return frame }
+    guard let owner = session.roster.track(track)?.participant.rawValue else { return nil }
+    let now = MediaLoop.now()
+    let outcome = decryption?.open(frame.payload.bytes, codec: frame.codec, from: owner, at: now)
+    deriveKeys()
+    switch outcome {
+    case .opened(let payload):
+      note(nil, of: track, in: mid, at: now)
+      var frame = frame
+      frame.payload = payload
+      if let hasMissed = routes[mid]?.hasMissed, hasMissed {
+        frame.followsLoss = true
+        routes[mid]?.hasMissed = false
+      }
+      return frame
+    case .refused(let refusal):
+      routes[mid]?.hasMissed = true
+      if refusal != .pending { note(refusal, of: track, in: mid, at: now) }
+      return nil
+    case .injected, nil: return nil
+    }
+  }
+
+  /// Decrypts a message of a data channel for the session.
+  func decrypt(_ message: EncryptedMessage) {
+    let content = decryption?.open(
+      message: message.sealed, nonce: message.nonce, keyIndex: message.keyIndex, from: message.sender.rawValue,
+      at: MediaLoop.now())
+    deriveKeys()
+    handle(.decrypted(generation: generation, content, from: message.sender))
+  }
+
+  /// Has the next key derived, which takes too long for the loop.
+  func deriveKeys() {
+    guard let work = decryption?.nextWork() else { return }
+    loop.offload {
+      work.perform()
+    } completion: { [weak self] result in
+      guard let self else { return }
+      decryption?.finish(result)
+      deriveKeys()
+    }
+  }
+
+  /// Tells the session when a track begins, or ceases, to be readable.
+  private func note(_ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Int64) {
+    guard routes[mid]?.readability.note(isOpened: refusal == nil, at: now) ?? false else { return }
+    let reason: String? =
+      switch refusal {
+      case nil: nil
+      case .noKey(let index): "it is encrypted end to end with key \(index), which the key file does not have"
+      case .wrongKey(let index): "it is encrypted end to end, and key \(index) of the key file does not open it"
+      case .malformed, .pending: "it is announced as encrypted end to end, but what comes has not that form"
+      }
+    handle(.unreadable(track, reason))
+  }
+}

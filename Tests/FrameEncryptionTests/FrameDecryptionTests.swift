@@ -1,0 +1,196 @@
+import Digests
+import MediaCore
+import Testing
+
+@testable import FrameEncryption
+
+@Suite struct FrameDecryptionTests {
+  private let sound = Sealing.bytes("f8fffe0001020304")
+  private let picture = Sealing.bytes("1002009d012a08000800 000102030405")
+  /// What "12345678" becomes by PBKDF2, and its ratchet's steps.
+  private static let first = Sealing.bytes("5b0a8f826680865f9c7b75b08ba5084c")
+  private static let second = Sealing.bytes("9695a5038352cac6546e6047a99c13ea")
+
+  private func keys(_ change: (inout FrameKeys) -> Void = { _ in }) -> FrameKeys {
+    var keys = FrameKeys()
+    keys.shared = [0: Array("12345678".utf8)]
+    change(&keys)
+    return keys
+  }
+
+  private func ready(_ keys: FrameKeys) -> FrameDecryption {
+    var decryption = FrameDecryption(keys: keys)
+    work(&decryption)
+    return decryption
+  }
+
+  /// Derives what is wanted; gives how many keys that were.
+  @discardableResult private func work(_ decryption: inout FrameDecryption) -> Int {
+    var derived = 0
+    while let work = decryption.nextWork() {
+      derived += 1
+      decryption.finish(work.perform())
+    }
+    return derived
+  }
+
+  private func open(
+    _ decryption: inout FrameDecryption, _ bytes: [UInt8], _ codec: Codec = .opus, from participant: String = "ann",
+    at now: Int64 = 0
+  ) -> String {
+    switch bytes.withUnsafeBytes({ decryption.open($0, codec: codec, from: participant, at: now) }) {
+    case .opened(let buffer): Array(buffer.bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    case .injected: "injected"
+    case .refused(let refusal): "\(refusal)"
+    }
+  }
+
+  @Test func thePublishedKeysComeOut() {
+    let salt = Array("LKFrameEncryptionKey".utf8)
+    #expect(
+      KeyDerivation.pbkdf2SHA256(Array(0...15), salt: Array(0...7), rounds: 100_000, count: 16)
+        == Sealing.bytes("a658cd52efbacadfecdfe0a0dc574ec3"))
+    #expect(
+      KeyDerivation.pbkdf2SHA256(Array("livekitrocks".utf8), salt: salt, rounds: 100_000, count: 16)
+        == Sealing.bytes("0961650c1bebd64a7ca427e26d6bc62b"))
+    #expect(
+      KeyDerivation.hkdfSHA256(
+        Array("12345678".utf8), salt: salt, info: [UInt8](repeating: 0, count: 128), count: 16)
+        == Sealing.bytes("e458cad5d3938267878127c73274909f"))
+  }
+
+  /// Made by LiveKit's rules with another implementation of AES.
+  @Test func framesOfOtherClientsAreOpened() {
+    var decryption = ready(keys())
+    #expect(
+      open(
+        &decryption,
+        Sealing.bytes("f89fa0a63f3374949ac5963db680f7b0f91ea9058a5bd82aa0a1a2a3a4a5a6a7a8a9aaab0c00"))
+        == "f8fffe0001020304")
+    #expect(
+      open(
+        &decryption,
+        Sealing.bytes(
+          "1002009d012a08000800605fa43d357200d83514201e29f09709a134a6d2b2bda0a1a2a3a4a5a6a7a8a9aaab0c00"), .vp8)
+        == "1002009d012a08000800000102030405")
+  }
+
+  @Test func aKeyIsDerivedBeforeItIsUsed() {
+    var decryption = FrameDecryption(keys: keys())
+    let frame = Sealing.frame(sound, clearLength: 1, key: Self.first)
+    #expect(open(&decryption, frame) == "pending")
+    #expect(work(&decryption) == 1)
+    #expect(open(&decryption, frame) == "f8fffe0001020304")
+    #expect(work(&decryption) == 0)
+  }
+
+  /// One step, then several at once; frames in between cost no search each.
+  @Test func aSenderMayRatchetItsKey() {
+    var decryption = ready(keys())
+    let frame = Sealing.frame(sound, clearLength: 1, key: Self.second)
+    #expect(open(&decryption, frame) == "wrongKey(index: 0)")
+    #expect(work(&decryption) == 16)
+    #expect(open(&decryption, frame, at: 1) == "wrongKey(index: 0)", "it was just looked for")
+    #expect(open(&decryption, frame, at: FrameDecryption.searchInterval) == "f8fffe0001020304")
+    // Somebody else still sends with the first key.
+    #expect(
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), from: "bob") == "f8fffe0001020304")
+    // Back is no way: that key was given up.
+    #expect(
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), at: 1 << 40) == "wrongKey(index: 0)")
+  }
+
+  /// Whoever sends rubbish makes the recorder derive a window of keys, once.
+  @Test func rubbishCostsOneWindow() {
+    var decryption = ready(keys())
+    let rubbish = Sealing.frame(sound, clearLength: 1, key: [UInt8](repeating: 7, count: 16))
+    var derived = 0
+    for index in 0..<200 {
+      #expect(
+        open(&decryption, rubbish, from: "p\(index % 3)", at: Int64(index) * 1_000_000_000) == "wrongKey(index: 0)")
+      derived += work(&decryption)
+    }
+    #expect(derived == 16)
+    var strict = ready(keys { $0.ratchetWindow = 0 })
+    #expect(open(&strict, rubbish) == "wrongKey(index: 0)")
+    #expect(work(&strict) == 0)
+  }
+
+  @Test func eachHasTheirOwnKeyAndEachKeyItsIndex() {
+    var decryption = ready(
+      keys {
+        $0.shared[3] = Array("12345678".utf8)
+        $0.own = ["bob": [0: Array("livekitrocks".utf8)]]
+      })
+    let bob = Sealing.bytes("0961650c1bebd64a7ca427e26d6bc62b")
+    #expect(open(&decryption, Sealing.frame(sound, clearLength: 1, key: bob), from: "bob") == "f8fffe0001020304")
+    #expect(
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), from: "bob") == "wrongKey(index: 0)")
+    #expect(
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first, index: 3), from: "bob")
+        == "noKey(index: 3)")
+    #expect(open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first, index: 3)) == "f8fffe0001020304")
+    #expect(open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first, index: 16)) == "noKey(index: 16)")
+  }
+
+  @Test func theServersOwnFramesAreNone() {
+    var decryption = ready(keys())
+    decryption.serverTrailer = Array("trailer-of-the-room".utf8)
+    #expect(open(&decryption, [0xf8, 0xff, 0xfe] + decryption.serverTrailer) == "injected")
+    #expect(
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first)) == "f8fffe0001020304")
+  }
+
+  /// Every frame that is cut, and every one with a bit turned, is refused, whatever the codec.
+  @Test(arguments: Codec.allCases) func damageIsRefused(codec: Codec) {
+    var decryption = ready(keys { $0.ratchetWindow = 0 })
+    let plain = codec.kind == .audio ? sound : picture
+    let whole = Sealing.frame(
+      plain, clearLength: plain.withUnsafeBytes { EncryptedFrame.clearLength($0, codec: codec) }, key: Self.first)
+    #expect(!open(&decryption, whole, codec).contains("("))
+    for count in 0..<whole.count {
+      let told = open(&decryption, Array(whole.prefix(count)), codec)
+      #expect(told == "malformed" || told.contains("("), "\(count): \(told)")
+    }
+    for bit in 0..<(whole.count * 8) {
+      var damaged = whole
+      damaged[bit / 8] ^= 1 << (bit % 8)
+      let told = open(&decryption, damaged, codec)
+      #expect(told == "malformed" || told.contains("("), "\(bit): \(told)")
+    }
+  }
+
+  @Test func messagesAreDecrypted() {
+    var decryption = ready(keys())
+    let nonce: [UInt8] = Array(1...12)
+    let sealed = Sealing.seal(Array("hello".utf8), key: Self.first, nonce: nonce, clear: [])
+    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 0, from: "ann", at: 0) == Array("hello".utf8))
+    #expect(decryption.open(message: sealed, nonce: Array(nonce.dropLast()), keyIndex: 0, from: "ann", at: 0) == nil)
+    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 300, from: "ann", at: 0) == nil)
+    #expect(decryption.open(message: Array(sealed.dropLast()), nonce: nonce, keyIndex: 0, from: "ann", at: 0) == nil)
+    #expect(decryption.open(message: [], nonce: nonce, keyIndex: 0, from: "ann", at: 0) == nil)
+    let nothing = Sealing.seal([], key: Self.first, nonce: nonce, clear: [])
+    #expect(decryption.open(message: nothing, nonce: nonce, keyIndex: 0, from: "ann", at: 0) == [])
+  }
+
+  @Test func aTrackIsUnreadableAfterHalfASecondOfRefusals() {
+    var readability = Readability()
+    var told: [Bool] = []
+    func note(_ isOpened: Bool, _ milliseconds: Int64) {
+      if readability.note(isOpened: isOpened, at: milliseconds * 1_000_000) { told.append(readability.isReadable) }
+    }
+    note(true, 0)
+    for time in stride(from: Int64(20), through: 500, by: 20) { note(false, time) }
+    #expect(told == [], "one long loss of keys is no verdict yet")
+    note(true, 510)
+    for time in stride(from: Int64(520), through: 1100, by: 20) { note(false, time) }
+    #expect(told == [false])
+    note(true, 1120)
+    #expect(told == [false, true])
+  }
+
+  @Test func noTextShowsAKey() {
+    let decryption = FrameDecryption(keys: keys())
+    #expect(!"\(keys())".contains("49") && !"\(decryption)".contains("49, 50"))
+  }
+}

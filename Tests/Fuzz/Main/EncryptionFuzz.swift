@@ -1,0 +1,39 @@
+import FrameEncryption
+import MediaCore
+
+/// Feeds a row of frames and messages of several senders to what decrypts them: each begins with a byte that says who sends
+/// it and as what, and one of its length. Keys are derived as they are asked for.
+func fuzzEncryption(_ bytes: UnsafeRawBufferPointer) {
+  var keys = FrameKeys()
+  keys.shared = [0: [1], 1: [2]]
+  keys.own = ["ann": [0: [3]]]
+  // The other derivation takes 30 ms a key.
+  keys.derivation = .hkdf
+  var decryption = FrameDecryption(keys: keys)
+  decryption.serverTrailer = [7, 7, 7]
+  var rest = bytes[...]
+  var now: Int64 = 0
+  var derived = 0
+  while rest.count >= 2 {
+    let (flags, length) = (rest[rest.startIndex], Int(rest[rest.startIndex + 1]))
+    let frame = Array(rest.dropFirst(2).prefix(length))
+    rest = rest.dropFirst(2 + length)
+    now += Int64(flags >> 4) * 10_000_000
+    let sender = flags & 1 != 0 ? "ann" : "ben"
+    if flags & 8 != 0 {
+      let opened = decryption.open(
+        message: Array(frame.dropFirst(12)), nonce: Array(frame.prefix(12)), keyIndex: UInt32(flags & 3), from: sender,
+        at: now)
+      precondition(opened == nil, "rubbish was decrypted")
+    } else {
+      let codec = Codec.allCases[Int(flags >> 1 & 3) % Codec.allCases.count]
+      let outcome = frame.withUnsafeBytes { decryption.open($0, codec: codec, from: sender, at: now) }
+      if case .opened = outcome { preconditionFailure("rubbish was decrypted") }
+    }
+    while let work = decryption.nextWork() {
+      decryption.finish(work.perform())
+      derived += 1
+    }
+    precondition(derived <= 6, "keys are derived again and again")
+  }
+}
