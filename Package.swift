@@ -59,7 +59,7 @@ let package = Package(
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
-      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "MediaCore", subprocess, http, logging] + nio),
+      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "Digests", "MediaCore", subprocess, http, logging] + nio),
     // L4
     .target(
       name: "Rooms",
@@ -132,7 +132,8 @@ let package = Package(
     .testTarget(name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
-      name: "CommandTests", dependencies: ["recbot", "Backend", "Jobs", "Settings", "MediaCore", yams, arguments]),
+      name: "CommandTests",
+      dependencies: ["recbot", "Backend", "Jobs", "Session", "Settings", "MediaCore", yams, arguments]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(
       name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],

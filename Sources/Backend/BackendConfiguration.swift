@@ -1,3 +1,4 @@
+import Delivery
 import Jobs
 import MediaCore
 
@@ -45,6 +46,10 @@ public struct BackendConfiguration: Sendable {
   public var allowsPrivateAddresses = false
   /// How long a bot's room token is good for; it is renewed when less than half is left.
   public var ticketLifetime = TimeSpan.seconds(600)
+  /// The finished files in folders of this machine; nil: none are.
+  public var keptFiles: KeptFiles?
+  /// The store where workers bring finished files; nil: the backend knows none.
+  public var store: S3Target?
   /// How long final jobs are kept.
   public var jobRetention = TimeSpan.seconds(30 * 86_400)
   /// How long an idempotency key is known.
@@ -88,7 +93,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var headers = 131_072
   /// How long the headers may take.
   public var headerTime = TimeSpan.seconds(10)
-  /// How long headers and body may take, and how long the sender may take to read the answer.
+  /// How long headers and body may take, and how long the sender may take to read the answer; of a file, each 128 KiB.
   public var requestTime = TimeSpan.seconds(30)
   /// How long a connection may be idle between requests.
   public var idleTime = TimeSpan.seconds(75)
@@ -99,6 +104,10 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var waiting = 1024
   /// How many of these one address may have (of IPv6: one /64 network). A proxy in front is one address.
   public var perAddress = 64
+  /// How many files are sent at once.
+  public var downloads = 64
+  /// How many of them are of recordings of one caller.
+  public var downloadsPerOwner = 16
   /// The longest time a request is held until something happens (long poll).
   public var wait = TimeSpan.seconds(55)
   /// The usual limits.

@@ -11,6 +11,10 @@ final class BackendCore: Sendable {
   let tickets: TicketOffice
   let metrics = MetricsRegistry()
   let connections = Connections()
+  /// Links to files.
+  let links: FileLinks
+  /// How many files are sent at once.
+  let downloads: DownloadSeats
   /// Who may hold a connection.
   let door: ConnectionDoor
   /// Rings when a job may have become free.
@@ -30,6 +34,9 @@ final class BackendCore: Sendable {
     admission.waiting = configuration.limits.waiting
     admission.entered = configuration.limits.connections
     door = ConnectionDoor(admission, logger: logger)
+    links = FileLinks(secret: configuration.roomService.apiSecret)
+    downloads = DownloadSeats(
+      total: configuration.limits.downloads, perOwner: configuration.limits.downloadsPerOwner)
     authenticator = Authenticator(store: store, configuration: configuration)
     tickets = TicketOffice(
       service: configuration.roomService, publicURL: configuration.publicRoomURL,

@@ -19,6 +19,8 @@ public final class BackendClient: Sendable {
 
   /// The backend's address, without a path's last slash.
   public let url: String
+  /// Certificates to trust instead of the system's.
+  let tlsCA: String?
   private let credential: Redacted<String>
   private let http: HTTPClient
   private let timeLimit: TimeAmount
@@ -39,8 +41,17 @@ public final class BackendClient: Sendable {
     guard !credential.isEmpty, credential.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw WorkerError("the credential for the backend is empty, or has characters that no credential has")
     }
+    self.tlsCA = tlsCA
+    self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+    self.credential = Redacted(credential)
+    self.timeLimit = timeLimit
+    http = Self.makeHTTP(tlsCA: tlsCA)
+  }
+
+  /// Connections of their own; whoever has them made shuts them down. `silence`: how long the other side may send nothing.
+  static func makeHTTP(tlsCA: String?, silence: TimeAmount? = nil) -> HTTPClient {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5)))
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: silence))
     configuration.httpVersion = .http1Only
     // A backend that comes back is found at once, and no request waits for a connection that is known to be dead.
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -49,10 +60,7 @@ public final class BackendClient: Sendable {
       tls.trustRoots = .file(tlsCA)
       configuration.tlsConfiguration = tls
     }
-    self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
-    self.credential = Redacted(credential)
-    self.timeLimit = timeLimit
-    http = HTTPClient(
+    return HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
   }
 
@@ -144,7 +152,7 @@ public final class BackendClient: Sendable {
 
   /// Removes a schedule.
   public func removeSchedule(_ id: String) async throws(BackendError) {
-    _ = try await ask(.DELETE, "/v1/schedules/\(Self.escape(id))")
+    try await delete("/v1/schedules/\(Self.escape(id))")
   }
 
   /// When a schedule fires next.
@@ -186,6 +194,12 @@ public final class BackendClient: Sendable {
     return try decode(await ask(method, path, body: bytes, key: key, wait: wait))
   }
 
+  /// The header with the credential.
+  var authorization: String { "Bearer \(credential.wrappedValue)" }
+
+  /// Removes something.
+  func delete(_ path: String) async throws(BackendError) { _ = try await ask(.DELETE, path) }
+
   /// Asks for something, of which only the status counts.
   public func check(_ path: String) async throws(BackendError) { _ = try await ask(.GET, path) }
 
@@ -203,7 +217,7 @@ public final class BackendClient: Sendable {
     var request = HTTPClientRequest(url: url + path)
     request.method = method
     request.headers = [
-      "authorization": "Bearer \(credential.wrappedValue)", "accept": "application/json", "user-agent": "recbot",
+      "authorization": authorization, "accept": "application/json", "user-agent": "recbot",
     ]
     if let key { request.headers.replaceOrAdd(name: "idempotency-key", value: key) }
     if let body {
@@ -217,23 +231,34 @@ public final class BackendClient: Sendable {
       let response = try await http.execute(request, deadline: deadline)
       status = response.status
       bytes = try await response.body.collect(upTo: Self.maximumBytes)
-    } catch let error as HTTPClientError {
-      throw .away(error.shortDescription)
-    } catch is NIOTooManyBytesError {
-      throw .strange("its answer is too large")
-    } catch is CancellationError {
-      throw .away("the request was given up")
     } catch {
-      // A failed connection tells each address that was tried, in many words.
-      let text = "\(error)"
-      throw .away(TLSFault(reading: text).map { "\($0): \($0.advice)" } ?? PeerText.line(text, limit: 200))
+      throw Self.failure(error)
     }
     if (200..<300).contains(status.code) { return bytes }
+    throw Self.refusal(Int(status.code), status.reasonPhrase, bytes)
+  }
+
+  /// Why there is no whole answer.
+  static func failure(_ error: any Error) -> BackendError {
+    switch error {
+    case let error as BackendError: return error
+    case let error as HTTPClientError: return .away(error.shortDescription)
+    case is NIOTooManyBytesError: return .strange("its answer is too large")
+    case is CancellationError: return .away("the request was given up")
+    default:
+      // A failed connection tells each address that was tried, in many words.
+      let text = "\(error)"
+      return .away(TLSFault(reading: text).map { "\($0): \($0.advice)" } ?? PeerText.line(text, limit: 200))
+    }
+  }
+
+  /// What an answer says that is none of success.
+  static func refusal(_ status: Int, _ phrase: String, _ bytes: ByteBuffer) -> BackendError {
     let problem = try? BoundedJSON.decode(APIProblem.self, from: Array(bytes.readableBytesView), limits: Self.limits)
     // What answers need not be a backend.
-    var body = problem?.error ?? APIProblem.Body(code: "http\(status.code)", message: status.reasonPhrase)
+    var body = problem?.error ?? APIProblem.Body(code: "http\(status)", message: phrase)
     (body.code, body.message) = (PeerText.line(body.code, limit: 64), PeerText.line(body.message, limit: 2000))
-    throw .refused(status: Int(status.code), body)
+    return .refused(status: status, body)
   }
 
   /// Percent-encodes everything but letters, digits and `-._~` (RFC 3986, section 2.3).

@@ -152,12 +152,37 @@ extension JobRun {
         var file = done
         if file == nil { file = try await bring(source, to: target, name: name) }
         guard let file else { continue }
+        let isStored = file.location.hasPrefix("s3://")
         files.append(
-          JobFile(location: file.location, size: file.size, duration: duration, sha256: file.sha256))
+          JobFile(
+            location: file.location, size: file.size, duration: duration, sha256: file.sha256,
+            dataFolder: isStored ? nil : context.folderID))
+        if isFenced { return files }
+        await runAfter(files[files.count - 1], path: isStored ? source : file.location)
         if isFenced { return files }
       }
     }
     return files
+  }
+
+  /// Runs the operator's command for a finished file. When it fails, the job is completed all the same, and says so.
+  private func runAfter(_ file: JobFile, path: String) async {
+    guard let after = context.settings.after else { return }
+    logger.info("runs the command after finishing", metadata: ["file": "\(path)"])
+    let values = [
+      "RECORDING_FILE": path, "RECORDING_LOCATION": file.location, "RECORDING_JOB": id,
+      "RECORDING_ROOM": job.request.room, "RECORDING_OWNER": job.owner, "RECORDING_SIZE": "\(file.size)",
+      "RECORDING_SECONDS": "\(file.duration / 1_000_000)", "RECORDING_SHA256": file.sha256 ?? "",
+      "RECORDING_ERROR": shortfall?.name ?? "",
+    ]
+    guard let reason = await after.run(values, while: { await !self.isFenced }), !isFenced else { return }
+    let text = "the command after finishing \(reason)"
+    logger.error("\(text)", metadata: ["file": "\(path)"])
+    if shortfall == nil {
+      shortfall = JobError(name: "afterFailed", message: "\(text); the worker's log has what it said")
+    } else {
+      shortfall?.message += "; \(text)"
+    }
   }
 
   /// Brings a file where it belongs; when a store does not take it, to the backup folder, if there is one.

@@ -25,7 +25,7 @@ actor JobRun {
   /// The crashes in a row after which the job is given back.
   private static let crashes = 6
   /// Names of errors of the finishing alone.
-  private static let passing: Set = ["deliveryFailed", "notFinished", "partsMissing", "dataFolder"]
+  private static let passing: Set = ["deliveryFailed", "notFinished", "partsMissing", "dataFolder", "afterFailed"]
   /// A recording that says nothing for so long has got stuck.
   private static let silence = Duration.seconds(30)
   /// A process that ran so long has begun anew.

@@ -19,6 +19,8 @@ struct RunContext: Sendable {
   let journal: Journal
   let courier: Courier
   let logger: Logger
+  /// The data folder's name, which finished files in it have; nil: it has none.
+  var folderID: String?
 
   /// Asks the backend until it has answered, or until time is up.
   func insist(

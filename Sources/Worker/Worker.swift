@@ -1,3 +1,4 @@
+import Delivery
 import Foundation
 import Jobs
 import Logging
@@ -20,6 +21,8 @@ public actor Worker {
 
   /// What it was told.
   public nonisolated let settings: WorkerSettings
+  /// The finished files of its data folder.
+  nonisolated let keptFiles: KeptFiles
   private let client: BackendClient
   private let logger: Logger
   private let context: RunContext
@@ -57,9 +60,16 @@ public actor Worker {
     let folder = try WorkerFolder.take(in: settings.dataDirectory)
     let (journal, _) = try Journal.open(folder.journal)
     try WorkerFolder.make(settings.delivery.local)
+    do throws(DeliveryError) {
+      keptFiles = try KeptFiles(
+        dataFolder: settings.dataDirectory,
+        roots: [settings.delivery.local] + (settings.delivery.backup.map { [$0] } ?? []))
+    } catch {
+      throw WorkerError(error.description, isFolder: true)
+    }
     context = RunContext(
       settings: settings, client: client, folder: folder, journal: journal,
-      courier: Courier(settings: settings.delivery, logger: logger), logger: logger)
+      courier: Courier(settings: settings.delivery, logger: logger), logger: logger, folderID: keptFiles.folderID)
     admission = Admission(limits: Machine.limits(), fixed: settings.capacity)
   }
 
@@ -124,7 +134,8 @@ public actor Worker {
     Status(
       worker: WorkerStatus(
         running: admission.running, capacity: admission.capacity, cores: (cores * 100).rounded() / 100,
-        memory: admission.used.memory, isDraining: isDraining),
+        memory: admission.used.memory, isDraining: isDraining, dataFolder: keptFiles.folderID,
+        filesURL: settings.filesURL),
       lastContact: lastContact, taken: taken, limits: admission.limits)
   }
 

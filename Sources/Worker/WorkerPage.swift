@@ -1,20 +1,24 @@
+import Delivery
 import Glibc
 import HTTPGuard
+import Jobs
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 
 /// What a worker shows of itself over HTTP: `/healthz` (the process lives), `/readyz` (it takes jobs, and the backend
-/// answers), and `/metrics` (Prometheus' text). One request a connection, and few connections for a short time: nobody
-/// takes the recordings' descriptors.
+/// answers), and `/metrics` (Prometheus' text); and to the backend alone its finished files. One request a connection, and
+/// few connections for a short time: nobody takes the recordings' descriptors.
 public final class WorkerPage: Sendable {
   private let channel: any Channel
   /// How long a connection may live, whatever is said on it.
   private static let lifetime = TimeAmount.seconds(10)
 
   /// Listens at `host:port`. Throws `WorkerError` when that is not possible.
-  public init(at address: String, _ worker: Worker) async throws(WorkerError) {
+  ///
+  /// - Parameter secret: the workers' secret, with which the backend's requests for files are signed.
+  public init(at address: String, _ worker: Worker, secret: String) async throws(WorkerError) {
     guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
       (0...65_535).contains(port), colon > address.startIndex
     else { throw WorkerError("'\(address.prefix(80))' is no address to listen at: write host:port") }
@@ -22,6 +26,7 @@ public final class WorkerPage: Sendable {
     var limits = AdmissionLimits()
     (limits.perAddress, limits.waiting) = (16, 128)
     let door = ConnectionDoor(limits, logger: Logger(label: "worker"))
+    let files = WorkerFiles(worker.keptFiles, secret: secret)
     do {
       channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -35,7 +40,8 @@ public final class WorkerPage: Sendable {
             decoding.maxHeaderFieldCount = 64
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(
               withErrorHandling: true, withEncoderConfiguration: .init(), withDecoderLimitConfiguration: decoding)
-            try channel.pipeline.syncOperations.addHandler(PageHandler(worker: worker))
+            try channel.pipeline.syncOperations.addHandler(
+              PageHandler(worker: worker, files: files, door: door, lifetime: end))
           }
         }
         .bind(host: host, port: port).get()
@@ -61,10 +67,19 @@ private final class PageHandler: ChannelInboundHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private let worker: Worker
+  private let files: WorkerFiles
+  private let door: ConnectionDoor
+  /// Ends the connection when its time is over.
+  private let lifetime: Scheduled<Void>
   private var head: HTTPRequestHead?
   private var hasAnswered = false
 
-  init(worker: Worker) { self.worker = worker }
+  init(worker: Worker, files: WorkerFiles, door: ConnectionDoor, lifetime: Scheduled<Void>) {
+    self.worker = worker
+    self.files = files
+    self.door = door
+    self.lifetime = lifetime
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
@@ -73,7 +88,13 @@ private final class PageHandler: ChannelInboundHandler {
     case .end:
       guard let head, !hasAnswered else { return }
       hasAnswered = true
-      Self.start(head, on: context.channel, worker)
+      if HeadRules.fault(of: head) == nil, head.uri.hasPrefix(FileRequest.path + "?"),
+        head.method == .GET || head.method == .DELETE
+      {
+        Self.startFile(head, on: context.channel, files, door, lifetime)
+      } else {
+        Self.start(head, on: context.channel, worker)
+      }
     }
   }
 
@@ -81,6 +102,32 @@ private final class PageHandler: ChannelInboundHandler {
 
   private static func start(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) {
     Task { await answer(request, on: channel, worker) }
+  }
+
+  private static func startFile(
+    _ request: HTTPRequestHead, on channel: any Channel, _ files: WorkerFiles, _ door: ConnectionDoor,
+    _ lifetime: Scheduled<Void>
+  ) {
+    Task {
+      switch await files.answer(request.method, request.uri[...], now: Timestamp.now.seconds) {
+      case .refused(let status, let text): await write(status, text + "\n", request, on: channel)
+      case .removed: await write(.ok, "removed\n", request, on: channel)
+      case .bytes(let file, let range):
+        guard door.enter(channel), files.begin() else {
+          return await write(.serviceUnavailable, "too many files are sent\n", request, on: channel)
+        }
+        defer { files.end() }
+        lifetime.cancel()
+        var head = HTTPResponseHead(version: request.version, status: .ok)
+        head.headers = ["content-type": "video/webm", "content-length": "\(range.count)", "connection": "close"]
+        channel.write(HTTPServerResponsePart.head(head), promise: nil)
+        do {
+          try await WorkerFiles.send(file, range, on: channel)
+          try await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+        } catch {}
+        try? await channel.close().get()
+      }
+    }
   }
 
   private static func answer(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) async {
@@ -101,6 +148,12 @@ private final class PageHandler: ChannelInboundHandler {
     case (.GET, _), (.HEAD, _): (status, text) = (.notFound, "not found\n")
     default: (status, text) = (.methodNotAllowed, "only GET\n")
     }
+    await write(status, text, request, on: channel)
+  }
+
+  private static func write(
+    _ status: HTTPResponseStatus, _ text: String, _ request: HTTPRequestHead, on channel: any Channel
+  ) async {
     var head = HTTPResponseHead(version: request.version, status: status)
     head.headers = ["content-type": "text/plain; version=0.0.4; charset=utf-8", "content-length": "\(text.utf8.count)"]
     head.headers.add(name: "connection", value: "close")

@@ -20,6 +20,10 @@ public struct WorkerSettings: Sendable {
   public var launch: RecordingLaunch
   /// Where finished files go.
   public var delivery: DeliveryPlan
+  /// What is run after each file is finished; nil: nothing.
+  public var after: AfterCommand?
+  /// The address at which the backend reaches this worker's page for finished files; nil: it doesn't.
+  public var filesURL: String?
   /// How long the backend may hold a sign of life until there is a command, in seconds: after that there is the next
   /// one, so a third of a lease.
   public var beatTime: Int64 = 4

@@ -26,8 +26,8 @@ struct Recbot: AsyncParsableCommand {
       CommandGroup(
         name: "Service",
         subcommands: [
-          ServeCommand.self, WorkerCommand.self, KeysCommand.self, JobsCommand.self, ScheduleCommand.self,
-          HealthCommand.self, ConfigCommand.self,
+          ServeCommand.self, WorkerCommand.self, KeysCommand.self, JobsCommand.self, RecordingsCommand.self,
+          ScheduleCommand.self, HealthCommand.self, ConfigCommand.self,
         ]),
       CommandGroup(name: "Room", subcommands: [RoomServerCommand.self, TokenCommand.self, PeopleCommand.self]),
     ])

@@ -60,7 +60,7 @@ import Testing
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM"],
+      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM", "Digests"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess", "System"])
     ),
     "Settings": Row(

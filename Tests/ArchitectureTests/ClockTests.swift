@@ -7,9 +7,11 @@ import Testing
   static let shells: Set<String> = [
     "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/Backend.swift",
     "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/ConnectionGuard.swift", "Backend/HTTP/Routes.swift",
-    "Backend/Loops/QueueKeeper.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/WorkerRoutes.swift",
+    "Backend/Loops/QueueKeeper.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/RecordingRoutes.swift",
+    "Backend/Routes/WorkerRoutes.swift",
     "Backend/Webhooks/LiveKitWebhookRoutes.swift", "Backend/Webhooks/WebhookDispatcher.swift",
-    "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/S3/S3Client.swift",
+    "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/Files/KeptFiles.swift",
+    "Delivery/S3/S3Client.swift",
     "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "Jobs/Model/Timestamp.swift",
     "Recording/Control/ControlServer.swift", "Recording/Recording.swift", "Recording/Sequencer.swift",
     "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Room/WallClock.swift",
@@ -17,7 +19,7 @@ import Testing
     "Rooms/LiveKit/LiveKitRoomClient.swift", "Rooms/Peer/PeerRoomClient.swift", "Transport/MediaLoop.swift",
     "WebClient/WebClient+Post.swift",
     "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift", "Worker/RunContext.swift",
-    "Worker/Worker.swift", "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
+    "Worker/AfterCommand.swift", "Worker/Worker.swift", "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]
 
   /// They decide something, and still ask by themselves. To be made shorter; nothing is added.

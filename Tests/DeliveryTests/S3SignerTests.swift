@@ -62,4 +62,15 @@ import Testing
     #expect(S3Signer.encoded("a b/ü~+*'", keepsSlashes: true) == "a%20b/%C3%BC~%2B%2A%27")
     #expect(S3Signer.encoded("a/b") == "a%2Fb")
   }
+
+  /// "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)", the same reference.
+  @Test func anAddressForAWhile() {
+    let request = S3Signer.Request(
+      method: "GET", path: "/test.txt", headers: [("host", "examplebucket.s3.amazonaws.com")], payloadHash: "")
+    #expect(
+      signer.query(request, time: time, seconds: 86_400)
+        == "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request"
+        + "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
+        + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
+  }
 }

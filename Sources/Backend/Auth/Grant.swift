@@ -10,8 +10,10 @@ public enum Grant: String, Codable, Hashable, Sendable, CaseIterable {
   case schedulesWrite = "schedules:write"
   /// Have room tokens made for participants.
   case tokensWrite = "tokens:write"
-  /// See finished recordings.
+  /// See and fetch finished recordings.
   case recordingsRead = "recordings:read"
+  /// Delete finished recordings.
+  case recordingsWrite = "recordings:write"
   /// See events.
   case eventsRead = "events:read"
   /// See the workers.

@@ -152,7 +152,9 @@ private final class PartWatch: ChannelDuplexHandler {
       hasAnswered = true
       // The rest of the answer goes as fast as it is read.
       if state == .answering { start(limits.requestTime) }
-    case .body: break
+    case .body:
+      // A long answer is written as fast as it is read: each piece is given the time anew.
+      if state == .answering { start(limits.requestTime) }
     case .end:
       if state == .answering {
         becomeIdle()

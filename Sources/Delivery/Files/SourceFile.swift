@@ -26,6 +26,14 @@ final class SourceFile: Sendable {
     }
   }
 
+  /// Takes an open file, which is closed with it; nil, and closed at once, when it is no regular file.
+  init?(descriptor: Int32, path: String) {
+    self.path = path
+    self.descriptor = descriptor
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+  }
+
   deinit { close(descriptor) }
 
   /// Bytes of the file now. Does not block.
@@ -44,19 +52,7 @@ final class SourceFile: Sendable {
   func part(_ range: Range<Int64>, whole: WholeHash? = nil) async throws(DeliveryError) -> (ByteBuffer, ContentHash) {
     try await DiskWork.run { () throws(DeliveryError) in
       let count = Int(range.upperBound - range.lowerBound)
-      var buffer = ByteBuffer()
-      buffer.reserveCapacity(count)
-      var failure: DeliveryError?
-      buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
-        do throws(DeliveryError) {
-          try self.read(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: range.lowerBound)
-          return count
-        } catch {
-          failure = error
-          return 0
-        }
-      }
-      if let failure { throw failure }
+      let buffer = try self.bytes(range)
       let content = buffer.withUnsafeReadableBytes { bytes in
         whole?.update(bytes)
         return ContentHash(
@@ -64,6 +60,25 @@ final class SourceFile: Sendable {
       }
       return (buffer, content)
     }
+  }
+
+  /// Reads a part. Blocks. Throws `.file`.
+  func bytes(_ range: Range<Int64>) throws(DeliveryError) -> ByteBuffer {
+    let count = Int(range.upperBound - range.lowerBound)
+    var buffer = ByteBuffer()
+    buffer.reserveCapacity(count)
+    var failure: DeliveryError?
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+      do throws(DeliveryError) {
+        try self.read(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: range.lowerBound)
+        return count
+      } catch {
+        failure = error
+        return 0
+      }
+    }
+    if let failure { throw failure }
+    return buffer
   }
 
   /// Fills a buffer. Blocks. Throws `.file`.

@@ -110,6 +110,20 @@ final class S3Client: Sendable {
     }
   }
 
+  /// An address with which anybody can make one request without a body for so many seconds. The store is not asked.
+  func address(
+    _ method: HTTPMethod, _ key: String, query: [(name: String, value: String)] = [], seconds: Int64
+  ) async throws(DeliveryError) -> String {
+    let credentials = try await DiskWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
+    let now = Int64(Date().timeIntervalSince1970) &+ clockOffset.load(ordering: .relaxed)
+    let path = basePath + "/" + S3Signer.encoded(key, keepsSlashes: true)
+    let signed = S3Signer(credentials: credentials, region: target.region).query(
+      S3Signer.Request(
+        method: method.rawValue, path: path, query: query, headers: [("host", host)], payloadHash: ""),
+      time: CivilTime.texts(microseconds: now &* 1_000_000).time, seconds: seconds)
+    return "\(exchange.scheme)://\(host)\(path)?\(signed)"
+  }
+
   /// `s3://bucket/key`.
   func location(of key: String) -> String { "s3://\(target.bucket)/\(key)" }
 

@@ -1,6 +1,6 @@
 import Digests
 
-/// Signs requests for S3 (AWS Signature Version 4, header form). Pure: the same request gives the same signature.
+/// Signs requests for S3 (AWS Signature Version 4). Pure: the same request gives the same signature.
 struct S3Signer {
   /// What is signed.
   struct Request {
@@ -24,16 +24,35 @@ struct S3Signer {
 
   /// The value of the header `Authorization`. `time` is that of `x-amz-date`.
   func authorization(_ request: Request, time: String) -> String {
-    let scope = "\(time.prefix(8))/\(region)/\(service)/aws4_request"
     let (canonical, signed) = Self.canonical(request)
-    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(Self.hex(Digest.sha256(Array(canonical.utf8))))"
+    return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope(time)), SignedHeaders=\(signed), "
+      + "Signature=\(signature(of: canonical, time: time))"
+  }
+
+  /// The query with which a request needs no other credential for `seconds` from `time` on (query form). Only its header
+  /// `host` is signed, and no body.
+  func query(_ request: Request, time: String, seconds: Int64) -> String {
+    var request = request
+    request.payloadHash = "UNSIGNED-PAYLOAD"
+    request.query += [
+      ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope(time))"),
+      ("X-Amz-Date", time), ("X-Amz-Expires", "\(seconds)"),
+      ("X-Amz-SignedHeaders", request.headers.map(\.name).sorted().joined(separator: ";")),
+    ]
+    if let token = credentials.sessionToken { request.query.append(("X-Amz-Security-Token", token)) }
+    let signature = signature(of: Self.canonical(request).text, time: time)
+    return "\(Self.queryText(request.query))&X-Amz-Signature=\(signature)"
+  }
+
+  private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+  private func signature(of canonical: String, time: String) -> String {
+    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope(time))\n\(Self.hex(Digest.sha256(Array(canonical.utf8))))"
     var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
     for part in [String(time.prefix(8)), region, service, "aws4_request"] {
       key = HMAC.sha256(Array(part.utf8), key: key)
     }
-    let signature = Self.hex(HMAC.sha256(Array(text.utf8), key: key))
-    return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), SignedHeaders=\(signed), "
-      + "Signature=\(signature)"
+    return Self.hex(HMAC.sha256(Array(text.utf8), key: key))
   }
 
   /// The canonical request, and the list of its headers.

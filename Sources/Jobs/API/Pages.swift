@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The answer to `GET /v1/jobs`.
 public struct JobPage: Codable, Hashable, Sendable {
   /// The newest first.
@@ -45,7 +47,7 @@ public struct FireTimes: Codable, Hashable, Sendable {
   public init(times: [Timestamp]) { self.times = times }
 }
 
-/// The answer to `GET /v1/recordings`.
+/// The answer to `GET /v1/recordings` and `GET /v1/recordings/{id}`.
 public struct RecordingPage: Codable, Hashable, Sendable {
   /// A finished file.
   public struct Entry: Codable, Hashable, Sendable {
@@ -53,20 +55,23 @@ public struct RecordingPage: Codable, Hashable, Sendable {
     public var job: String
     /// Its room.
     public var room: String
+    /// Which of the job's files it is, from 1.
+    public var number: Int
     /// The file.
     public var file: JobFile
     /// When the job was done.
     public var finishedAt: Timestamp
     /// Makes an entry.
-    public init(job: String, room: String, file: JobFile, finishedAt: Timestamp) {
+    public init(job: String, room: String, number: Int, file: JobFile, finishedAt: Timestamp) {
       self.job = job
       self.room = room
+      self.number = number
       self.file = file
       self.finishedAt = finishedAt
     }
 
     enum CodingKeys: String, CodingKey {
-      case job, room, file
+      case job, room, number, file
       case finishedAt = "finished_at"
     }
   }
@@ -78,6 +83,37 @@ public struct RecordingPage: Codable, Hashable, Sendable {
   public init(recordings: [Entry], next: String? = nil) {
     self.recordings = recordings
     self.next = next
+  }
+}
+
+/// The body of `POST /v1/recordings/{id}/links`.
+public struct LinkRequest: Codable, Hashable, Sendable {
+  /// Which of the recording's files, from 1; nil: the only one.
+  public var number: Int?
+  /// For how many seconds the link is good; an hour unless said.
+  public var lifetime: Int64?
+  /// Makes a request.
+  public init(number: Int? = nil, lifetime: Int64? = nil) {
+    self.number = number
+    self.lifetime = lifetime
+  }
+}
+
+/// The answer: a link to a file, which needs no credential and ends.
+public struct LinkAnswer: Codable, Hashable, Sendable {
+  /// Path and query at the backend's address.
+  @Redacted public var url: String
+  /// When it ends.
+  public var expiresAt: Timestamp
+  /// Makes an answer.
+  public init(url: String, expiresAt: Timestamp) {
+    self.url = url
+    self.expiresAt = expiresAt
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case url
+    case expiresAt = "expires_at"
   }
 }
 

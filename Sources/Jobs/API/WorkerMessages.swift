@@ -32,9 +32,18 @@ public struct WorkerStatus: Codable, Hashable, Sendable {
   public var memory: Int64
   /// True when it takes nothing more and ends after what it has.
   public var isDraining: Bool
+  /// The name of its data folder; nil: an older worker.
+  public var dataFolder: String?
+  /// The address at which the backend fetches finished files of that folder; nil: it serves none.
+  public var filesURL: String?
 
   /// Makes a status.
-  public init(running: Int, capacity: Int, cores: Double = 0, memory: Int64 = 0, isDraining: Bool = false) {
+  public init(
+    running: Int, capacity: Int, cores: Double = 0, memory: Int64 = 0, isDraining: Bool = false,
+    dataFolder: String? = nil, filesURL: String? = nil
+  ) {
+    self.dataFolder = dataFolder
+    self.filesURL = filesURL
     self.running = running
     self.capacity = capacity
     self.cores = cores
@@ -45,6 +54,8 @@ public struct WorkerStatus: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case running, capacity, cores, memory
     case isDraining = "draining"
+    case dataFolder = "data_folder"
+    case filesURL = "files_url"
   }
 }
 

@@ -85,13 +85,31 @@ public struct JobFile: Codable, Hashable, Sendable {
   public var duration: Int64
   /// SHA-256, in hexadecimal.
   public var sha256: String?
+  /// The name of the data folder to which the file's folder belongs; nil: it is in a store, or was made by an older worker.
+  public var dataFolder: String?
+  /// When it was deleted; nil: it was not.
+  public var deletedAt: Timestamp?
   /// Makes a file.
-  public init(location: String, size: Int64, duration: Int64, sha256: String? = nil) {
+  public init(
+    location: String, size: Int64, duration: Int64, sha256: String? = nil, dataFolder: String? = nil,
+    deletedAt: Timestamp? = nil
+  ) {
     self.location = location
     self.size = size
     self.duration = duration
     self.sha256 = sha256
+    self.dataFolder = dataFolder
+    self.deletedAt = deletedAt
   }
+
+  enum CodingKeys: String, CodingKey {
+    case location, size, duration, sha256
+    case dataFolder = "data_folder"
+    case deletedAt = "deleted_at"
+  }
+
+  /// Its own name, without folders.
+  public var name: String { location.split(separator: "/").last.map(String.init) ?? "recording.webm" }
 }
 
 /// What a recording is told while it runs.

@@ -1,5 +1,5 @@
 extension JobStore {
-  /// Finished files, those of the newest job first, and where the next page begins (nil: there is none). `after` is
+  /// Finished files that were not deleted, those of the newest job first, and where the next page begins (nil: there is none). `after` is
   /// what the page before gave: a job and how many of its files were shown.
   public func recordings(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws
     -> RecordingPage
@@ -22,15 +22,31 @@ extension JobStore {
     var next: String?
     for found in jobs {
       for (index, file) in found.files.enumerated() where found.id != job || index >= shown {
-        guard filter.allows(found) else { continue }
+        guard filter.allows(found), file.deletedAt == nil else { continue }
         if recordings.count == limit { return RecordingPage(recordings: recordings, next: next) }
         recordings.append(
           RecordingPage.Entry(
-            job: found.id, room: found.request.room, file: file, finishedAt: found.finishedAt ?? found.updatedAt))
+            job: found.id, room: found.request.room, number: index + 1, file: file,
+            finishedAt: found.finishedAt ?? found.updatedAt))
         next = "\(found.id):\(index + 1)"
       }
     }
     guard jobs.count > limit, let last = jobs.last else { return RecordingPage(recordings: recordings) }
     return RecordingPage(recordings: recordings, next: "\(last.id):\(last.files.count)")
+  }
+
+  /// Keeps that a file of a job that is over was deleted; `number` counts from 1. One that was deleted before stays as it
+  /// is. Throws `notFound` when there is no such file.
+  @discardableResult
+  public func deleted(file number: Int, of job: String) async throws -> Job {
+    try await database.transaction { [self] connection in
+      var found = try load(job, forUpdate: true, in: connection)
+      guard found.state.isFinal, found.files.indices.contains(number - 1) else { throw JobStoreError.notFound }
+      guard found.files[number - 1].deletedAt == nil else { return found }
+      found.files[number - 1].deletedAt = try connection.now()
+      try connection(
+        "UPDATE jobs SET version = version + 1, body = ?2 WHERE id = ?1", .text(job), .text(try JSONText.encode(found)))
+      return found
+    }
   }
 }

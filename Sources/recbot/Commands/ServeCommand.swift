@@ -57,9 +57,11 @@ struct ServeCommand: AsyncParsableCommand {
     let hasWorker = try withWorker || settings.value(.withWorker, default: false, parse: Values.boolean)
     let logger = try shared.logger("serve", settings)
     let place = try ServePlace(settings, dataDir: dataDir, database: database)
-    let configuration = try backendConfiguration(settings, hasWorker: hasWorker)
+    var configuration = try backendConfiguration(settings, hasWorker: hasWorker)
     DescriptorLimit.raise()
     let database = try place.open()
+    configuration.keptFiles = place.keptFiles(settings, isMade: hasWorker)
+    configuration.store = settings[.s3Bucket] == nil ? nil : try? DeliverySettings.store(settings)
     let backend: Backend
     do {
       backend = try await Backend(configuration: configuration, database: database, logger: logger)

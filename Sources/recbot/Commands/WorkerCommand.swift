@@ -38,6 +38,12 @@ struct WorkerCommand: AsyncParsableCommand {
       "Where /healthz and /metrics are, such as 127.0.0.1:8081 (default: nowhere).", valueName: "address"))
   var bind: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The address of --bind as the backend reaches it, such as http://10.0.0.7:8081: there it fetches finished files.",
+      valueName: "url"))
+  var filesUrl: String?
+
   @Option(help: ArgumentHelp("Certificates (PEM) to trust for https:// instead of the system's.", valueName: "file"))
   var tlsCa: String?
 
@@ -49,8 +55,9 @@ struct WorkerCommand: AsyncParsableCommand {
     let logger = try shared.logger("worker", configuration, default: .info)
     let secret = try WorkerPlace.secret(configuration, file: secretFile)
     let url = configuration.text(flag: backend, .backendURL) ?? "http://127.0.0.1:8080"
-    let settings = try options.settings(
+    var settings = try options.settings(
       configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard, name: name)
+    settings.filesURL = try filesURL(configuration)
     let client: BackendClient
     let worker: Worker
     do {
@@ -59,7 +66,7 @@ struct WorkerCommand: AsyncParsableCommand {
     } catch {
       throw Failure(error)
     }
-    let page = try await page(configuration, worker)
+    let page = try await page(configuration, worker, secret)
     let signals = Task {
       var count = 0
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
@@ -95,11 +102,28 @@ struct WorkerCommand: AsyncParsableCommand {
     }
   }
 
+  /// Where the backend fetches finished files: what is set, or the page's own address, when it is one that others know.
+  private func filesURL(_ configuration: Configuration) throws -> String? {
+    let page = configuration.text(flag: bind, .workerBind)
+    if let url = configuration.text(flag: filesUrl, .workerFilesURL) {
+      guard ["http://", "https://"].contains(where: { url.hasPrefix($0) && url.count > $0.count }) else {
+        throw Failure(.usage, "--files-url: '\(url.prefix(200))' does not begin with http:// or https://")
+      }
+      guard page != nil else {
+        throw Failure(.usage, "--files-url: there is no page to fetch files from; give --bind, too")
+      }
+      return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+    guard let page, let colon = page.lastIndex(of: ":"), page[colon...] != ":0" else { return nil }
+    let isAny = ["0.0.0.0", "[::]", "::", ""].contains(page[..<colon])
+    return isAny ? nil : "http://\(page)"
+  }
+
   /// The page of health and metrics, if there is to be one.
-  private func page(_ configuration: Configuration, _ worker: Worker) async throws -> WorkerPage? {
+  private func page(_ configuration: Configuration, _ worker: Worker, _ secret: String) async throws -> WorkerPage? {
     guard let address = configuration.text(flag: bind, .workerBind) else { return nil }
     do {
-      return try await WorkerPage(at: address, worker)
+      return try await WorkerPage(at: address, worker, secret: secret)
     } catch {
       throw Failure(.addressInUse, error.description)
     }

@@ -1,3 +1,4 @@
+import Delivery
 import Glibc
 import Jobs
 import MediaCore
@@ -46,6 +47,17 @@ struct ServePlace {
       }
     }
     return PostgresDatabase(address: database)
+  }
+
+  /// The finished files of the data folder; nil when this machine has none. `isMade`: the folder is made.
+  func keptFiles(_ configuration: Configuration, isMade: Bool) -> KeptFiles? {
+    if isMade { try? Self.makeFolder(folder) }
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    guard !folder.hasPrefix("/") || access(folder, F_OK) == 0, getcwd(&buffer, buffer.count) != nil else { return nil }
+    let here = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let absolute = folder.hasPrefix("/") ? folder : "\(here)/\(folder)"
+    let backup = configuration[.backupDirectory].map { [$0.text] } ?? []
+    return try? KeptFiles(dataFolder: absolute, roots: ["\(absolute)/recordings"] + backup)
   }
 
   /// Makes a folder and those above it, for this user only.

@@ -33,7 +33,8 @@ enum JobText {
       )
     }
     for file in job.files {
-      rows.append(("file", "\(file.location)  \(TimeText.length(file.duration))  \(file.size) bytes"))
+      let end = file.deletedAt.map { "  deleted at \(TimeText.short($0))" } ?? ""
+      rows.append(("file", "\(file.location)  \(TimeText.length(file.duration))  \(file.size) bytes\(end)"))
     }
     for command in job.commands {
       rows.append(("waiting", "\(command.verb.rawValue) \(command.argument ?? "")"))

@@ -116,7 +116,7 @@ struct SettingRule: Sendable {
     case .apiKey, .apiSecret, .token, .tlsCA, .turnUsername, .turnCredential, .iceUsername, .iceCredential,
       .connectOptions, .identity, .transcript, .layoutsDir, .avatarFolder, .timeline, .runDirectory, .job,
       .clientKey, .workerSecretFile, .workerName, .s3Prefix, .s3AccessKey, .s3SecretKey, .s3SessionToken,
-      .backupDirectory, .workerBind, .keyFile:
+      .backupDirectory, .workerBind, .workerAfter, .keyFile:
       SettingRule()
     case .name: SettingRule("recbot")
     case .bind, .backendBind: SettingRule("127.0.0.1")
@@ -163,6 +163,8 @@ struct SettingRule: Sendable {
     case .workerCapacity: capacity
     case .workerDrainTimeout: duration("1h")
     case .workerKeepParts: duration("7d")
+    case .workerAfterTimeout: duration("10m")
+    case .workerFilesURL: url(["http://", "https://"])
     case .upload: words("off", "way to upload", ["off", "after", "live"])
     case .s3Region: SettingRule("us-east-1")
     case .s3Bucket: s3Bucket

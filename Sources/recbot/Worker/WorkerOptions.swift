@@ -27,6 +27,16 @@ struct WorkerOptions: ParsableArguments {
       "Parts of jobs that others completed are deleted when they are so old (default: 7d).", valueName: "time"))
   var keepParts: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Run this by the shell after each file is finished; RECORDING_FILE and others are in its environment.",
+      valueName: "command"))
+  var after: String?
+
+  @Option(
+    help: ArgumentHelp("When the command after finishing runs longer, it is ended (default: 10m).", valueName: "time"))
+  var afterTimeout: String?
+
   /// The settings of a worker over this data folder.
   func settings(_ configuration: Configuration, data: String, name: String? = nil) throws -> WorkerSettings {
     var launch = RecordingLaunch()
@@ -42,6 +52,13 @@ struct WorkerOptions: ParsableArguments {
     if let drain { settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000) }
     let keep = try configuration.value(flag: keepParts, "--keep-parts", .workerKeepParts, parse: Values.duration)
     if let keep { settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000) }
+    if let command = configuration.text(flag: after, .workerAfter), !command.isEmpty {
+      var after = AfterCommand(command, environment: launch.environment)
+      let limit = try configuration.value(
+        flag: afterTimeout, "--after-timeout", .workerAfterTimeout, parse: Values.duration)
+      if let limit { after.timeLimit = .nanoseconds(limit.nanoseconds) }
+      settings.after = after
+    }
     // The store is known though nothing is uploaded by default: a job may ask for it.
     let delivery = try DeliverySettings(configuration, flag: upload, root: settings.delivery.local)
     settings.delivery.upload = DeliveryPlan.Upload(rawValue: delivery.upload.rawValue) ?? .off

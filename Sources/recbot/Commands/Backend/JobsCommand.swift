@@ -16,7 +16,7 @@ struct JobsCommand: AsyncParsableCommand {
       """,
     subcommands: [
       JobsSubmitCommand.self, JobsListCommand.self, JobsShowCommand.self, JobsWatchCommand.self,
-      JobsCancelCommand.self, JobsControlCommand.self,
+      JobsCancelCommand.self, JobsControlCommand.self, JobsDownloadCommand.self,
     ])
 }
 

@@ -1,0 +1,69 @@
+import AsyncHTTPClient
+import Jobs
+import NIOCore
+import NIOHTTP1
+
+extension BackendClient {
+  /// The files of a recording.
+  public func recording(_ id: String) async throws(BackendError) -> RecordingPage {
+    try await get("/v1/recordings/\(Self.escape(id))")
+  }
+
+  /// Deletes the files of a recording.
+  public func deleteRecording(_ id: String) async throws(BackendError) {
+    try await delete("/v1/recordings/\(Self.escape(id))")
+  }
+
+  /// A link to a file, which ends.
+  public func link(to id: String, _ request: LinkRequest) async throws(BackendError) -> LinkAnswer {
+    try await send(.POST, "/v1/recordings/\(Self.escape(id))/links", body: request)
+  }
+
+  /// Reads a file from an offset on, from the backend or from where it sends us. `body` is told where in the file each
+  /// piece begins, and says whether more is wanted.
+  func readFile(
+    of entry: RecordingPage.Entry, from offset: Int64, _ body: (Int64, [UInt8]) async -> Bool
+  ) async throws(BackendError) {
+    let http = Self.makeHTTP(tlsCA: tlsCA, silence: .seconds(60))
+    let result: Result<Void, BackendError>
+    do throws(BackendError) {
+      result = .success(try await read(entry, offset, http, body))
+    } catch {
+      result = .failure(error)
+    }
+    try? await http.shutdown()
+    try result.get()
+  }
+
+  private func read(
+    _ entry: RecordingPage.Entry, _ offset: Int64, _ http: HTTPClient, _ body: (Int64, [UInt8]) async -> Bool
+  ) async throws(BackendError) {
+    var headers: HTTPHeaders = ["user-agent": "recbot"]
+    if offset > 0 { headers.add(name: "range", value: "bytes=\(offset)-") }
+    var request = HTTPClientRequest(url: "\(url)/v1/recordings/\(Self.escape(entry.job))/file?number=\(entry.number)")
+    request.headers = headers
+    request.headers.add(name: "authorization", value: authorization)
+    do {
+      var response = try await http.execute(request, deadline: .now() + .hours(24))
+      if [302, 307].contains(response.status.code), let address = response.headers.first(name: "location") {
+        // The store's address has its own signature; the credential is not for it.
+        var other = HTTPClientRequest(url: address)
+        other.headers = headers
+        response = try await http.execute(other, deadline: .now() + .hours(24))
+      }
+      var position: Int64 = response.status == .partialContent ? offset : 0
+      guard response.status == .ok || response.status == .partialContent else {
+        throw Self.refusal(
+          Int(response.status.code), response.status.reasonPhrase, try await response.body.collect(upTo: 65_536))
+      }
+      for try await buffer in response.body {
+        let bytes = Array(buffer.readableBytesView)
+        guard await body(position, bytes) else { return }
+        position += Int64(bytes.count)
+      }
+      guard position == entry.file.size else { throw BackendError.away("the file broke off") }
+    } catch {
+      throw Self.failure(error)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Glibc
+import Jobs
+import Synchronization
+import Worker
+
+/// What `jobs download` and `recordings download` have in common.
+struct DownloadOptions: ParsableArguments {
+  static let discussion = """
+    The file gets its name when it is here as a whole, with the right length and SHA-256. Until then it is beside it as \
+    NAME.….part: the same command goes on from there. Nothing is overwritten.
+    """
+
+  @Option(
+    name: [.customShort("o"), .long],
+    help: ArgumentHelp("The file to write, or a folder for it (default: its own name, here).", valueName: "file"))
+  var output: String?
+
+  @Option(help: ArgumentHelp("Which file, of a recording that has several (default: all).", valueName: "n"))
+  var number: Int?
+
+  /// Downloads the files of a job; prints their paths.
+  func run(_ job: String, _ backend: BackendOptions) async throws {
+    try await backend.withClient { client in
+      let all = try await client.recording(job).recordings
+      let wanted = all.filter { entry in number.map { $0 == entry.number } ?? (entry.file.deletedAt == nil) }
+      guard !wanted.isEmpty else {
+        throw Failure(
+          .backendRefused,
+          number == nil ? "the files of \(job) were deleted" : "--number: the recording has files 1 to \(all.count)")
+      }
+      var taken: Set<String> = []
+      for entry in wanted {
+        var path = path(of: entry)
+        if !taken.insert(path).inserted { path = Self.numbered(path, entry.number) }
+        try await Self.download(entry, to: path, client)
+        Console.print(backend.json ? try JSONLine.of(["file": path]) : path)
+      }
+    }
+  }
+
+  /// Where a file goes. What its name has from others is a name here, and no path.
+  private func path(of entry: RecordingPage.Entry) -> String {
+    let name = RoomText.oneLine(entry.file.name, limit: 200)
+    let safe = name.hasPrefix(".") ? "_" + name : name
+    guard let output else { return safe }
+    var status = stat()
+    let isFolder = output.hasSuffix("/") || stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    return isFolder ? (output.hasSuffix("/") ? output : output + "/") + safe : output
+  }
+
+  private static func numbered(_ path: String, _ number: Int) -> String {
+    path.hasSuffix(".webm") ? "\(path.dropLast(5))-\(number).webm" : "\(path)-\(number)"
+  }
+
+  private static func download(_ entry: RecordingPage.Entry, to path: String, _ client: BackendClient) async throws {
+    let told = Mutex(ContinuousClock.now)
+    let size = entry.file.size
+    let pause: Duration = Console.errorIsTerminal ? .milliseconds(250) : .seconds(10)
+    do throws(DownloadError) {
+      try await FileDownload(entry, to: path, client: client).run { count in
+        let isDue = told.withLock { last in
+          guard ContinuousClock.now - last >= pause else { return false }
+          last = .now
+          return true
+        }
+        guard isDue else { return }
+        let line = "\(path): \(SizeText.of(count)) of \(SizeText.of(size)), \(size > 0 ? count * 100 / size : 100) %"
+        if Console.errorIsTerminal { Console.status(line) } else { Console.error(line + ".") }
+      }
+    } catch {
+      switch error {
+      case .exists(let path): throw Failure(.outputExists, "\(path) exists already; choose another name with -o")
+      case .disk(let text): throw Failure(.outputNotWritable, text)
+      case .damaged(let text): throw Failure(.notDelivered, text)
+      case .backend(let error): throw error
+      }
+    }
+    Console.errorOverStatus(
+      "Downloaded \(SizeText.of(size)), \(TimeText.length(entry.file.duration)) of \(entry.room).")
+  }
+}
+
+/// Sizes as people read them.
+enum SizeText {
+  /// Such as `3.4 MB`, in powers of ten.
+  static func of(_ bytes: Int64) -> String {
+    var (value, unit) = (max(0, bytes) * 10, "bytes")
+    guard bytes >= 1000 else { return "\(bytes) bytes" }
+    for next in ["kB", "MB", "GB", "TB"] where value >= 10_000 { (value, unit) = (value / 1000, next) }
+    return "\(value / 10).\(value % 10) \(unit)"
+  }
+}
