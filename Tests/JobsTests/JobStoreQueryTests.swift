@@ -39,7 +39,7 @@ import Testing
 
   @Test func noQuestionReadsAWholeTableOfJobsOrEvents() async throws {
     let path = NSTemporaryDirectory() + "recbot-plans-\(UUID().uuidString).sqlite"
-    defer { unlink(path) }
+    defer { for suffix in ["", "-journal"] { unlink(path + suffix) } }
     let database = Explained(try SQLiteDatabase(path: path))
     defer { database.close() }
     let store = try await JobStore(database: database, seed: 1)
@@ -193,7 +193,7 @@ import Testing
 
   @Test func aDatabaseOfTheFirstShapeIsBroughtUp() async throws {
     let path = NSTemporaryDirectory() + "recbot-shape-\(UUID().uuidString).sqlite"
-    defer { unlink(path) }
+    defer { for suffix in ["", "-journal"] { unlink(path + suffix) } }
     let database = try SQLiteDatabase(path: path)
     defer { database.close() }
     let job = JobMachine().submit(

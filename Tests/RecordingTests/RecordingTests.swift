@@ -19,14 +19,22 @@ import WebM
     func leave() { asked.withLock { $0.append("leave") } }
   }
 
-  private let folder = FileManager.default.temporaryDirectory.appending(path: "recbot-\(UUID())")
+  /// A folder of one test, which goes with it.
+  private final class Folder: Sendable {
+    let url = FileManager.default.temporaryDirectory.appending(path: "recbot-\(UUID())")
+    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(at: url) }
+  }
+
+  private let folder: Folder
+  init() throws { folder = try Folder() }
+
   private let ann = ParticipantIdentity("ann")
 
   private func recording(
     _ name: String = "a.webm", maximum: SessionTime? = nil
   ) throws -> (recording: Recording, control: Control, path: String) {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let path = folder.appending(path: name).path
+    let path = folder.url.appending(path: name).path
     var session = SessionCore.Settings(canvas: CanvasSize(width: 320, height: 180), layout: .grid)
     session.maximumDuration = maximum
     let recording = Recording(

@@ -67,6 +67,20 @@ struct JobControl: Sendable {
   let stop: @Sendable () -> Void
   /// Why nothing more can be asked for; nil while something can.
   let refusal: @Sendable () -> RoomError?
+  /// How it was last told to pause, or to go on.
+  private let pauses = PauseBook()
+
+  init(
+    recording: Recording, room: String, output: String, commands: JobCommands, stop: @escaping @Sendable () -> Void,
+    refusal: @escaping @Sendable () -> RoomError?
+  ) {
+    self.recording = recording
+    self.room = room
+    self.output = output
+    self.commands = commands
+    self.stop = stop
+    self.refusal = refusal
+  }
 
   /// The answer to a request; runs on the control thread.
   func answer(_ request: ControlRequest, job: String) -> ControlAnswer {
@@ -84,7 +98,9 @@ struct JobControl: Sendable {
     case .recording, .reconnecting: break
     }
     do {
-      recording.sequencer.put(.room(try event(request)))
+      let event = try event(request)
+      if let told = pauses.repeated(event, now: recording.progress.pause) { return .refused(told) }
+      recording.sequencer.put(.room(event))
       return .done
     } catch {
       return .refused(error.description)
@@ -152,5 +168,27 @@ struct JobControl: Sendable {
     status.people = progress.people.map { .init(identity: $0.identity.rawValue, name: $0.displayName) }
     status.bytes = progress.bytes
     return status
+  }
+}
+
+/// Knows how a recording was last told to pause: the recording itself shows it a moment later. Any thread.
+final class PauseBook: Sendable {
+  private let asked = Mutex<PausePolicy??>(.none)
+
+  /// Why an event changes nothing; nil: it changes something, and is kept. `now`: how the recording is paused, as far as
+  /// it shows.
+  func repeated(_ event: RoomEvent, now: PausePolicy?) -> String? {
+    asked.withLock { asked in
+      let before: PausePolicy? = asked ?? now
+      switch event {
+      case .pause(let policy):
+        if before == policy { return "the recording is paused already (\(policy.rawValue)); 'resume' goes on" }
+        asked = .some(policy)
+      case .resume:
+        asked = .some(nil)
+      default: break
+      }
+      return nil
+    }
   }
 }

@@ -79,7 +79,7 @@ struct ProgressReporter {
     case .plain:
       // Each attempt of a long outage fails alike: one line is enough. The last error is told at the end.
       guard let error = status.error, status.state != .ended, lastTold != (status.state, error.kind) else { return }
-      Console.error("\(RoomText.oneLine(error.summary, limit: 200)): \(status.words)")
+      Console.error("\(RoomText.oneLine(error.summary, limit: 200)): \(status.words).")
     }
   }
 
@@ -93,7 +93,7 @@ struct ProgressReporter {
     case .live, .plain:
       if isChatOnly {
         let messages = "\(progress.messages) \(progress.messages == 1 ? "message" : "messages")"
-        Console.errorOverStatus("Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end))")
+        Console.errorOverStatus("Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end)).")
         return
       }
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
@@ -101,7 +101,7 @@ struct ProgressReporter {
       let lost = late > 0 ? ", \(late) ms of sound came too late" : ""
       Console.errorOverStatus(
         "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
-          + "\(Self.size(progress.bytes))): \(Self.reason(summary.end))")
+          + "\(Self.size(progress.bytes))): \(Self.reason(summary.end)).")
     }
   }
 
