@@ -30,7 +30,7 @@ install -D -m 644 -t "$documents" README.md Sources/recbot/Documentation.docc/*.
 install -D -m 644 -t "$documents/deploy" deploy/README.md deploy/compose.yaml
 install -D -m 644 -t "$documents/deploy/kubernetes" deploy/kubernetes/*
 install -D -m 644 -t "$documents/deploy/monitoring" deploy/monitoring/*
-sed -i 's|Sources/recbot/Documentation.docc/||g' "$documents"/*.md "$documents/deploy/README.md"
+sed -i -e 's|Sources/recbot/Documentation.docc/||g' -e 's|(\.\./\.\./\.\./|(|g' "$documents"/*.md "$documents/deploy/README.md"
 
 for unit in deploy/systemd/*.service; do
   sed "s|/usr/local/bin/recbot|$prefix/bin/recbot|; s|/etc/recbot|$settings|g" "$unit" > "$made/unit"
