@@ -96,7 +96,7 @@ let package = Package(
       ]),
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
-    .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "COpus"]),
+    .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"]),
     .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
     .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
@@ -116,6 +116,8 @@ let package = Package(
     .systemLibrary(name: "CSRTP", providers: [.apt(["libsrtp2-dev"])]),
     .systemLibrary(name: "CUsrsctp", providers: [.apt(["libusrsctp-dev"])]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx", providers: [.apt(["libvpx-dev"])]),
+    .systemLibrary(name: "CAVCodec", pkgConfig: "libavcodec", providers: [.apt(["libavcodec-dev"])]),
+    .systemLibrary(name: "CDav1d", pkgConfig: "dav1d", providers: [.apt(["libdav1d-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(name: "CYUV"),

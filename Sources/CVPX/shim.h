@@ -15,6 +15,13 @@ static inline vpx_codec_err_t recbot_vpx_vp8_decoder_init(vpx_codec_ctx_t *conte
   return vpx_codec_dec_init(context, vpx_codec_vp8_dx(), &configuration, 0);
 }
 
+static inline vpx_codec_err_t recbot_vpx_vp9_decoder_init(vpx_codec_ctx_t *context,
+                                                          unsigned int threads) {
+  vpx_codec_dec_cfg_t configuration = {0};
+  configuration.threads = threads;
+  return vpx_codec_dec_init(context, vpx_codec_vp9_dx(), &configuration, 0);
+}
+
 static inline vpx_codec_err_t recbot_vpx_vp8_encoder_defaults(vpx_codec_enc_cfg_t *configuration) {
   return vpx_codec_enc_config_default(vpx_codec_vp8_cx(), configuration, 0);
 }

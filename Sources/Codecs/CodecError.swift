@@ -2,8 +2,12 @@
 public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The library that was asked.
   public enum Library: String, Hashable, Sendable {
-    /// VP8.
+    /// VP8 and VP9.
     case libvpx
+    /// H.264.
+    case libavcodec
+    /// AV1.
+    case libdav1d
     /// Opus.
     case libopus
   }

@@ -5,27 +5,7 @@ public import MediaCore
 ///
 /// After an error the stream is undecodable until its next keyframe: the context is thrown away (libvpx keeps damaged
 /// reference pictures otherwise), `needsKeyframe` becomes true, and frames that are no keyframes are passed over.
-public final class VP8Decoder {
-  /// The largest picture that is decoded. A ten byte header can claim 16383x16383 and cost gigabytes, so sizes are
-  /// checked before libvpx sees them. Orientation doesn't matter: the longer sides and the shorter sides are compared.
-  public struct SizeCap: Hashable, Sendable {
-    /// Pixels of the longer side.
-    public var longSide: Int
-    /// Pixels of the shorter side.
-    public var shortSide: Int
-    /// Makes a cap out of a width and a height, in either order.
-    public init(width: Int, height: Int) {
-      longSide = max(width, height)
-      shortSide = min(width, height)
-    }
-    /// 4096x2304 or 2304x4096.
-    public static let standard = SizeCap(width: 4096, height: 2304)
-    /// Whether a picture of this size may be decoded.
-    public func allows(width: Int, height: Int) -> Bool {
-      max(width, height) <= longSide && min(width, height) <= shortSide
-    }
-  }
-
+public final class VP8Decoder: VideoDecoder {
   /// True when only a keyframe can be decoded next: at the start, and after an error or `reset()`.
   public private(set) var needsKeyframe = true
   /// Frames passed over because a keyframe was needed.
@@ -91,6 +71,11 @@ public final class VP8Decoder {
     return try copy(image, into: &pool)
   }
 
+  /// As `decode(_:into:)`: the frame itself says whether it is a keyframe.
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, into pool: inout PicturePool
+  ) throws(CodecError) -> Picture? { try decode(bytes, into: &pool) }
+
   /// Forgets the stream: the next frame that is decoded must be a keyframe.
   public func reset() {
     close()
@@ -131,34 +116,9 @@ public final class VP8Decoder {
         library: .libvpx, reason: .library, operation: "vpx_codec_get_frame", text: "unexpected picture format",
         detail: "format \(source.fmt.rawValue), \(width)x\(height)")
     }
-    let picture = pool.take(width: width, height: height)
-    // The pool's pictures have the size that was asked for, up to `Picture.maximumSide`, which is VP8's own limit.
-    copyPlane(
-      from: y, stride: Int(source.stride.0), to: picture.y, stride: picture.strideY, width: width, height: height)
-    let chromaWidth = picture.chromaWidth
-    let chromaHeight = picture.chromaHeight
-    copyPlane(
-      from: u, stride: Int(source.stride.1), to: picture.u, stride: picture.strideUV, width: chromaWidth,
-      height: chromaHeight)
-    copyPlane(
-      from: v, stride: Int(source.stride.2), to: picture.v, stride: picture.strideUV, width: chromaWidth,
-      height: chromaHeight)
-    return picture
-  }
-}
-
-/// Copies `height` rows of `width` bytes.
-@inline(__always)
-private func copyPlane(
-  from source: UnsafeMutablePointer<UInt8>, stride sourceStride: Int, to target: UnsafeMutablePointer<UInt8>,
-  stride targetStride: Int, width: Int, height: Int
-) {
-  var from = source
-  var to = target
-  for _ in 0..<height {
-    to.update(from: from, count: width)
-    from += sourceStride
-    to += targetStride
+    return pool.copy(
+      width: width, height: height, y: (y, Int(source.stride.0)), u: (u, Int(source.stride.1)),
+      v: (v, Int(source.stride.2)))
   }
 }
 

@@ -13,12 +13,22 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   case noSignal
   /// The room service holds the track back because the connection is too narrow.
   case lowBandwidth
+  /// Subscribed and enabled, but it comes in a codec, named here, that can't be decoded.
+  case unsupportedCodec(String)
   /// The connection to the room is lost and there is no last picture.
   case reconnecting
   /// Subscribed and enabled; the first picture is on its way.
   case joining
   /// A person who takes part by sound only: name and initials, no reason.
   case audioOnly
+
+  /// Every reason, one codec standing for all.
+  public static var allCases: [CardReason] {
+    [
+      .cameraOff, .notReceived, .noSignal, .lowBandwidth, .unsupportedCodec("H.265"), .reconnecting, .joining,
+      .audioOnly,
+    ]
+  }
 
   /// The line under the initials; empty for `audioOnly`.
   public var text: String {
@@ -28,6 +38,7 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
     case .encrypted: "Encrypted"
     case .noSignal: "No signal"
     case .lowBandwidth: "Low bandwidth"
+    case .unsupportedCodec(let name): "Codec not supported: \(name)"
     case .reconnecting: "Reconnecting…"
     case .joining: "Joining…"
     case .audioOnly: ""

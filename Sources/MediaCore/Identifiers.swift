@@ -69,16 +69,3 @@ public enum MediaKind: String, Sendable, Hashable {
   /// Pictures.
   case video
 }
-
-/// A codec by its registered media subtype (IANA "RTP payload format media types").
-public enum Codec: String, Sendable, Hashable, CaseIterable {
-  /// RFC 7741.
-  case vp8 = "VP8"
-  /// RFC 7587.
-  case opus = "opus"
-
-  /// The kind of media that the codec carries.
-  public var kind: MediaKind { self == .opus ? .audio : .video }
-  /// RTP clock rate (RFC 7587 section 4.1: always 48000; RFC 7741: 90000).
-  public var clockRate: ClockRate { self == .opus ? .opus : .video }
-}

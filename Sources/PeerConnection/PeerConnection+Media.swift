@@ -70,6 +70,7 @@ extension PeerConnection {
     receiver.rids = section.rids
     receiver.extensions = section.extensions
     receiver.payloads = section.receivePayloads
+    receiver.parameterSets = section.parameterSets
     receiver.feedback = section.receiveFeedback
     if wasActive {
       let announced = Set(section.ssrcs)

@@ -1,4 +1,5 @@
 import MediaCore
+import MediaCore
 import SDP
 import Transport
 
@@ -27,7 +28,7 @@ extension PeerConnection {
     /// Local UDP ports; nil for any.
     public var portRange: ClosedRange<UInt16>?
     /// Codecs that are accepted and offered, in order of preference. The order of a remote offer goes before it.
-    public var codecs: [Codec] = [.vp8, .opus]
+    public var codecs: [Codec] = CodecTable.decodable
     /// Whether redundant audio (RFC 2198) is accepted.
     public var acceptsRED = false
     /// Whether retransmission streams (RFC 4588) are accepted and offered.
@@ -55,7 +56,7 @@ extension PeerConnection {
     /// packet. For tests of repair under loss.
     public var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
 
-    /// The defaults: a subscriber of VP8 and Opus on all interfaces.
+    /// The defaults: a subscriber of everything that can be decoded, on all interfaces.
     public init() {}
   }
 }

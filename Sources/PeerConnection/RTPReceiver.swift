@@ -48,11 +48,22 @@ public final class RTPReceiver: @unchecked Sendable {
   /// Whether every packet is delivered. Off by default.
   public var wantsPackets = false
 
+  /// The codec that a payload type stands for; nil for what repairs others, and for what was not agreed.
+  public func codec(of type: PayloadType) -> Codec? {
+    if case .codec(let codec) = payloads.format(of: type) { codec } else { nil }
+  }
+
+  /// The codecs that were agreed, those that the peer prefers first.
+  public var codecs: [Codec] {
+    payloads.entries.compactMap { if case .codec(let codec) = $0.format { codec } else { nil } }
+  }
+
   /// The largest share of packets lost of any of its streams, 0...1, by our last reports; before repair.
   public var fractionLost: Double { streams.reduce(0) { max($0, $1.fractionLost) } }
 
   var streams: [ReceiveStream] = []
   var payloads = PayloadTable()
+  var parameterSets: [PayloadType: [UInt8]] = [:]
   var feedback: NegotiatedFeedback = []
   let maximumWait: Int64
   /// Streams whose layer was not heard of yet get the wish when they begin.

@@ -5,7 +5,8 @@ import RTP
 final class ReceiveStream {
   let ssrc: SSRC
   let rid: RID?
-  let codec: Codec
+  /// What the newest packet's payload type stands for: a sender may change its codec on the same source.
+  private(set) var codec: Codec
   unowned let receiver: RTPReceiver
   /// When the last packet came; nil before the first.
   private(set) var lastArrival: Int64?
@@ -24,6 +25,8 @@ final class ReceiveStream {
   private var timestamps = TimestampUnwrapper()
   private var seen = DuplicateWindow()
   private var video: JitterBuffer?
+  /// Where the stream took up the codec that it has.
+  private var codecSince = Int64.min
   private var audio: AudioReorderBuffer?
   private var rotation = 0
   /// The keyframe that is wanted is for the jitter buffer only.
@@ -61,12 +64,28 @@ final class ReceiveStream {
       let timestamp = timestamps.unwrap(packet.timestamp)
       if !isRetransmission { queue.received(timestamp: timestamp, at: now) }
     }
+    if kind == .video { follow(packet, sequence, in: connection, at: now) }
     if keyframes.deadline != nil { noteKeyframe(packet) }
     if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
     if receiver.wantsFrames {
-      insert(packet, sequence, at: now)
+      insert(packet, sequence, in: connection, at: now)
       drain(into: connection, at: now)
     }
+  }
+
+  private var kind: MediaKind { codec.kind }
+
+  /// Takes over the codec of a packet. Its frames begin anew, with a keyframe.
+  private func follow(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
+    guard let new = receiver.codec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
+      !packet.isPaddingOnly
+    else { return }
+    if video != nil {
+      drainVideo(into: connection, at: .max / 2)
+      (video, codecSince) = (nil, sequence)
+      wantKeyframe()
+    }
+    codec = new
   }
 
   /// Bytes of payload since the last call.
@@ -82,20 +101,25 @@ final class ReceiveStream {
   }
 
   private func noteKeyframe(_ packet: RTPPacket) {
-    guard codec == .vp8, let payload = VP8Depacketizer.parse(packet.payload), payload.isKeyframe else { return }
-    keyframes.keyframeReceived()
+    if codec.depacketize(packet.payload)?.isKeyframe == true { keyframes.keyframeReceived() }
   }
 
-  private func insert(_ packet: RTPPacket, _ sequence: Int64, at now: Int64) {
-    switch codec {
-    case .vp8:
+  private func insert(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
+    switch kind {
+    case .video:
+      // What is left of the codec before.
+      guard sequence >= codecSince, packet.isPaddingOnly || receiver.codec(of: packet.payloadType) == codec else {
+        return
+      }
+      guard codec.isDecodable else { return tellUndecodable(packet, in: connection, at: now) }
       if video == nil {
         var configuration = JitterBuffer.Configuration()
         configuration.maximumWait = receiver.maximumWait
         video = JitterBuffer(codec: codec, configuration: configuration)
       }
+      if codec == .h264, let sets = receiver.parameterSets[packet.payloadType] { video?.parameterSets = sets }
       video?.insert(packet, sequence: sequence, at: now)
-    case .opus:
+    case .audio:
       // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
       let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
       if audio == nil { audio = AudioReorderBuffer(maximumWait: wait) }
@@ -107,12 +131,23 @@ final class ReceiveStream {
     }
   }
 
+  /// Of what can't be decoded the end of every picture is told, without its bytes: somebody has to say why nothing is shown.
+  private func tellUndecodable(_ packet: RTPPacket, in connection: PeerConnection, at now: Int64) {
+    keyframes.noLongerNeeded()
+    guard packet.marker else { return }
+    let time = timestamps.unwrap(packet.timestamp)
+    connection.deliver(
+      ReceivedFrame(
+        codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
+        arrivedAt: now, isKeyframe: false), of: self)
+  }
+
   /// Hands out every frame that is ready at `now`.
   func drain(into connection: PeerConnection, at now: Int64) {
     frameDeadline = nil
-    switch codec {
-    case .vp8: drainVideo(into: connection, at: now)
-    case .opus: drainAudio(into: connection, at: now)
+    switch kind {
+    case .video: drainVideo(into: connection, at: now)
+    case .audio: drainAudio(into: connection, at: now)
     }
   }
 

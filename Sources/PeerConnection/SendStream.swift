@@ -79,6 +79,9 @@ final class SendStream {
         sentAll = finish(buffer, nextSequence, buffer.count, connection, now) && sentAll
       }
       return sentAll
+    case .vp9, .h264, .av1, .h265:
+      // Forwarded only: nobody here makes frames of these.
+      return false
     }
   }
 

@@ -92,6 +92,12 @@ public struct JitterBuffer {
   private var scanned: (start: Int64, number: Int64, last: Int64) = (.min, 0, 0)
   private var timestamps = TimestampUnwrapper()
   private var pool: MediaBufferPool
+  private var joiner: FrameJoiner
+  /// The timestamp of the last packet of media before `next`; nil when it isn't known, or packets are missing between.
+  private var timestampBefore: UInt32?
+  /// Parameter sets that the sender described (RFC 6184 section 8.1, `sprop-parameter-sets`), as a byte stream: they stand
+  /// before keyframes that have none of their own.
+  public var parameterSets: [UInt8] = []
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
   /// Ask for a keyframe (throttled), again and again while this is true: decoding can't go on before one, or a missing
@@ -113,6 +119,7 @@ public struct JitterBuffer {
     mask = Int64(size - 1)
     slots = Array(repeating: Slot(), count: size)
     pool = MediaBufferPool(capacity: configuration.frameBufferSize, limit: 64)
+    joiner = FrameJoiner(codec: codec)
   }
 
   private func index(_ sequence: Int64) -> Int { Int(sequence & mask) }
@@ -156,17 +163,10 @@ public struct JitterBuffer {
     if packet.isPaddingOnly {
       statistics.padding += 1
     } else {
-      payload = parse(packet)
+      payload = codec.depacketize(packet.payload)
       if payload == nil { statistics.malformed += 1 }
     }
     slots[slot] = Slot(sequence: sequence, time: now, packet: packet, payload: payload)
-  }
-
-  private func parse(_ packet: RTPPacket) -> VideoPayload? {
-    switch codec {
-    case .vp8: VP8Depacketizer.parse(packet.payload)
-    case .opus: nil
-    }
   }
 
   /// The stream is so far ahead that nothing kept is of use.
@@ -179,6 +179,7 @@ public struct JitterBuffer {
     lostSinceOutput = true
     awaitsKeyframe = true
     isBroken = true
+    timestampBefore = nil
   }
 
   /// The next frame, or how long to wait, at `now` (ns).
@@ -199,7 +200,7 @@ public struct JitterBuffer {
         consume(sequence)
         continue
       }
-      guard payload.startsFrame else {
+      guard startsFrame(sequence) else {
         // Its begin is lost, or the stream began in the middle of a frame, or the first two packets changed places.
         if !hasAdvanced, now &- slot.time < JitterBuffer.beginWait {
           return .wait(until: slot.time &+ JitterBuffer.beginWait)
@@ -213,7 +214,7 @@ public struct JitterBuffer {
         return .wait(until: nil)
       case .missing(let number):
         let since = slots[index(number)].time
-        if awaitsKeyframe, !payload.isKeyframe {
+        if awaitsKeyframe, !merged(payload, from: sequence, to: number - 1).isKeyframe {
           leaveOut(payload, upTo: number)
           continue
         }
@@ -222,6 +223,7 @@ public struct JitterBuffer {
         statistics.droppedFrames += 1
         giveUp(upTo: number + 1)
       case .complete(let end):
+        let payload = merged(payload, from: sequence, to: end)
         if let frame = take(payload, from: sequence, to: end) { return .frame(frame) }
       }
     }
@@ -244,15 +246,55 @@ public struct JitterBuffer {
     var number = gap + 1
     while number <= highest {
       let slot = slots[index(number)]
-      if let payload = slot.payload, payload.startsFrame {
-        let isUseful = awaitsKeyframe ? payload.isKeyframe : hasOutput && continuity.follows(payload)
-        if isUseful, case .complete = scan(from: number) { return number }
+      if let payload = slot.payload, startsFrame(number) {
+        let mayBeUseful = awaitsKeyframe || hasOutput && continuity.follows(payload)
+        if mayBeUseful, case .complete(let end) = scan(from: number),
+          !awaitsKeyframe || merged(payload, from: number, to: end).isKeyframe
+        {
+          return number
+        }
         // While a picture is shown only the frame directly behind the gap matters.
         if !awaitsKeyframe { return nil }
       }
       number += 1
     }
     return nil
+  }
+
+  /// Whether the packet is the first of its frame, as far as can be known.
+  private func startsFrame(_ sequence: Int64) -> Bool {
+    guard let packet = slots[index(sequence)].packet, let payload = slots[index(sequence)].payload else { return false }
+    switch payload.start {
+    case .never: return false
+    case .always: return true
+    case .afterAnother: return timestamp(before: sequence).map { $0 != packet.timestamp } ?? false
+    case .unlessContinued: return timestamp(before: sequence) != packet.timestamp
+    }
+  }
+
+  /// The timestamp of the packet of media before this one; nil when it isn't there.
+  private func timestamp(before sequence: Int64) -> UInt32? {
+    guard let next else { return nil }
+    var number = sequence - 1
+    while number >= next {
+      guard let packet = slots[index(number)].packet else { return nil }
+      if slots[index(number)].payload != nil { return packet.timestamp }
+      guard packet.isPaddingOnly else { return nil }
+      number -= 1
+    }
+    return timestampBefore
+  }
+
+  /// What all packets of a frame say together.
+  private func merged(_ first: VideoPayload, from start: Int64, to end: Int64) -> VideoPayload {
+    var result = first
+    guard codec != .vp8, start < end else { return result }
+    for number in (start + 1)...end {
+      guard let payload = slots[index(number)].payload else { continue }
+      result.isKeyframe = result.isKeyframe || payload.isKeyframe
+      if payload.width > 0 { (result.width, result.height) = (payload.width, payload.height) }
+    }
+    return result
   }
 
   /// As `scan`, for the frame at `next`: goes on where the last look ended.
@@ -276,7 +318,7 @@ public struct JitterBuffer {
       let slot = slots[index(number)]
       guard let packet = slot.packet else { return .missing(number) }
       if let payload = slot.payload {
-        if number > start, packet.timestamp != timestamp || payload.startsFrame { return .complete(end: last) }
+        if number > start, packet.timestamp != timestamp || payload.start == .always { return .complete(end: last) }
         last = number
         if packet.marker { return .complete(end: last) }
       }
@@ -288,7 +330,7 @@ public struct JitterBuffer {
   /// Hands out a complete frame, or leaves it out when it can't be decoded.
   private mutating func take(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
     if payload.isKeyframe {
-      if configuration.dropsBlankFrames, payload.width <= 8, payload.height <= 8 {
+      if configuration.dropsBlankFrames, payload.width > 0 || codec == .vp8, payload.width <= 8, payload.height <= 8 {
         statistics.blankFrames += 1
         leave(upTo: last + 1)
         // What follows would be coded on top of it.
@@ -317,7 +359,12 @@ public struct JitterBuffer {
         return nil
       }
     }
-    guard let frame = assemble(payload, from: first, to: last) else { return nil }
+    guard let frame = assemble(payload, from: first, to: last) else {
+      statistics.malformed += 1
+      awaitsKeyframe = true
+      leaveOut(payload, upTo: last + 1)
+      return nil
+    }
     continuity.handedOut(payload)
     leave(upTo: last + 1)
     statistics.frames += 1
@@ -337,21 +384,19 @@ public struct JitterBuffer {
   }
 
   private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
-    var size = 0
     var firstArrival = Int64.max
     var completed = Int64.min
+    joiner.begin(with: codec == .h264 && payload.isKeyframe && payload.width == 0 ? parameterSets : [])
     for number in first...last {
       let slot = slots[index(number)]
       guard let packet = slot.packet else { continue }
       firstArrival = min(firstArrival, slot.time)
       completed = max(completed, slot.time)
-      if let part = slot.payload { size += packet.payloadCount - part.headerCount }
+      if let part = slot.payload, !joiner.add(packet.payload, part) { return nil }
     }
-    let buffer = pool.take(minimum: size)
-    for number in first...last {
-      let slot = slots[index(number)]
-      if let packet = slot.packet, let part = slot.payload { buffer.append(packet.payload.rest(part.headerCount)) }
-    }
+    guard joiner.finish() else { return nil }
+    let buffer = pool.take(minimum: joiner.bytes.count)
+    joiner.bytes.withUnsafeBytes { _ = buffer.append($0) }
     guard let firstPacket = slots[index(first)].packet, let lastPacket = slots[index(last)].packet else { return nil }
     return AssembledFrame(
       payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
@@ -365,6 +410,8 @@ public struct JitterBuffer {
     guard var sequence = next else { return }
     hasAdvanced = true
     while sequence < end {
+      let slot = slots[index(sequence)]
+      if slot.packet?.isPaddingOnly != true { timestampBefore = slot.payload == nil ? nil : slot.packet?.timestamp }
       slots[index(sequence)] = Slot()
       sequence += 1
     }
@@ -392,6 +439,8 @@ public struct JitterBuffer {
   private mutating func noteLoss() {
     hasGap = true
     if hasOutput { lostSinceOutput = true }
+    // Without picture identifiers nobody knows what was lost: only a keyframe helps.
+    if codec == .h264 || codec == .av1 { awaitsKeyframe = true }
     if awaitsKeyframe { isBroken = true }
   }
 }

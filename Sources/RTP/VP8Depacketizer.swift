@@ -9,7 +9,7 @@ public enum VP8Depacketizer {
     guard let first = payload.byte(0) else { return nil }
     var result = VideoPayload(headerCount: 1)
     result.isNonReference = first & 0x20 != 0
-    result.startsFrame = first & 0x10 != 0 && first & 0x07 == 0
+    if first & 0x10 != 0, first & 0x07 == 0 { result.start = .always }
     if first & 0x80 != 0 {
       guard let extensions = payload.byte(1) else { return nil }
       result.headerCount = 2

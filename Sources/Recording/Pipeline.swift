@@ -152,6 +152,14 @@ final class Pipeline: Performer {
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
     if case .title(let title) = entry.event { writer.setTitle(title) }
+    if case .unsupportedCodec(let track, let identity, _, let codec) = entry.event {
+      let supported = CodecTable.decodable.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")
+      logger.warning(
+        "a track cannot be shown: its codec is not supported; publish one of the others",
+        metadata: [
+          "participant": "\(identity)", "track": "\(track)", "codec": "\(codec.title)", "supported": "\(supported)",
+        ])
+    }
     if case .bandwidth(let alert) = entry.event {
       logger.notice(
         "bandwidth alert",
@@ -252,6 +260,7 @@ extension PlaceholderReason {
     case .arriving: .audioOnly
     case .noSignal: .noSignal
     case .lowBandwidth: .lowBandwidth
+    case .unsupportedCodec(let codec): .unsupportedCodec(codec.title)
     case .reconnecting: .reconnecting
     }
   }

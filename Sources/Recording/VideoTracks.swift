@@ -13,7 +13,9 @@ struct VideoTracks {
   }
 
   private struct Entry {
-    var decoder = VP8Decoder()
+    /// Nil before the first frame, and for a codec that can't be decoded.
+    var decoder: (any VideoDecoder)?
+    var codec: Codec?
     // The newest picture, the one a plan may still name, and one to decode into.
     var pool = PicturePool(limit: 4)
     var newest: (id: FrameID, picture: Picture)?
@@ -31,15 +33,22 @@ struct VideoTracks {
     defer { entries[frame.track] = entry }
     if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe }
     entry.isInterrupted = false
+    if entry.codec != frame.codec {
+      // A publisher may change its codec in the middle of a track.
+      entry.codec = frame.codec
+      entry.decoder = VideoDecoders.make(frame.codec)
+    }
+    guard let decoder = entry.decoder else { return .decoded }
     do {
-      if let picture = try entry.decoder.decode(frame.payload.bytes, into: &entry.pool) {
+      let bytes = frame.payload.bytes
+      if let picture = try decoder.decode(bytes, isKeyframe: frame.isKeyframe, into: &entry.pool) {
         picture.rotation = frame.rotation
         entry.newest = (id, picture)
       }
     } catch {
       errors += 1
     }
-    return entry.decoder.needsKeyframe ? .needsKeyframe : .decoded
+    return decoder.needsKeyframe ? .needsKeyframe : .decoded
   }
 
   /// Leaves a frame out: there is no time for it.

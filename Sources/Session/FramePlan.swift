@@ -12,7 +12,7 @@ public struct FrameID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Why a tile shows a card instead of video: the rows of the track-status truth table.
-public enum PlaceholderReason: String, Sendable, Hashable {
+public enum PlaceholderReason: Sendable, Hashable {
   /// No camera is published, or it is disabled.
   case cameraOff
   /// Published, but not subscribed.
@@ -25,6 +25,8 @@ public enum PlaceholderReason: String, Sendable, Hashable {
   case arriving
   /// Subscribed and enabled, but nothing comes.
   case noSignal
+  /// Subscribed and enabled, and it comes, but in a codec that can't be decoded.
+  case unsupportedCodec(Codec)
   /// The service holds the track back because the connection is too narrow.
   case lowBandwidth
   /// The connection to the room is lost.
@@ -117,7 +119,7 @@ public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
       let what =
         switch tile.content {
         case .picture(let frame, let track): "\(track) \(frame)"
-        case .card(let reason): "card \(reason.rawValue)"
+        case .card(let reason): "card \(reason)"
         }
       text += "\n  \(tile.layer.key) \(tile.layer.rect) \(tile.name): \(what)"
       if tile.isMuted { text += " muted" }

@@ -269,7 +269,7 @@ extension TimelineEvent {
   fileprivate var isKeptInRedactions: Bool {
     switch self {
     case .talker, .published, .unpublished, .muted, .subscribed, .lowBandwidth, .scene, .renamed, .resolution,
-      .activeTalkers, .data, .chat, .caption:
+      .unsupportedCodec, .activeTalkers, .data, .chat, .caption:
       false
     default: true
     }

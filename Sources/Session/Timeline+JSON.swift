@@ -36,6 +36,7 @@ extension TimelineEvent {
     case .talker: "talker"
     case .activeTalkers: "active-talkers"
     case .resolution: "resolution"
+    case .unsupportedCodec: "unsupported-codec"
     case .bandwidth: "bandwidth-alert"
     case .data: "data"
     case .chat: "chat"
@@ -84,6 +85,11 @@ extension TimelineEvent {
       [
         person(identity), text("source", source.timelineName), text("track", track.rawValue), ("width", "\(width)"),
         ("height", "\(height)"),
+      ]
+    case .unsupportedCodec(let track, let identity, let source, let codec):
+      [
+        person(identity), text("source", source.timelineName), text("track", track.rawValue),
+        text("codec", codec.title),
       ]
     case .bandwidth(let alert): MessageFields.of(alert)
     case .data(let message, let name): MessageFields.of(message, name: name)

@@ -42,6 +42,8 @@ struct TrackState: Sendable {
   private(set) var lastKnown: FrameID?
   /// True when it was held back for want of a tile, until it is shown or disabled.
   private(set) var wasHidden = false
+  /// The codec of what comes, when it can't be decoded.
+  var unsupportedCodec: Codec? { didSet { if unsupportedCodec != oldValue { revision &+= 1 } } }
   /// When the last frame was due, whether or not it is still shown.
   var lastFrameAt: SessionTime?
   /// Size of the pictures as they are displayed (after rotation), from the last keyframe; 0 when unknown.
@@ -159,7 +161,8 @@ struct TrackState: Sendable {
     shown = waiting
     lastKnown = nil
     lastFrameAt = time
-    guard waiting.frame.isKeyframe else { return }
+    // Not every keyframe says its size: one of H.264 may rely on parameter sets that came before.
+    guard waiting.frame.isKeyframe, waiting.frame.width > 0 else { return }
     let isTurned = waiting.frame.rotation == 90 || waiting.frame.rotation == 270
     displayWidth = isTurned ? waiting.frame.height : waiting.frame.width
     displayHeight = isTurned ? waiting.frame.width : waiting.frame.height

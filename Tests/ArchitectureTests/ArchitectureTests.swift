@@ -27,7 +27,8 @@ import Testing
     "AudioMix": Row(level: 1, targets: ["MediaCore"]),
     "Synthetic": Row(level: 1, targets: ["MediaCore"]),
     "Session": Row(level: 2, targets: ["MediaCore", "Layouts"]),
-    "Codecs": Row(level: 2, targets: ["MediaCore", "CVPX", "COpus"], libraries: system),
+    "Codecs": Row(
+      level: 2, targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"], libraries: system),
     "Transport": Row(
       level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
     "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),

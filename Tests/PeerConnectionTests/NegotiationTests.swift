@@ -84,6 +84,38 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
 }
 
 @Suite struct NegotiationTests {
+  /// As a LiveKit server offers it: every codec is taken under its number and with its parameters, whether it can be
+  /// decoded or not; only the interleaved mode of H.264 is not.
+  @Test func aSubscriberTakesEveryCodecAsItIsOffered() throws {
+    var policy = NegotiationPolicy()
+    policy.codecs = CodecTable.rows.map(\.codec)
+    var machine = Negotiation(policy: policy, seed: 1)
+    let offered = [
+      ("98", "VP9", "profile-id=0"), ("100", "VP9", "profile-id=1"),
+      ("125", "H264", "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
+      ("108", "H264", "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+      (
+        "123", "H264",
+        "profile-level-id=640032;packetization-mode=1;sprop-parameter-sets=Z0LACtoR7ARAAAADAEAAAA8DxIk=,aM4DHIA="
+      ),
+      ("35", "AV1", ""), ("116", "H265", ""), ("96", "VP8", ""),
+    ]
+    var text = "m=video 9 UDP/TLS/RTP/SAVPF 98 100 125 108 123 35 116 96 77\na=mid:0\na=sendonly\na=rtcp-mux\n"
+    for (type, name, parameters) in offered + [("77", "H264", "packetization-mode=2")] {
+      text += "a=rtpmap:\(type) \(name)/90000\n" + (parameters.isEmpty ? "" : "a=fmtp:\(type) \(parameters)\n")
+    }
+    _ = try machine.setRemoteOffer(try offer([text + "a=msid:PA_x|TR_v TR_v"], bundle: "0"))
+    let answer = section(try machine.createAnswer(local), 0)
+    #expect(answer.hasPrefix("m=video 9 UDP/TLS/RTP/SAVPF 98 100 125 108 123 35 116 96\n"), "\(answer)")
+    for (type, name, parameters) in offered {
+      #expect(answer.contains("a=rtpmap:\(type) \(name)/90000"))
+      #expect(parameters.isEmpty || answer.contains("a=fmtp:\(type) \(parameters)"), "\(answer)")
+    }
+    let media = try #require(machine.media.first)
+    #expect(media.receivePayloads.format(of: PayloadType(116)) == .codec(.h265))
+    #expect(media.parameterSets[PayloadType(123)]?.count == 33 && media.parameterSets.count == 1)
+  }
+
   @Test func aSubscriberAnswersWithWhatItCanReceive() throws {
     var machine = Negotiation(policy: NegotiationPolicy(), seed: 1)
     let restarts = try machine.setRemoteOffer(try offer([opusSection, vp8Section, dataSection], bundle: "0 1 2"))

@@ -49,6 +49,28 @@ import Testing
     #expect(asked.count == 2)
   }
 
+  @Test func aCodecThatCannotBeDecodedIsToldOnceAndShownOnACard() {
+    var room = RoomScript()
+    room.at(0, .joined(room: "r"))
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 500, to: 2000)
+    for index in 0..<90 {
+      room.frame("ann.camera", at: 2000 + Int64(index) * 1000 / 30, isKeyframe: false, codec: .h265)
+    }
+    room.video("ann.camera", from: 5000, to: 7000)
+    let run = room.run(until: 7500)
+    #expect(run.shows("ann", at: 1900))
+    #expect(run.card("ann", at: 2100) == .unsupportedCodec(.h265))
+    #expect(run.card("ann", at: 4900) == .unsupportedCodec(.h265))
+    #expect(run.shows("ann", at: 5200))
+    let told = run.outputs.filter {
+      if case .note(let entry) = $0, case .unsupportedCodec(_, _, _, .h265) = entry.event { true } else { false }
+    }
+    #expect(told.count == 1)
+    let asked = run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } }
+    #expect(!asked, "no keyframe helps")
+  }
+
   @Test func silenceOfACameraBecomesNoSignalAndAsksForAKeyframe() {
     var room = RoomScript()
     room.join("ann", at: 0)

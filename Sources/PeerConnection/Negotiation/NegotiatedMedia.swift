@@ -24,7 +24,9 @@ struct PayloadTable: Hashable, Sendable {
     let types = section.payloadTypes
     var codecs: [PayloadType: Codec] = [:]
     for type in types {
-      if let map = section.rtpMap(of: type), let codec = Codec(map), policy.codecs.contains(codec) {
+      if let map = section.rtpMap(of: type), let codec = Codec(map), policy.codecs.contains(codec),
+        NegotiationPolicy.accepts(codec, section.parameters(of: type))
+      {
         codecs[type] = codec
       }
     }
@@ -112,6 +114,8 @@ struct NegotiatedMedia: Hashable, Sendable {
   var sends: Bool
   /// Payload types of what arrives, by our description.
   var receivePayloads: PayloadTable
+  /// Parameter sets of H.264 that the peer described instead of sending them (`sprop-parameter-sets`), as byte streams.
+  var parameterSets: [PayloadType: [UInt8]]
   /// Payload types of what we send, by the peer's description.
   var sendPayloads: PayloadTable
   /// Extensions of what arrives and of what we send; both sides list the same identifiers.

@@ -125,7 +125,10 @@ extension Negotiation {
         for value in policy.feedback(for: codec) where remote.feedback(of: entry.type).contains(value) {
           answer.feedback.append(.init(payloadType: entry.type, value: value))
         }
-        if var text = NegotiationPolicy.parameters(of: codec) {
+        if codec.kind == .video {
+          // Unchanged: a server that forwards to many compares it with what publishers send.
+          if let offered { answer.formatParameters.append(offered) }
+        } else if var text = CodecTable.row(of: codec)?.parameters {
           // RFC 7587 section 6.1: says that stereo is welcome, when the peer could send it.
           if offered?.value(of: "stereo") == "1" || offered?.value(of: "sprop-stereo") == "1" { text += ";stereo=1" }
           answer.formatParameters.append(.init(payloadType: entry.type, text: text))
@@ -227,13 +230,24 @@ extension Negotiation {
     let offered = Set(local.rids.filter { !$0.sends }.map(\.id))
     return NegotiatedMedia(
       index: index, mid: section.mid, kind: kind, receives: receives, sends: sends && sendType != nil,
-      receivePayloads: receivePayloads, sendPayloads: sendPayloads, extensions: map,
+      receivePayloads: receivePayloads, parameterSets: Self.parameterSets(remote), sendPayloads: sendPayloads,
+      extensions: map,
       allowsMixedExtensions: description.allowsMixedExtensions || remote.allowsMixedExtensions,
       receiveFeedback: NegotiatedFeedback(local, type: receiveType).intersection(
         NegotiatedFeedback(remote, type: receiveType)),
       sendFeedback: NegotiatedFeedback(remote, type: sendType ?? sendPayloads.entries.first?.type),
       stream: remote.streams.first ?? Self.stream(ofSources: remote), ssrcs: announced.filter { repairs[$0] == nil },
       retransmissions: repairs, rids: Self.sentLayers(remote).filter(offered.contains), track: section.track)
+  }
+
+  private static func parameterSets(_ media: MediaDescription) -> [PayloadType: [UInt8]] {
+    var sets: [PayloadType: [UInt8]] = [:]
+    for parameters in media.formatParameters {
+      guard let text = parameters.value(of: "sprop-parameter-sets") else { continue }
+      let stream = H264Depacketizer.parameterSets(text)
+      if !stream.isEmpty { sets[parameters.payloadType] = stream }
+    }
+    return sets
   }
 
   /// Old form of msid: `a=ssrc:1 msid:stream track`.

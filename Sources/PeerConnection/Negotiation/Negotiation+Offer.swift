@@ -99,11 +99,13 @@ extension Negotiation {
     }
     // One track has one codec; a section that only receives lists all.
     for codec in policy.codecs where codec.kind == kind && (preferred == nil || preferred == codec) {
-      let type = names.type(for: codec.rawValue, usual: codec == .opus ? 111 : 96)
-      add(codec.rtpMap(type), parameters: NegotiationPolicy.parameters(of: codec))
+      let parameters = CodecTable.row(of: codec)?.parameters
+      let type = names.type(
+        for: PayloadNames.name(codec, parameters: parameters), usual: codec.usualPayloadType)
+      add(codec.rtpMap(type), parameters: parameters)
       for value in policy.feedback(for: codec) { offer.feedback.append(.init(payloadType: type, value: value)) }
       if kind == .video && policy.usesRetransmission {
-        let repair = names.type(for: "rtx/\(type)", usual: 97)
+        let repair = names.type(for: "rtx/\(type)", usual: codec.usualPayloadType + 1)
         add(RTPMap(payloadType: repair, name: "rtx", clockRate: 90_000), parameters: "apt=\(type)")
       }
       if codec == .opus && policy.acceptsRED && offer.direction.receives {

@@ -44,12 +44,11 @@ struct NegotiationPolicy: Hashable, Sendable {
     return list
   }
 
-  /// What an offer says about a codec; an answer repeats what fits.
-  static func parameters(of codec: Codec) -> String? {
-    switch codec {
-    case .opus: "minptime=10;useinbandfec=1"
-    case .vp8: nil
-    }
+  /// Whether an offered form of a codec can be received. A codec that can't be decoded is received, too: a LiveKit
+  /// server takes what one subscriber refuses away from all.
+  static func accepts(_ codec: Codec, _ parameters: FormatParameters?) -> Bool {
+    // RFC 6184 section 6.4: interleaved.
+    codec != .h264 || parameters?.value(of: "packetization-mode") != "2"
   }
 }
 
@@ -57,7 +56,8 @@ extension Codec {
   /// The `a=rtpmap` line of the codec under a payload type (RFC 7587 section 7, RFC 7741 section 6.2).
   func rtpMap(_ type: PayloadType) -> RTPMap {
     RTPMap(
-      payloadType: type, name: rawValue, clockRate: Int(clockRate.hertz), channels: kind == .audio ? 2 : nil)
+      payloadType: type, name: rawValue, clockRate: Int(clockRate.hertz),
+      channels: CodecTable.row(of: self).flatMap { $0.channels > 0 ? $0.channels : nil })
   }
 
   /// The codec that an `a=rtpmap` line names.

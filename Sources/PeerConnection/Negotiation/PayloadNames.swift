@@ -25,9 +25,14 @@ struct PayloadNames {
     return free
   }
 
+  /// The meaning of a codec's type. Pictures of one codec in two forms have two types; sound is told apart by name alone.
+  static func name(_ codec: Codec, parameters: String?) -> String {
+    codec.kind == .video ? "\(codec.rawValue);\(parameters ?? "")" : codec.rawValue
+  }
+
   /// A text that is equal for equal meanings: the codec's name, or what the type repairs.
   private static func name(_ map: RTPMap, in media: MediaDescription) -> String {
-    if let codec = Codec(map) { return codec.rawValue }
+    if let codec = Codec(map) { return name(codec, parameters: media.parameters(of: map.payloadType)?.text) }
     let name = map.name.lowercased()
     guard let parameters = media.parameters(of: map.payloadType) else { return name }
     switch name {

@@ -21,6 +21,9 @@ final class Publication {
   /// Its place in the order in which the room's tracks were published.
   let position: Int
 
+  /// What the publisher was told to send; packets of another codec are passed over.
+  let codec: Codec
+
   private let rids: [RID]
   private var subscriptions: [Subscription] = []
   private var sources: [Source] = []
@@ -57,8 +60,9 @@ final class Publication {
   /// Streams that are told apart in one track; more are somebody's mischief.
   private static let sourceLimit = 16
 
-  init(info: Livekit_TrackInfo, owner: Participant, receiver: RTPReceiver) {
+  init(info: Livekit_TrackInfo, codec: Codec, owner: Participant, receiver: RTPReceiver) {
     self.info = info
+    self.codec = codec
     position = owner.room.takeTrackPosition()
     self.owner = owner
     self.receiver = receiver
@@ -143,21 +147,27 @@ final class Publication {
 
   private func receiveVideo(_ packet: RTPPacket, ssrc: UInt32, layer: Int, now: Int64) {
     let payload = packet.payload
-    let parsed = packet.isPaddingOnly ? nil : VP8Depacketizer.parse(payload)
-    // Neither padding nor VP8: a packet that nobody could use.
+    let isOurs = receiver.codec(of: packet.payloadType) == codec
+    let parsed = packet.isPaddingOnly || !isOurs ? nil : codec.depacketize(payload)
+    // Neither padding nor the codec: a packet that nobody could use.
     guard packet.isPaddingOnly || parsed != nil else { return }
     var described = ForwardedPacket(
       layer: layer, ssrc: ssrc, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
       isPadding: parsed == nil)
     if let parsed {
       described.startsFrame = parsed.startsFrame
-      described.startsKeyframe = parsed.startsFrame && parsed.isKeyframe
-      described.picture = PictureNumbers(
-        pictureID: parsed.pictureID, tl0PictureIndex: parsed.baseLayerIndex, keyIndex: parsed.keyIndex)
-      described.temporalLayer = parsed.temporalLayer ?? 0
-      described.allowsTemporalSwitch = parsed.isLayerSync
+      // A keyframe of H.264 begins with its parameter sets, which say how large it is.
+      described.startsKeyframe = parsed.startsFrame && (parsed.isKeyframe || parsed.width > 0)
+      if codec == .vp8 {
+        // Only its numbers are written anew, so only its layers can be left out.
+        described.picture = PictureNumbers(
+          pictureID: parsed.pictureID, tl0PictureIndex: parsed.baseLayerIndex, keyIndex: parsed.keyIndex)
+        described.temporalLayer = parsed.temporalLayer ?? 0
+        described.allowsTemporalSwitch = parsed.isLayerSync
+      }
       layers[layer].note(
-        startsFrame: parsed.startsFrame, temporalLayer: described.temporalLayer,
+        // Not every codec says where a frame begins, but each where it ends.
+        startsFrame: packet.marker, temporalLayer: described.temporalLayer,
         bytes: packet.payloadCount &+ Self.overhead, now: now)
       if described.startsKeyframe { requests[layer].isWanted = false }
     } else {
@@ -172,6 +182,10 @@ final class Publication {
       }
       guard let parsed, let first = payload.first, !numbers.isFiller else {
         subscription.fill(packet, numbers)
+        continue
+      }
+      guard codec == .vp8 else {
+        subscription.forwardVideo(packet, numbers)
         continue
       }
       let prefix = descriptor.write(first: first, parsed: parsed, numbers: numbers.picture)

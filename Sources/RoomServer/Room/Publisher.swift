@@ -21,8 +21,10 @@ final class Publisher: PeerConnectionDelegate {
   private struct PendingTrack {
     var cid: String
     var info: Livekit_TrackInfo
-    /// The codec that is taken, as the publisher described it.
-    var codec: Livekit_SimulcastCodec?
+    /// What the publisher is told to send; nil when it didn't say what it prefers but by the order of its offer.
+    var codec: Codec?
+    /// The same, as the publisher described it.
+    var described: Livekit_SimulcastCodec?
   }
 
   /// The most tracks that may be announced without being offered.
@@ -84,9 +86,10 @@ final class Publisher: PeerConnectionDelegate {
     if let known = pending.first(where: { $0.cid == request.cid }) {
       track = known
     } else {
+      let described = request.simulcastCodecs.first { Self.codec($0) != nil } ?? request.simulcastCodecs.first
+      let codec = request.type == .audio ? .opus : described.flatMap(Self.codec)
       track = PendingTrack(
-        cid: request.cid, info: trackInfo(request),
-        codec: request.simulcastCodecs.first { $0.codec.lowercased() == "vp8" } ?? request.simulcastCodecs.first)
+        cid: request.cid, info: trackInfo(request, codec ?? .vp8), codec: codec, described: described)
       pending.append(track)
     }
     var response = Livekit_TrackPublishedResponse()
@@ -101,7 +104,15 @@ final class Publisher: PeerConnectionDelegate {
     participant.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
   }
 
-  private func trackInfo(_ request: Livekit_AddTrackRequest) -> Livekit_TrackInfo {
+  /// The codec of pictures that a client names, such as `vp9` or `video/VP9`; nil when it can't be forwarded.
+  private static func codec(_ described: Livekit_SimulcastCodec) -> Codec? {
+    let name = described.codec.lowercased()
+    return CodecTable.decodable.first { codec in
+      codec.kind == .video && (name == codec.rawValue.lowercased() || name == codec.mimeType.lowercased())
+    }
+  }
+
+  private func trackInfo(_ request: Livekit_AddTrackRequest, _ codec: Codec) -> Livekit_TrackInfo {
     var info = Livekit_TrackInfo()
     info.sid = participant.room.makeTrackSID()
     info.type = request.type
@@ -119,7 +130,7 @@ final class Publisher: PeerConnectionDelegate {
     info.backupCodecPolicy = request.backupCodecPolicy
     info.packetTrailerFeatures = request.packetTrailerFeatures
     info.audioFeatures = request.audioFeatures
-    info.mimeType = request.type == .audio ? "audio/opus" : "video/VP8"
+    info.mimeType = codec.mimeType
     info.stream = request.stream
     if info.stream.isEmpty {
       switch request.source {
@@ -140,7 +151,7 @@ final class Publisher: PeerConnectionDelegate {
     let answer: String
     do throws(PeerConnectionError) {
       try connection.setRemoteOffer(offer.sdp)
-      answer = Self.withStartBitrate(try connection.createAnswer())
+      answer = adapted(try connection.createAnswer(), to: offer.sdp)
     } catch {
       participant.logger.warning("offer refused", metadata: ["reason": "\(error)"])
       return participant.leave(.stateMismatch, action: .reconnect)
@@ -175,21 +186,24 @@ final class Publisher: PeerConnectionDelegate {
       return nil
     }
     var track = pending.remove(at: index)
+    let codec = track.codec ?? receiver.codecs.first ?? .vp8
+    track.info.mimeType = codec.mimeType
     track.info.mid = receiver.mid.rawValue
     track.info.simulcast = receiver.rids.count > 1
     if type == .video {
-      var codec = Livekit_SimulcastCodecInfo()
-      codec.mimeType = track.info.mimeType
-      codec.mid = track.info.mid
-      codec.cid = track.cid
-      codec.layers = track.info.layers
-      if let described = track.codec {
-        if !described.layers.isEmpty { codec.layers = described.layers }
-        codec.videoLayerMode = described.videoLayerMode
+      var told = Livekit_SimulcastCodecInfo()
+      told.mimeType = track.info.mimeType
+      told.mid = track.info.mid
+      told.cid = track.cid
+      told.layers = track.info.layers
+      if let described = track.described {
+        if !described.layers.isEmpty { told.layers = described.layers }
+        told.videoLayerMode = described.videoLayerMode
       }
-      track.info.codecs = [codec]
+      track.info.codecs = [told]
     }
-    let publication = Publication(info: track.info, owner: participant, receiver: receiver)
+    let publication = Publication(
+      info: track.info, codec: codec, owner: participant, receiver: receiver)
     receivers[ObjectIdentifier(receiver)] = publication
     receiver.wantsPackets = true
     return publication
@@ -207,23 +221,46 @@ final class Publisher: PeerConnectionDelegate {
     participant.remove(publication)
   }
 
-  /// The answer with a start bitrate for video (in kbit/s), which libwebrtc takes instead of its 300: without it the
-  /// first seconds of a camera are a quarter of its size.
-  private static func withStartBitrate(_ answer: String) -> String {
-    guard var description = try? SessionDescription(parsing: answer) else { return answer }
+  /// The answer with what the publisher is to send: of each track of pictures the codec that was announced before all
+  /// others, and a start bitrate (in kbit/s), which libwebrtc takes instead of its 300: without it the first seconds of a
+  /// camera are a quarter of its size.
+  private func adapted(_ answer: String, to offer: String) -> String {
+    guard var description = try? SessionDescription(parsing: answer),
+      let offered = try? SessionDescription(parsing: offer)
+    else { return answer }
     for index in description.media.indices where description.media[index].kind == .media(.video) {
-      for map in description.media[index].rtpMaps where map.name.lowercased() == "vp8" {
-        let parameter = "x-google-start-bitrate=\(startBitrate)"
-        let known = description.media[index].formatParameters.firstIndex { $0.payloadType == map.payloadType }
-        if let known {
-          description.media[index].formatParameters[known].text += ";" + parameter
-        } else {
-          description.media[index].formatParameters.append(
-            FormatParameters(payloadType: map.payloadType, text: parameter))
-        }
-      }
+      guard offered.media.indices.contains(index) else { continue }
+      let name = offered.media[index].streams.first?.track
+      let mid = description.media[index].mid
+      let codec =
+        receivers.values.first { $0.receiver.mid == mid }?.codec
+        ?? (pending.first { $0.cid == name } ?? pending.first { $0.info.type == .video })?.codec
+        ?? Self.first(description.media[index])
+      guard let codec else { continue }
+      Self.prefer(codec, in: &description.media[index])
     }
     return description.serialized()
+  }
+
+  /// The codec of pictures that a section lists first.
+  private static func first(_ media: MediaDescription) -> Codec? {
+    media.payloadTypes.lazy.compactMap { media.rtpMap(of: $0) }.compactMap { map in
+      CodecTable.decodable.first { $0.kind == .video && map.isEncoding($0.rawValue, clockRate: map.clockRate) }
+    }.first
+  }
+
+  private static func prefer(_ codec: Codec, in media: inout MediaDescription) {
+    let preferred = media.rtpMaps.filter { $0.isEncoding(codec.rawValue, clockRate: Int(codec.clockRate.hertz)) }
+    let first = Set(preferred.map(\.payloadType.description))
+    media.formats = media.formats.filter(first.contains) + media.formats.filter { !first.contains($0) }
+    for map in preferred {
+      let parameter = "x-google-start-bitrate=\(startBitrate)"
+      if let known = media.formatParameters.firstIndex(where: { $0.payloadType == map.payloadType }) {
+        media.formatParameters[known].text += ";" + parameter
+      } else {
+        media.formatParameters.append(FormatParameters(payloadType: map.payloadType, text: parameter))
+      }
+    }
   }
 
   // MARK: Changes by the client

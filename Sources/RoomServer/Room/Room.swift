@@ -241,9 +241,9 @@ final class Room {
   }
 
   /// What can be published, the preferred first.
-  static let codecs: [Livekit_Codec] = ["video/VP8", "audio/opus"].map {
+  static let codecs: [Livekit_Codec] = CodecTable.decodable.map {
     var codec = Livekit_Codec()
-    codec.mime = $0
+    codec.mime = $0.mimeType
     return codec
   }
 

@@ -97,7 +97,7 @@ final class Subscriber: PeerConnectionDelegate {
     guard isWanted, isAllowed, participant.grant.allowsSubscribe else { return drop(publication) }
     guard subscriptions[publication.sid] == nil else { return }
     let sender = connection.addSender(
-      kind: publication.kind, codec: publication.kind == .audio ? .opus : .vp8,
+      kind: publication.kind, codec: publication.codec,
       streamID: "\(publication.owner.sid)|\(publication.sid)", trackID: publication.sid)
     let wish = wishes[publication.sid]?.video ?? VideoWish(quality: participant.adaptiveStream ? 0 : 2)
     let subscription = Subscription(publication: publication, sender: sender, wish: wish)

@@ -99,6 +99,13 @@ final class Subscription {
       marker: packet.marker, payloadPrefix: descriptor, payloadOffset: payloadOffset)
   }
 
+  /// Passes a packet on with its payload as it is.
+  func forwardVideo(_ packet: RTPPacket, _ numbers: OutgoingNumbers) {
+    sender.forward(
+      packet, from: publication.receiver, sequenceNumber: numbers.sequenceNumber, timestamp: numbers.timestamp,
+      marker: packet.marker)
+  }
+
   /// Fills a sequence number that had been kept free with an empty packet.
   func fill(_ packet: RTPPacket, _ numbers: OutgoingNumbers) {
     sender.forward(

@@ -272,6 +272,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.acceptsRED = options.acceptsRED
+    // What can't be decoded, too: what one subscriber refuses a server takes away from all.
+    configuration.codecs = CodecTable.rows.map(\.codec)
     configuration.bandwidthFeedback = options.bandwidthFeedback
     do {
       let connection = try PeerConnection(loop: loop, configuration: configuration)

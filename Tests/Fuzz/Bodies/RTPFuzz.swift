@@ -98,6 +98,16 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
     for index in 0..<red.redundantCount { _ = red.redundant(index).map { red.bytes(of: $0).count } }
     _ = red.bytes(of: red.primary).count
   }
+  for codec in Codec.allCases {
+    if let parsed = codec.depacketize(bytes) {
+      precondition(parsed.headerCount <= bytes.count, "a header beyond the end")
+    }
+  }
+  _ = VP9FrameHeader(bytes)
+  _ = VP9Superframe.frames(bytes)
+  _ = H264SequenceParameters(bytes)
+  _ = H264Depacketizer.parameterSets(String(decoding: bytes, as: UTF8.self))
+  if let unit = AV1OBU(bytes) { _ = AV1SequenceHeader(unit.payload) }
   if let parsed = VP8Depacketizer.parse(bytes) {
     var rewriter = VP8DescriptorRewriter()
     rewriter.switchSource()
@@ -110,11 +120,18 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
   fuzzBuffers(bytes)
 }
 
+/// Reads the frame as decoders do.
+private func look(at frame: AssembledFrame) {
+  let bytes = frame.payload.bytes
+  precondition(!bytes.isEmpty && bytes.count <= 64 * 600, "a frame of no size, or of more than was put in")
+  for part in VP9Superframe.frames(bytes) ?? [] { _ = VP9FrameHeader(part) }
+}
+
 private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
   var configuration = JitterBuffer.Configuration()
   configuration.capacity = 64
   configuration.frameBufferSize = 256
-  var video = JitterBuffer(configuration: configuration)
+  var videos = [Codec.vp8, .vp9, .h264, .av1].map { JitterBuffer(codec: $0, configuration: configuration) }
   var audio = AudioReorderBuffer()
   var nack = NackGenerator()
   var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
@@ -140,8 +157,10 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
     statistics.received(sequence: sequence, timestamp: packet.timestamp, payloadCount: length, at: now)
     recorder.received(transportSequence: number, ssrc: packet.ssrc, at: now)
     while recorder.poll(at: now) != nil {}
-    video.insert(packet, sequence: sequence, at: now)
-    while case .frame = video.poll(at: now) {}
+    for index in videos.indices {
+      videos[index].insert(packet, sequence: sequence, at: now)
+      while case .frame(let frame) = videos[index].poll(at: now) { look(at: frame) }
+    }
     if flags & 0x40 != 0 {
       audio.insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
     } else {
@@ -150,6 +169,8 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
     while case .packet = audio.poll(at: now) {}
   }
   _ = statistics.makeReport(at: now)
-  while case .frame = video.poll(at: now &+ 10_000_000_000) {}
+  for index in videos.indices {
+    while case .frame(let frame) = videos[index].poll(at: now &+ 10_000_000_000) { look(at: frame) }
+  }
   while case .packet = audio.poll(at: now &+ 10_000_000_000) {}
 }

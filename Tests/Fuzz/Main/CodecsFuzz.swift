@@ -6,6 +6,9 @@ import MediaCore
 public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
   var pool = PicturePool()
   let pictures = VP8Decoder(sizeCap: .init(width: 176, height: 144))
+  let others = CodecTable.decodable.filter { $0 != .vp8 }.compactMap {
+    VideoDecoders.make($0, sizeCap: .init(width: 176, height: 144))
+  }
   guard let sound = try? OpusDecoder() else { return }
   let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: OpusDecoder.maximumBufferCount)
   defer { samples.deallocate() }
@@ -17,6 +20,12 @@ public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
     if let header = VP8FrameHeader(frame) { precondition(header.firstPartitionSize <= frame.count) }
     if let picture = try? pictures.decode(frame, into: &pool) {
       precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
+    }
+    for (index, decoder) in others.enumerated() {
+      // The length's low bits say which of them takes it for a keyframe.
+      if let picture = try? decoder.decode(frame, isKeyframe: length >> index & 1 == 0, into: &pool) {
+        precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
+      }
     }
     if let count = try? sound.decode(frame, into: samples) {
       precondition(count == OpusPacket.sampleCount(of: frame), "the decoder and the packet's head disagree")

@@ -1,0 +1,64 @@
+// libavcodec as a decoder of the codecs that it is asked for by name, and of nothing else: no files, no network, no
+// containers, one thread.
+#ifndef RECBOT_CAVCODEC_SHIM_H
+#define RECBOT_CAVCODEC_SHIM_H
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/log.h>
+#include <string.h>
+
+// A decoder of H.264, opened; NULL when there is none or no memory. Pictures of more pixels are refused before memory is
+// taken for them.
+static inline AVCodecContext *recbot_av_open_h264(int64_t maximum_pixels) {
+  av_log_set_level(AV_LOG_QUIET);
+  const AVCodec *codec = avcodec_find_decoder(AV_CODEC_ID_H264);
+  AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!context) return NULL;
+  context->thread_count = 1;
+  context->max_pixels = maximum_pixels;
+  context->flags |= AV_CODEC_FLAG_LOW_DELAY;
+  if (avcodec_open2(context, codec, NULL) < 0) avcodec_free_context(&context);
+  return context;
+}
+
+static inline void recbot_av_close(AVCodecContext *context) { avcodec_free_context(&context); }
+
+static inline void recbot_av_free_frame(AVFrame *frame) { av_frame_free(&frame); }
+
+// Decodes one access unit: 1 with a picture in `frame`, 0 without one, a negative number after an error.
+static inline int recbot_av_decode(AVCodecContext *context, const void *bytes, int count, AVFrame *frame) {
+  AVPacket *packet = av_packet_alloc();
+  if (!packet) return AVERROR(ENOMEM);
+  // A buffer of the library's own, for it wants zeros behind the end.
+  int result = av_new_packet(packet, count);
+  if (result == 0) {
+    memcpy(packet->data, bytes, (size_t)count);
+    result = avcodec_send_packet(context, packet);
+  }
+  av_packet_free(&packet);
+  if (result < 0) return result;
+  AVFrame *next = av_frame_alloc();
+  if (!next) return AVERROR(ENOMEM);
+  int found = 0;
+  // The last one, should there be several: it is the newest.
+  while ((result = avcodec_receive_frame(context, next)) == 0) {
+    found = 1;
+    av_frame_unref(frame);
+    av_frame_move_ref(frame, next);
+    if (frame->decode_error_flags || frame->flags & AV_FRAME_FLAG_CORRUPT) break;
+  }
+  av_frame_free(&next);
+  if (result == 0) return AVERROR_INVALIDDATA;
+  return result == AVERROR(EAGAIN) || result == AVERROR_EOF ? found : result;
+}
+
+// 8 bits 4:2:0, of whatever range.
+static inline int recbot_av_is_i420(const AVFrame *frame) {
+  return frame->format == AV_PIX_FMT_YUV420P || frame->format == AV_PIX_FMT_YUVJ420P;
+}
+
+static inline int recbot_av_is_out_of_memory(int result) { return result == AVERROR(ENOMEM); }
+
+static inline void recbot_av_describe(int result, char *text, size_t capacity) { av_strerror(result, text, capacity); }
+
+#endif

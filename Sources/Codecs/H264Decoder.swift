@@ -1,0 +1,94 @@
+internal import CAVCodec
+public import MediaCore
+
+/// Decodes one H.264 stream with libavcodec: access units with start codes (H.264 Annex B), constrained baseline to high,
+/// 8 bits 4:2:0. Owns the library's context; confined to one thread at a time.
+public final class H264Decoder: VideoDecoder {
+  /// See `VideoDecoder`.
+  public private(set) var needsKeyframe = true
+
+  private let sizeCap: SizeCap
+  private var context: UnsafeMutablePointer<AVCodecContext>?
+  private let frame = av_frame_alloc()
+  /// Longer access units are nobody's: the largest picture in raw bytes.
+  private var maximumBytes: Int { sizeCap.pixels * 3 / 2 }
+
+  /// Makes a decoder. libavcodec is opened at the first keyframe.
+  public init(sizeCap: SizeCap = .standard) { self.sizeCap = sizeCap }
+
+  deinit {
+    close()
+    recbot_av_free_frame(frame)
+  }
+
+  /// See `VideoDecoder`.
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, into pool: inout PicturePool
+  ) throws(CodecError) -> Picture? {
+    guard isKeyframe || !needsKeyframe else { return nil }
+    guard !bytes.isEmpty, bytes.count <= maximumBytes else {
+      reset()
+      throw CodecError(
+        library: .libavcodec, reason: .malformed, operation: "decode", text: "not an access unit",
+        detail: "\(bytes.count) bytes")
+    }
+    if context == nil { context = recbot_av_open_h264(Int64(sizeCap.pixels)) }
+    guard let context, let frame else {
+      throw CodecError(
+        library: .libavcodec, reason: .outOfMemory, operation: "avcodec_open2", text: "no decoder of H.264")
+    }
+    let result = recbot_av_decode(context, bytes.baseAddress, Int32(bytes.count), frame)
+    defer { av_frame_unref(frame) }
+    guard result >= 0 else { throw failure(result) }
+    // A keyframe that makes no picture has no parameter sets: what builds upon it can't be decoded either.
+    guard result == 1 else {
+      if needsKeyframe { reset() }
+      return nil
+    }
+    needsKeyframe = false
+    return try copy(frame.pointee, into: &pool)
+  }
+
+  /// See `VideoDecoder`.
+  public func reset() {
+    close()
+    needsKeyframe = true
+  }
+
+  private func close() {
+    if let context { recbot_av_close(context) }
+    context = nil
+  }
+
+  private func failure(_ result: Int32) -> CodecError {
+    reset()
+    let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+      buffer.initialize(repeating: 0)
+      recbot_av_describe(result, buffer.baseAddress, buffer.count)
+      return buffer.baseAddress.map { String(cString: $0) } ?? ""
+    }
+    return CodecError(
+      library: .libavcodec, reason: recbot_av_is_out_of_memory(result) != 0 ? .outOfMemory : .corrupt,
+      operation: "avcodec_send_packet", code: result, text: text)
+  }
+
+  private func copy(_ source: AVFrame, into pool: inout PicturePool) throws(CodecError) -> Picture {
+    let width = Int(source.width)
+    let height = Int(source.height)
+    guard sizeCap.allows(width: width, height: height) else {
+      reset()
+      throw sizeCap.error(.libavcodec, width: width, height: height)
+    }
+    guard withUnsafePointer(to: source, { recbot_av_is_i420($0) }) != 0, width > 0, height > 0,
+      let y = source.data.0, let u = source.data.1, let v = source.data.2
+    else {
+      reset()
+      throw CodecError(
+        library: .libavcodec, reason: .library, operation: "avcodec_receive_frame", text: "unexpected picture format",
+        detail: "format \(source.format), \(width)x\(height)")
+    }
+    return pool.copy(
+      width: width, height: height, y: (y, Int(source.linesize.0)), u: (u, Int(source.linesize.1)),
+      v: (v, Int(source.linesize.2)))
+  }
+}

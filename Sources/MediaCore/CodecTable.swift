@@ -1,0 +1,89 @@
+/// A codec by its registered media subtype (IANA "RTP payload format media types"). What has to be known of it stands in
+/// its row of `CodecTable`.
+public enum Codec: String, Sendable, Hashable, CaseIterable {
+  /// RFC 7741.
+  case vp8 = "VP8"
+  /// RFC 9628.
+  case vp9 = "VP9"
+  /// RFC 6184.
+  case h264 = "H264"
+  /// AV1 RTP payload format.
+  case av1 = "AV1"
+  /// RFC 7798.
+  case h265 = "H265"
+  /// RFC 7587.
+  case opus = "opus"
+
+  /// The kind of media that the codec carries.
+  public var kind: MediaKind { self == .opus ? .audio : .video }
+  /// RTP clock rate (RFC 7587 section 4.1: always 48000; pictures: 90000).
+  public var clockRate: ClockRate { self == .opus ? .opus : .video }
+  /// The name that people know it by.
+  public var title: String { CodecTable.row(of: self)?.title ?? rawValue }
+  /// `video/VP9` and the like (RFC 6838).
+  public var mimeType: String { "\(kind.rawValue)/\(rawValue)" }
+  /// See `CodecTable.Row`.
+  public var usualPayloadType: UInt8 { CodecTable.row(of: self)?.usualPayloadType ?? 96 }
+  /// True when its frames can be decoded. What can't be decoded is received all the same: a subscriber that refuses a
+  /// codec makes a room service take it away from everybody.
+  public var isDecodable: Bool { CodecTable.row(of: self)?.isDecodable ?? false }
+}
+
+/// What has to be known of a codec outside its own files: one row for each. Its depacketizer is named by
+/// `Codec.depacketize` (RTP), its decoder by `VideoDecoders` (Codecs); both are `switch`es that the compiler completes.
+public struct CodecTable: Sendable {
+  /// One codec.
+  public struct Row: Hashable, Sendable {
+    /// The codec that the row is about.
+    public let codec: Codec
+    /// The name that people know it by.
+    public let title: String
+    /// Channels as `a=rtpmap:` names them; 0 for pictures (Opus is always 2: RFC 7587 section 7).
+    public let channels: Int
+    /// The usual dynamic payload type, taken by offers while it is free (the ones that libwebrtc and LiveKit use).
+    public let usualPayloadType: UInt8
+    /// What `a=fmtp:` of an offer says; nil for nothing. An answer repeats what was offered.
+    public let parameters: String?
+    /// True when its frames can be decoded.
+    public let isDecodable: Bool
+    /// CodecID of the Matroska track (Matroska codec mappings).
+    public let matroskaCodecID: String
+
+    /// Sound or pictures.
+    public var kind: MediaKind { codec.kind }
+    /// Clock of the RTP timestamps.
+    public var clockRate: ClockRate { codec.clockRate }
+  }
+
+  /// All rows, pictures first, in the order in which offers prefer them.
+  public static let rows: [Row] = [
+    Row(
+      codec: .vp8, title: "VP8", channels: 0, usualPayloadType: 96, parameters: nil, isDecodable: true,
+      matroskaCodecID: "V_VP8"),
+    Row(
+      codec: .vp9, title: "VP9", channels: 0, usualPayloadType: 98, parameters: "profile-id=0", isDecodable: true,
+      matroskaCodecID: "V_VP9"),
+    Row(
+      codec: .h264, title: "H.264", channels: 0, usualPayloadType: 108,
+      parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f", isDecodable: true,
+      matroskaCodecID: "V_MPEG4/ISO/AVC"),
+    Row(
+      codec: .av1, title: "AV1", channels: 0, usualPayloadType: 35, parameters: nil, isDecodable: true,
+      matroskaCodecID: "V_AV1"),
+    Row(
+      codec: .h265, title: "H.265", channels: 0, usualPayloadType: 116, parameters: nil, isDecodable: false,
+      matroskaCodecID: "V_MPEGH/ISO/HEVC"),
+    Row(
+      codec: .opus, title: "Opus", channels: 2, usualPayloadType: 111, parameters: "minptime=10;useinbandfec=1",
+      isDecodable: true, matroskaCodecID: "A_OPUS"),
+  ]
+
+  /// The codecs that can be decoded, in the order of the rows.
+  public static let decodable = rows.filter(\.isDecodable).map(\.codec)
+
+  /// The row of a codec.
+  public static func row(of codec: Codec) -> Row? { rows.first { $0.codec == codec } }
+
+  /// The row of a Matroska CodecID; nil when the codec is not ours.
+  public static func row(matroskaCodecID: String) -> Row? { rows.first { $0.matroskaCodecID == matroskaCodecID } }
+}

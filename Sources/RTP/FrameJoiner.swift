@@ -1,0 +1,128 @@
+import MediaCore
+
+extension Codec {
+  /// What the payload of a packet says, by the codec's depacketizer; nil when it makes no sense, or when frames of the
+  /// codec can't be made.
+  public func depacketize(_ payload: UnsafeRawBufferPointer) -> VideoPayload? {
+    switch self {
+    case .vp8: VP8Depacketizer.parse(payload)
+    case .vp9: VP9Depacketizer.parse(payload)
+    case .h264: H264Depacketizer.parse(payload)
+    case .av1: AV1Depacketizer.parse(payload)
+    case .h265, .opus: nil
+    }
+  }
+}
+
+/// Joins the payloads of one frame's packets to what a decoder takes: a VP8 frame, a VP9 frame or superframe, an access
+/// unit of H.264 with start codes, a temporal unit of AV1.
+struct FrameJoiner: Sendable {
+  private let codec: Codec
+  /// The frame so far.
+  private(set) var bytes: [UInt8] = []
+  /// Where the spatial layers of a VP9 picture begin.
+  private var layers: [Int] = []
+  /// The header of the unit of H.264 that goes on in the next packet; nil: none does.
+  private var openUnit: UInt8?
+  /// The part of a unit of AV1 that goes on in the next packet; nil: none does.
+  private var fragment: [UInt8]?
+
+  init(codec: Codec) { self.codec = codec }
+
+  /// Begins a frame.
+  mutating func begin(with prefix: [UInt8] = []) {
+    bytes.removeAll(keepingCapacity: true)
+    layers.removeAll(keepingCapacity: true)
+    openUnit = nil
+    fragment = nil
+    bytes += prefix
+    // Decoders of AV1 tell temporal units apart by a delimiter, which isn't sent.
+    if codec == .av1 { bytes += [0x12, 0] }
+  }
+
+  /// Takes the next packet's payload, which `parsed` was made of. False when it doesn't go on where the one before ended.
+  mutating func add(_ payload: UnsafeRawBufferPointer, _ parsed: VideoPayload) -> Bool {
+    switch codec {
+    case .vp9:
+      if parsed.startsPart { layers.append(bytes.count) }
+      bytes.append(contentsOf: payload.rest(parsed.headerCount))
+      return !layers.isEmpty && layers.count <= VP9Superframe.maximumFrames
+    case .h264: return addUnits(payload)
+    case .av1: return addElements(payload)
+    default:
+      bytes.append(contentsOf: payload.rest(parsed.headerCount))
+      return true
+    }
+  }
+
+  /// Completes the frame; false when a part of it is missing.
+  mutating func finish() -> Bool {
+    guard fragment == nil, openUnit == nil else { return false }
+    if layers.count > 1 {
+      let ends = layers.dropFirst() + [bytes.count]
+      bytes += VP9Superframe.index(zip(layers, ends).map { $1 - $0 })
+    }
+    return !bytes.isEmpty
+  }
+
+  private mutating func addUnits(_ payload: UnsafeRawBufferPointer) -> Bool {
+    guard let first = payload.byte(0) else { return false }
+    guard first & 0x1f == 28 else {
+      // A fragmented unit that never ended.
+      guard openUnit == nil else { return false }
+      if first & 0x1f == 24 {
+        return H264Depacketizer.eachUnit(payload) { unit in
+          bytes += H264NALUnit.startCode
+          bytes.append(contentsOf: unit)
+        }
+      }
+      bytes += H264NALUnit.startCode
+      bytes.append(contentsOf: payload)
+      return true
+    }
+    guard let header = payload.byte(1) else { return false }
+    let unitHeader = first & 0xe0 | header & 0x1f
+    if header & 0x80 != 0 {
+      guard openUnit == nil else { return false }
+      bytes += H264NALUnit.startCode
+      bytes.append(unitHeader)
+    } else if openUnit != unitHeader {
+      return false
+    }
+    bytes.append(contentsOf: payload.rest(2))
+    openUnit = header & 0x40 == 0 ? unitHeader : nil
+    return true
+  }
+
+  private mutating func addElements(_ payload: UnsafeRawBufferPointer) -> Bool {
+    guard let header = payload.byte(0) else { return false }
+    var continues = header & 0x80 != 0
+    guard continues == (fragment != nil) else { return false }
+    let goesOn = header & 0x40 != 0
+    var isSound = true
+    let isWhole = AV1Depacketizer.eachElement(payload) { element in
+      if continues {
+        fragment?.append(contentsOf: element)
+      } else {
+        isSound = endUnit() && isSound
+        fragment = Array(element)
+      }
+      continues = false
+    }
+    guard isWhole, isSound else { return false }
+    return goesOn || endUnit()
+  }
+
+  private mutating func endUnit() -> Bool {
+    guard let unit = fragment else { return true }
+    fragment = nil
+    return unit.withUnsafeBytes { unit in
+      guard let unit = AV1OBU(unit) else { return false }
+      switch unit.kind {
+      case .temporalDelimiter, .unwanted: break
+      case .sequenceHeader, .other: unit.append(to: &bytes)
+      }
+      return true
+    }
+  }
+}
