@@ -151,7 +151,9 @@ class Participant:
             track = rtc.LocalVideoTrack.create_video_track(kind, source)
             how = rtc.TrackPublishOptions(
                 source=rtc.TrackSource.SOURCE_CAMERA if kind == "camera" else rtc.TrackSource.SOURCE_SCREENSHARE,
-                video_codec=rtc.VideoCodec.VP8, simulcast=o.simulcast and kind == "camera")
+                video_codec=rtc.VideoCodec.Value(o.codec), simulcast=o.simulcast and kind == "camera")
+            if o.scalability:
+                how.scalability_mode = o.scalability
             # The SDK's presets would also lower the frame rate.
             how.video_encoding.max_bitrate = o.bitrate or max(400_000, size[0] * size[1] * 4)
             how.video_encoding.max_framerate = o.fps
@@ -325,13 +327,15 @@ class Participant:
             if self.room is None:
                 continue
             stats = await self.room.get_rtc_stats()
+            codecs = {entry.codec.rtc.id: entry.codec.codec.mime_type for entry in stats.publisher_stats
+                      if entry.WhichOneof("stats") == "codec"}
             for entry in stats.publisher_stats:
                 kind = entry.WhichOneof("stats")
                 if kind == "outbound_rtp":
                     sent, stream = entry.outbound_rtp.outbound, entry.outbound_rtp.stream
-                    emit("outbound", kind=stream.kind, rid=sent.rid, fps=sent.frames_per_second,
-                         size=f"{sent.frame_width}x{sent.frame_height}", target=sent.target_bitrate,
-                         limited=int(sent.quality_limitation_reason), nacks=sent.nack_count, plis=sent.pli_count,
+                    emit("outbound", kind=stream.kind, codec=codecs.get(stream.codec_id, ""), rid=sent.rid,
+                         fps=sent.frames_per_second, size=f"{sent.frame_width}x{sent.frame_height}",
+                         target=sent.target_bitrate, limited=int(sent.quality_limitation_reason), nacks=sent.nack_count, plis=sent.pli_count,
                          keyframes=sent.key_frames_encoded, bytes=entry.outbound_rtp.sent.bytes_sent)
                 elif kind == "candidate_pair" and entry.candidate_pair.candidate_pair.nominated:
                     pair = entry.candidate_pair.candidate_pair
@@ -384,6 +388,8 @@ def main() -> None:
     parser.add_argument("--size", default="640x360")
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--bitrate", type=int, default=0, help="upper limit of the camera in bit/s")
+    parser.add_argument("--codec", default="VP8", choices=rtc.VideoCodec.keys(), help="of the pictures")
+    parser.add_argument("--scalability", default="", metavar="MODE", help="layers in one stream, as L3T3_KEY")
     parser.add_argument("--simulcast", action="store_true")
     parser.add_argument("--red", action="store_true", help="offer RED for sound")
     parser.add_argument("--dtx", action="store_true", help="let Opus stop in silence")

@@ -2,6 +2,7 @@
 
 from scenarios.booth import booth, interview
 from scenarios.churn import churn
+from scenarios.codecs import codecs
 from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.crowd import crowd
@@ -29,9 +30,9 @@ from scenarios.trouble import trouble
 from scenarios.waiting import bots_only, deleted, waiting
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    running, judging, refusals, demo, conversation, tracks, shapes, speaker, simulcast, layers, bandwidth, messages,
-    presence, encrypted, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings, waiting,
-    deleted, bots_only, kill, joined, kill_long, soak)}
+    running, judging, refusals, demo, conversation, tracks, codecs, shapes, speaker, simulcast, layers, bandwidth, messages,
+    presence, encrypted, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings,
+    waiting, deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("churn", "crowd", "outage", "kill_long", "soak")
