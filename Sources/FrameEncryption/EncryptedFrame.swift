@@ -27,12 +27,13 @@ struct EncryptedFrame {
     keyIndex = bytes[bytes.count - 1]
   }
 
-  /// How many bytes at the beginning of a codec's frames are not encrypted, so that a server can see what it forwards:
-  /// the first of sound, VP8's header (10 bytes of a keyframe, 3 of others: the lowest bit of the first says which, RFC
-  /// 6386 section 9.1), none of the other video codecs.
-  static func clearLength(_ bytes: UnsafeRawBufferPointer, codec: Codec) -> Int {
+  /// How many bytes at the beginning of a codec's frames are not encrypted, so that a server can see what it forwards: the
+  /// first of sound, VP8's header (10 bytes of a keyframe, 3 of others: the lowest bit of the first says which, RFC 6386
+  /// section 9.1). Nil for the codecs whose frames are not decrypted yet: VP9 is encrypted layer by layer, H.264 in an escaped
+  /// form, and LiveKit has none for AV1.
+  static func clearLength(_ bytes: UnsafeRawBufferPointer, codec: Codec) -> Int? {
     if codec.kind == .audio { return 1 }
-    guard codec == .vp8, let first = bytes.first else { return 0 }
+    guard codec == .vp8, let first = bytes.first else { return nil }
     return first & 1 == 0 ? 10 : 3
   }
 }

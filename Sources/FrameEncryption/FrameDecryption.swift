@@ -20,6 +20,8 @@ public struct FrameDecryption {
     case malformed
     /// There is no key of this index.
     case noKey(index: Int)
+    /// Frames of this codec are not decrypted.
+    case codec(Codec)
     /// The key is being derived.
     case pending
     /// It was encrypted with another key than that of this index.
@@ -73,7 +75,7 @@ public struct FrameDecryption {
     {
       return .injected
     }
-    let clearLength = EncryptedFrame.clearLength(bytes, codec: codec)
+    guard let clearLength = EncryptedFrame.clearLength(bytes, codec: codec) else { return .refused(.codec(codec)) }
     guard let frame = EncryptedFrame(bytes, clearLength: clearLength) else { return .refused(.malformed) }
     let length = clearLength + frame.sealed.count - AESGCM.tagLength
     let buffer = length <= 2048 ? small.take(minimum: length) : large.take(minimum: length)

@@ -142,11 +142,11 @@ import Testing
   }
 
   /// Every frame that is cut, and every one with a bit turned, is refused, whatever the codec.
-  @Test(arguments: Codec.allCases) func damageIsRefused(codec: Codec) {
+  @Test(arguments: [Codec.opus, .vp8]) func damageIsRefused(codec: Codec) {
     var decryption = ready(keys { $0.ratchetWindow = 0 })
     let plain = codec.kind == .audio ? sound : picture
     let whole = Sealing.frame(
-      plain, clearLength: plain.withUnsafeBytes { EncryptedFrame.clearLength($0, codec: codec) }, key: Self.first)
+      plain, clearLength: plain.withUnsafeBytes { EncryptedFrame.clearLength($0, codec: codec) ?? 0 }, key: Self.first)
     #expect(!open(&decryption, whole, codec).contains("("))
     for count in 0..<whole.count {
       let told = open(&decryption, Array(whole.prefix(count)), codec)
@@ -157,6 +157,13 @@ import Testing
       damaged[bit / 8] ^= 1 << (bit % 8)
       let told = open(&decryption, damaged, codec)
       #expect(told == "malformed" || told.contains("("), "\(bit): \(told)")
+    }
+  }
+
+  @Test func otherCodecsAreRefused() {
+    var decryption = ready(keys())
+    for codec in Codec.allCases where codec.kind == .video && codec != .vp8 {
+      #expect(open(&decryption, Sealing.frame(picture, clearLength: 0, key: Self.first), codec).hasPrefix("codec("))
     }
   }
 

@@ -61,6 +61,8 @@ extension LiveKitRoomClient {
       case nil: nil
       case .noKey(let index): "it is encrypted end to end with key \(index), which the key file does not have"
       case .wrongKey(let index): "it is encrypted end to end, and key \(index) of the key file does not open it"
+      case .codec(let codec):
+        "it is encrypted end to end, and recbot decrypts video in VP8 only, not in \(codec.rawValue)"
       case .malformed, .pending: "it is announced as encrypted end to end, but what comes has not that form"
       }
     handle(.unreadable(track, reason))
