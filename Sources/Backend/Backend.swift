@@ -42,7 +42,7 @@ public final class Backend: Service {
     let groups: [any RouteGroup] = [
       HealthRoutes(), TokenRoutes(), JobRoutes(client: client), EventRoutes(), ScheduleRoutes(client: client),
       RecordingRoutes(), WorkerRoutes(),
-      LiveKitWebhookRoutes(), EgressRoutes(client: client),
+      WebhookRoutes(client: client), LiveKitWebhookRoutes(), EgressRoutes(client: client),
     ]
     for group in groups { group.add(to: routes) }
     self.routes = routes.list
@@ -82,6 +82,7 @@ public final class Backend: Service {
         // Requests that are held are answered now: the server ends when all are.
         core.jobsBell.close()
         core.eventsBell.close()
+        core.answersBell.close()
       }
     } catch let error as IOError {
       let (bind, port) = (core.configuration.bind, core.configuration.port)

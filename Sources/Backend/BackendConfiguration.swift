@@ -1,6 +1,7 @@
 import Delivery
 import Jobs
 import MediaCore
+import WebClient
 
 /// The room service whose API secret the backend holds.
 public struct RoomService: Hashable, Sendable {
@@ -44,6 +45,8 @@ public struct BackendConfiguration: Sendable {
   public var webhookGiveUpAfter = TimeSpan.seconds(4 * 86_400)
   /// True: webhooks may go to private and link-local addresses.
   public var allowsPrivateAddresses = false
+  /// The layouts that every worker knows by name; nil: layouts are not looked at before a worker has the job.
+  public var layouts: [String]?
   /// How long a bot's room token is good for; it is renewed when less than half is left.
   public var ticketLifetime = TimeSpan.seconds(600)
   /// The finished files in folders of this machine; nil: none are.
@@ -81,7 +84,24 @@ public struct BackendConfiguration: Sendable {
     where !["ws://", "wss://"].contains(where: url.hasPrefix) {
       problems.append("\(name): ws:// or wss://")
     }
-    return problems
+    return problems + webhookProblems
+  }
+
+  /// The webhooks that can never be sent, one line each.
+  public var webhookProblems: [String] {
+    // What a wrong secret means is said of the secret.
+    if let webhookSecret, StandardWebhooks(secret: webhookSecret) == nil { return [] }
+    let client = WebClient(privateAddresses: allowsPrivateAddresses ? .allow : .refuse)
+    let keys = WebhookMessage.Keys(self)
+    return webhooks.compactMap { target in
+      if let problem = client.problem(with: target.url) {
+        return "RECBOT_WEBHOOK_URLS: \(PeerText.line(target.url, limit: 200)) \(problem)"
+      }
+      guard keys.problem(with: target) != nil else { return nil }
+      return
+        "RECBOT_WEBHOOK_SECRET: is missing, and signs what \(PeerText.line(target.url, limit: 200)) is sent in the "
+        + "form standard; make one, or set RECBOT_WEBHOOK_FORM=livekit"
+    }
   }
 }
 

@@ -21,6 +21,8 @@ final class BackendCore: Sendable {
   let jobsBell = Bell()
   /// Rings when something happened to a job.
   let eventsBell = Bell()
+  /// Rings when a recorder may have answered a command.
+  let answersBell = Bell()
   /// Rings when there may be something to tell receivers.
   let webhooksBell = Bell()
   let logger: Logger
@@ -47,6 +49,7 @@ final class BackendCore: Sendable {
   func changed() {
     jobsBell.ring()
     eventsBell.ring()
+    answersBell.ring()
     webhooksBell.ring()
   }
 }

@@ -116,15 +116,32 @@ public final class BackendClient: Sendable {
       "/v1/jobs", ["room": room, "active": isActive ? "true" : nil, "after": after, "limit": "\(limit)"])
   }
 
+  /// A job with what is known of it besides.
+  public func detail(of id: String) async throws(BackendError) -> JobDetail {
+    try await get("/v1/jobs/\(Self.escape(id))")
+  }
+
+  /// Has the backend send a message to a receiver of webhooks.
+  public func test(_ test: WebhookTest) async throws(BackendError) -> WebhookTestAnswer {
+    try await send(.POST, "/v1/webhooks/test", body: test, wait: 20)
+  }
+
+  /// Makes a schedule fire, or not.
+  public func enable(_ isEnabled: Bool, schedule id: String) async throws(BackendError) -> Schedule {
+    try await send(
+      .POST, "/v1/schedules/\(Self.escape(id))/\(isEnabled ? "enable" : "disable")", body: [String: String]())
+  }
+
   /// A job.
   public func job(_ id: String) async throws(BackendError) -> Job { try await get("/v1/jobs/\(Self.escape(id))") }
 
-  /// Tells a recording something.
+  /// Tells a recording something, and waits a few seconds for its answer. Throws what the recording refuses.
   public func command(
     _ verb: JobCommand.Verb, argument: String? = nil, job: String, key: String? = nil
   ) async throws(BackendError) -> Job {
     try await send(
-      .POST, "/v1/jobs/\(Self.escape(job))/commands", body: CommandRequest(verb: verb, argument: argument), key: key)
+      .POST, "/v1/jobs/\(Self.escape(job))/commands", body: CommandRequest(verb: verb, argument: argument), key: key,
+      wait: 5)
   }
 
   /// What happened, of one job or of all: events after a number. Waits up to `wait` seconds for the first.

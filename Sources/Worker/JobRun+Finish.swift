@@ -49,6 +49,9 @@ extension JobRun {
       outcome = .failed(
         JobError(name: "deliveryFailed", message: error.description),
         mayRetry: error.isPassing || error.code == .file)
+    } catch let error as WorkerError where !error.isFolder {
+      // What the settings don't allow no other attempt gets round.
+      outcome = .failed(JobError(name: "notDeliverable", message: error.description), mayRetry: false)
     } catch {
       outcome = .failed(JobError(name: "notFinished", message: "\(error)"), mayRetry: true)
     }
@@ -141,7 +144,7 @@ extension JobRun {
       for (index, output) in outputs.enumerated() {
         let target = try context.courier.target(isStore: output.destination.map { $0 == .s3 })
         let name = try context.courier.name(
-          template: output.path, room: job.request.room, job: id, time: time, attempt: job.attempt)
+          template: output.template, room: job.request.room, job: id, time: time, attempt: job.attempt)
         var done: Delivered?
         if index == 0, let live, live.path == source {
           live.task.cancel()
@@ -241,7 +244,7 @@ extension JobRun {
     let output = job.request.outputs.first ?? JobOutput()
     guard let target = try? courier.target(isStore: output.destination.map { $0 == .s3 }),
       let name = try? courier.name(
-        template: output.path, room: job.request.room, job: id, time: startedAt.microseconds, attempt: job.attempt),
+        template: output.template, room: job.request.room, job: id, time: startedAt.microseconds, attempt: job.attempt),
       let upload = courier.live(path, to: target, name: name)
     else { return }
     let logger = logger

@@ -54,8 +54,10 @@ actor JobRun {
   private var steering: JobSteering
   private var sentSequence: Int64 = 0
   private var confirmed: Int64 = 0
-  /// Commands for the next process, which are not a part of the steering.
-  private var unsent: [JobCommand] = []
+  /// Commands that no process has carried out or refused.
+  private var pending: [JobCommand] = []
+  /// Refusals of which the backend has not heard.
+  private var refusals: [CommandRefusal] = []
   var process: RecordingProcess?
   /// The parts that were made here, and those of them of which the backend has not heard the newest.
   var parts: [JobPart] = []
@@ -107,9 +109,19 @@ actor JobRun {
       listening.cancel()
     }
     takeCommands(of: job)
-    var outcome = isRecorded ? Outcome.recorded(shortfall) : await record()
+    var outcome: Outcome
+    if isRecorded {
+      outcome = .recorded(shortfall)
+    } else if let impossible = impossibility() {
+      outcome = impossible
+    } else {
+      outcome = await record()
+    }
     for task in settling { await task.value }
-    if case .recorded(let error) = outcome { outcome = await finish(error) }
+    if case .recorded(let error) = outcome {
+      refusePending()
+      outcome = await finish(error)
+    }
     isOver = true
     await dropLive()
     switch outcome {
@@ -177,16 +189,17 @@ actor JobRun {
         return .failed(JobError(name: "dataFolder", message: error.description), mayRetry: true)
       }
       let path = "\(folder)/\(fence)-\(piece).webm"
+      // What changes the looks is there from the first picture on; a mark needs a recording.
+      let first = pending.prefix { [.layout, .title, .pause, .resume].contains($0.verb) }
       let order = RecordingOrder(
         job: id, attempt: job.attempt, request: job.request, ticket: ticket, output: path, remaining: remaining,
-        steering: steering, turnCredential: context.settings.launch.turnCredential)
+        steering: steering, commands: Array(first), turnCredential: context.settings.launch.turnCredential)
       let began = ContinuousClock.now
       lastReport = nil
       let process = RecordingProcess(context.settings.launch, order: order)
       self.process = process
       lastHeard = .now
-      for command in unsent { process.send(.command(command)) }
-      unsent = []
+      for command in pending[first.endIndex...] { process.send(.command(command)) }
       if isStopping || isHandingOver { process.send(.command(JobCommand(sequence: 0, verb: .stop))) }
       for await report in process.reports { await take(report, piece: piece, path: path) }
       let exit = await process.exit()
@@ -212,6 +225,19 @@ actor JobRun {
       if failures > 1 { try? await Task.sleep(for: .milliseconds(250 << (failures - 2))) }
     }
     return .recorded(nil)
+  }
+
+  /// What keeps this worker from ever delivering the job's files: told before anything is recorded, not afterwards.
+  private func impossibility() -> Outcome? {
+    for output in job.request.outputs.isEmpty ? [JobOutput()] : job.request.outputs {
+      do throws(WorkerError) {
+        _ = try context.courier.target(isStore: output.destination.map { $0 == .s3 })
+        _ = try context.courier.name(template: output.template, room: job.request.room, job: id, time: 0, attempt: 1)
+      } catch {
+        return .failed(JobError(name: "notDeliverable", message: error.description), mayRetry: false)
+      }
+    }
+    return nil
   }
 
   /// What ends the job before another piece is begun.
@@ -245,13 +271,7 @@ actor JobRun {
   }
 
   private func take(_ report: RecordingReport, piece: Int, path: String) async {
-    if let refusal = report.refusal {
-      logger.warning("a command was refused", metadata: ["reason": "\(refusal.message)"])
-    }
-    if report.confirmed > confirmed {
-      confirmed = report.confirmed
-      needsBeat = true
-    }
+    takeAnswers(report)
     if report.state != state, report.state != .finishing {
       state = report.state
       needsBeat = true
@@ -269,6 +289,32 @@ actor JobRun {
     if keep(part) { await note(JournalEntry(kind: .part, job: id, fence: fence, part: part)) }
     startLive(path, startedAt: startedAt)
     await handover.follow(path)
+  }
+
+  /// Takes in what the process has made of its commands: only what was carried out holds for the parts after this one.
+  private func takeAnswers(_ report: RecordingReport) {
+    while let command = pending.first, command.sequence <= report.confirmed {
+      pending.removeFirst()
+      confirmed = max(confirmed, command.sequence)
+      needsBeat = true
+      guard let refusal = report.refusals.first(where: { $0.sequence == command.sequence }) else {
+        steering.apply(command)
+        continue
+      }
+      logger.warning("a command was refused", metadata: ["reason": "\(refusal.message)"])
+      refusals.append(refusal)
+    }
+  }
+
+  /// Says of the commands that nobody carries out any more that they came too late.
+  private func refusePending() {
+    for command in pending where command.verb != .stop && command.verb != .cancel {
+      refusals.append(CommandRefusal(sequence: command.sequence, message: "the recording is over"))
+    }
+    guard let last = pending.last else { return }
+    confirmed = max(confirmed, last.sequence)
+    pending = []
+    needsBeat = true
   }
 
   /// Keeps what is known of a part; true when it is new.
@@ -340,11 +386,12 @@ actor JobRun {
   func beat(wait: Int64 = 0) async -> Bool {
     needsBeat = false
     lastBeat = .now
-    let told = untold.first
+    let (told, refused) = (untold.first, refusals)
     let request = BeatRequest(
       fence: fence,
       report: JobReport(
-        state: state, part: told, confirmed: confirmed, isRecorded: isRecorded, error: shortfall, roomSID: roomSID))
+        state: state, part: told, confirmed: confirmed, refusals: refused.isEmpty ? nil : refused,
+        isRecorded: isRecorded, error: shortfall, roomSID: roomSID))
     do {
       let answer = try await context.client.beat(job: id, request, wait: wait)
       guard request.fence == fence else { return false }
@@ -352,6 +399,7 @@ actor JobRun {
       isAway = false
       lastContact = .now
       if let told, let index = untold.firstIndex(of: told) { untold.remove(at: index) }
+      refusals.removeAll { refused.contains($0) }
       if !untold.isEmpty { needsBeat = true }
       if let fresh = answer.ticket {
         ticket = fresh
@@ -360,7 +408,8 @@ actor JobRun {
       takeCommands(of: answer.job)
       return true
     } catch {
-      guard request.fence == fence else { return false }
+      // What is asked when the job is over is given up, and no sign of anything.
+      guard request.fence == fence, !Task.isCancelled, !isDone else { return false }
       if error.isFenced {
         isFenced = true
         process?.kill()
@@ -379,16 +428,9 @@ actor JobRun {
     for command in job.commands where command.sequence > sentSequence {
       sentSequence = command.sequence
       if command.verb == .stop || command.verb == .cancel { isStopping = true }
-      if let process {
-        process.send(.command(command))
-      } else if command.verb == .marker {
-        unsent.append(command)
-      } else {
-        // The next process begins with it.
-        confirmed = max(confirmed, command.sequence)
-        needsBeat = true
-      }
-      steering.apply(command)
+      pending.append(command)
+      // Without one, the next process begins with it.
+      process?.send(.command(command))
     }
     self.job.commands = job.commands
     self.job.isCancelling = job.isCancelling
@@ -401,7 +443,9 @@ actor JobRun {
 
   private func giveBack() async {
     let request = BeatRequest(
-      fence: fence, report: JobReport(part: untold.last, confirmed: confirmed, isRecorded: isRecorded))
+      fence: fence,
+      report: JobReport(
+        part: untold.last, confirmed: confirmed, refusals: refusals.isEmpty ? nil : refusals, isRecorded: isRecorded))
     let id = id
     logger.notice("handed over")
     // Who can't be told will find out by the end of the lease.

@@ -135,7 +135,7 @@ public actor Worker {
       worker: WorkerStatus(
         running: admission.running, capacity: admission.capacity, cores: (cores * 100).rounded() / 100,
         memory: admission.used.memory, isDraining: isDraining, dataFolder: keptFiles.folderID,
-        filesURL: settings.filesURL),
+        filesURL: settings.filesURL, abilities: settings.abilities),
       lastContact: lastContact, taken: taken, limits: admission.limits)
   }
 

@@ -24,6 +24,8 @@ public struct WorkerSettings: Sendable {
   public var after: AfterCommand?
   /// The address at which the backend reaches this worker's page for finished files; nil: it doesn't.
   public var filesURL: String?
+  /// The names of the layouts that its recordings know; nil: not known.
+  public var layouts: [String]?
   /// How long the backend may hold a sign of life until there is a command, in seconds: after that there is the next
   /// one, so a third of a lease.
   public var beatTime: Int64 = 4
@@ -41,6 +43,9 @@ public struct WorkerSettings: Sendable {
     self.launch = launch
     delivery = DeliveryPlan(local: "\(absolute)/recordings")
   }
+
+  /// What the backend is told that it can do.
+  public var abilities: WorkerAbilities { WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts) }
 
   /// The host's name, and a text that no other process has.
   public static func uniqueName() -> String {

@@ -27,7 +27,7 @@ struct Recbot: AsyncParsableCommand {
         name: "Service",
         subcommands: [
           ServeCommand.self, WorkerCommand.self, KeysCommand.self, JobsCommand.self, RecordingsCommand.self,
-          ScheduleCommand.self, HealthCommand.self, ConfigCommand.self,
+          ScheduleCommand.self, WebhooksCommand.self, HealthCommand.self, ConfigCommand.self,
         ]),
       CommandGroup(name: "Room", subcommands: [RoomServerCommand.self, TokenCommand.self, PeopleCommand.self]),
     ])

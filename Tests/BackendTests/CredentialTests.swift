@@ -164,9 +164,13 @@ import Testing
       $0.publicRoomURL = "wss://rooms.example.com"
     } _: { api in
       let caller = TestToken.caller(rooms: "team-*")
+      let typo = try await api.ask(
+        "POST", "/v1/tokens", caller, json: #"{"room":"team-1","identity":"ann","can_pubish":false}"#)
+      #expect(typo.status == 400)
+      #expect(typo.problem?.message == "can_pubish: is no field of this; did you mean 'can_publish'?")
       let answer = try await api.ask(
         "POST", "/v1/tokens", caller,
-        json: #"{"room":"team-1","identity":"ann","name":"Ann","ttl":60,"can_publish":false,"unknown":1}"#)
+        json: #"{"room":"team-1","identity":"ann","name":"Ann","ttl_seconds":60,"can_publish":false}"#)
       #expect(answer.status == 201, "\(answer.text)")
       let made = try answer.value(TokenAnswer.self)
       #expect(made.url == "wss://rooms.example.com")

@@ -42,7 +42,7 @@ import WebClient
         store: store,
         keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
         retries: WebhookRetries(), client: WebClient(privateAddresses: privateAddresses), bell: bell,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        metrics: MetricsRegistry(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for dispatcher in dispatchers { group.addTask { try await dispatcher.run() } }
@@ -197,7 +197,7 @@ import WebClient
       let told = try #require(body["data"] as? [String: Any])
       let parts = try #require(told["parts"] as? [[String: Any]])
       #expect(parts.map { $0["location"] as? String } == ["/data/parts/one.webm"])
-      #expect(parts.map { $0["duration"] as? Int } == [7_000_000])
+      #expect(parts.map { $0["duration_seconds"] as? Double } == [7])
     case .livekit:
       let event = try Livekit_WebhookEvent(jsonUTF8Bytes: posts[2].body)
       #expect(event.egressInfo.status == .egressFailed && event.egressInfo.error == "roomFull: there is no place")

@@ -49,7 +49,8 @@ import Testing
     table.add("x\u{1b}[2J\ny", "")
     table.add("longer than that", "z")
     #expect(table.lines == ["A                 B", "x␛[2J y           -", "longer than that  z"])
-    let lines = JobText.lines(job(.failed, JobError(name: "x", message: "a\u{1b}]0;b\u{7}\nc")))
+    let lines = JobText.lines(
+      JobDetail(job: job(.failed, JobError(name: "x", message: "a\u{1b}]0;b\u{7}\nc"))))
     #expect(lines.allSatisfy { line in line.unicodeScalars.allSatisfy { $0.value >= 32 } })
   }
 

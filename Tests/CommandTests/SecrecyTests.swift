@@ -84,7 +84,7 @@ import Testing
       id: "job_1", owner: name, request: JobRequest(room: name, metadata: [name: name]), origin: nil,
       now: Timestamp(seconds: 0))
     job.error = JobError(name: "n", code: 1, message: name)
-    let lines = table.lines + JobText.lines(job) + [JobText.state(job), try JSONLine.of(job)]
+    let lines = table.lines + JobText.lines(JobDetail(job: job)) + [JobText.state(job), try JSONLine.of(job)]
     for line in lines { #expect(!line.unicodeScalars.contains(where: PeerText.isActive), "\(line.debugDescription)") }
     #expect(try JSONDecoder().decode(Jobs.Job.self, from: Data(JSONLine.of(job).utf8)).request.room == name)
   }

@@ -135,6 +135,41 @@ import Testing
     #expect(job.commands.map(\.argument) == ["speaker"])
   }
 
+  @Test func aRefusedCommandIsToldOfAndHoldsForNothing() throws {
+    var job = try claimed()
+    for layout in ["speaker", "nosuch"] {
+      job = try machine.apply(.command(.layout, argument: layout), to: job, now: Self.start)
+    }
+    let refusal = CommandRefusal(sequence: 2, message: "there is no layout 'nosuch'")
+    job = try machine.apply(.beat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
+    #expect(job.commands.isEmpty && job.steering.layout == "speaker")
+    #expect(
+      job.refusals == [CommandRefusal(sequence: 2, verb: .layout, argument: "nosuch", message: refusal.message)])
+    // Told again, as after an answer that was lost, it changes nothing.
+    let again = try machine.apply(
+      .beat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
+    #expect(again.refusals == job.refusals)
+    for sequence in 3..<Int64(3 + 3 * machine.maximumRefusals) {
+      job = try machine.apply(.command(.layout, argument: "x"), to: job, now: Self.start)
+      let report = JobReport(confirmed: sequence, refusals: [CommandRefusal(sequence: sequence, message: "no")])
+      job = try machine.apply(.beat(fence: 1, report), to: job, now: Self.start)
+    }
+    #expect(job.refusals?.count == machine.maximumRefusals && job.steering.layout == "speaker")
+  }
+
+  @Test func aCancelledJobIsNeverQueuedAgain() throws {
+    var job = try claimed()
+    job = try machine.apply(.beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
+    job = try machine.apply(.command(.cancel, argument: nil), to: job, now: Self.start)
+    let error = JobError(name: "busy", message: "busy")
+    for action in [
+      JobAction.expire, .release(fence: 1, JobReport()), .fail(fence: 1, error, mayRetry: true),
+    ] {
+      let next = try machine.apply(action, to: job, now: Self.start + .seconds(20))
+      #expect(next.state == .cancelled && next.lease == nil && next.parts == [Self.part])
+    }
+  }
+
   @Test func commandsAreBounded() throws {
     var job = try claimed()
     for _ in 0..<machine.maximumCommands {

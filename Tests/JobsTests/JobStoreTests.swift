@@ -7,6 +7,29 @@ import Testing
 
 /// One suite for both databases: what holds on one holds on the other.
 @Suite(.serialized) struct JobStoreTests {
+  @Test(arguments: DatabaseKind.allCases) func aJobIsGivenOnlyToAWorkerThatCanCarryItOut(_ backend: DatabaseKind)
+    async throws
+  {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let store = queue.store
+    var stored: [String] = []
+    for number in 0..<150 {
+      let outputs = [JobOutput(destination: .s3)]
+      stored.append(try await store.submit(JobRequest(room: "s\(number)", outputs: outputs), owner: "app").id)
+    }
+    let own = try await store.submit(JobRequest(room: "own", layout: "mine-light"), owner: "app")
+    let plain = try await store.submit(JobRequest(room: "plain", layout: "grid"), owner: "app")
+    let without = WorkerAbilities(hasStore: false, layouts: ["grid"])
+    // However many stand before it that others must do.
+    #expect(try await store.claim(worker: "w", count: 5, abilities: without).map(\.id) == [plain.id])
+    #expect(try await store.claim(worker: "w", count: 5, abilities: without).isEmpty)
+    let other = WorkerAbilities(hasStore: false, layouts: ["grid", "mine"])
+    #expect(try await store.claim(worker: "x", count: 5, abilities: other).map(\.id) == [own.id])
+    let able = WorkerAbilities(hasStore: true, layouts: ["grid"])
+    #expect(try await store.claim(worker: "v", count: 2, abilities: able).map(\.id) == Array(stored.prefix(2)))
+  }
+
   static let request = JobRequest(room: "talk", metadata: ["case": "7"])
 
   @Test(arguments: DatabaseKind.allCases) func aJobGoesThroughItsLife(backend: DatabaseKind) async throws {

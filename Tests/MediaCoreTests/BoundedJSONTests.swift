@@ -43,6 +43,30 @@ import Testing
     }
   }
 
+  @Test func strictReadingRefusesMembersThatNobodyAsksFor() throws {
+    struct Outer: Decodable {
+      struct Inner: Decodable {
+        var path: String?
+        enum CodingKeys: String, CodingKey, CaseIterable { case path }
+      }
+      var list: [Inner]
+      var free: [String: String]
+    }
+    func read(_ text: String, isStrict: Bool) throws -> Outer {
+      try BoundedJSON.decode(
+        Outer.self, from: Array(text.utf8), limits: JSONLimits(bytes: 1000), isStrict: isStrict)
+    }
+    let good = #"{"list":[{"path":"a"}],"free":{"anything":"b"}}"#
+    #expect(try read(good, isStrict: true).list.first?.path == "a")
+    let bad = #"{"list":[{"pth":"a"}],"free":{}}"#
+    #expect(try read(bad, isStrict: false).list.count == 1)
+    #expect { try read(bad, isStrict: true) } throws: { error in
+      guard case DecodingError.dataCorrupted(let context) = error else { return false }
+      return context.debugDescription.contains("did you mean 'path'?") && context.codingPath.last?.stringValue == "pth"
+    }
+    #expect(throws: DecodingError.self) { try read(#"{"list":[],"free":{},"more":1}"#, isStrict: true) }
+  }
+
   @Test func valuesComeBack() throws {
     let person = Person(
       name: "Ann \"é😀\u{1}", kind: .guest, ages: [-128, 127], more: ["a.b": 0.1, "": -1e300],

@@ -88,15 +88,17 @@ struct Call: Sendable {
     }
   }
 
-  /// The body as a value. 415 when it isn't JSON; 400 with the field's name when it isn't what is expected. Fields
-  /// that nobody knows are passed over.
-  func decode<Value: Decodable>(_ type: Value.Type) async throws -> Value {
+  /// The body as a value. 415 when it isn't JSON; 400 with the field's name when it isn't what is expected, or when there
+  /// is no such field: what a caller wrote is done or refused, never passed over. Workers may be newer than the backend.
+  func decode<Value: Decodable>(_ type: Value.Type, isFromWorker: Bool = false) async throws -> Value {
     guard contentType == "application/json" else {
       throw Refusal(.unsupportedMediaType, "unsupported_type", "Content-Type: application/json is expected")
     }
     let bytes = try await body()
     do {
-      return try BoundedJSON.decode(type, from: Array(bytes.readableBytesView), limits: JSONLimits(bytes: bodyLimit))
+      return try BoundedJSON.decode(
+        type, from: Array(bytes.readableBytesView), limits: JSONLimits(bytes: bodyLimit),
+        isStrict: !isFromWorker)
     } catch let error as DecodingError {
       throw Refusal.invalid(Self.text(error))
     }

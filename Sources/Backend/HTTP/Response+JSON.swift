@@ -1,13 +1,16 @@
 import Foundation
 import Hummingbird
+import Jobs
 import NIOCore
 
 extension Response {
-  /// A value as JSON.
+  /// A value as JSON, with what its readers need of it.
   static func json(
-    _ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
+    _ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:],
+    for audience: Audience = .callers
   ) -> Response {
     let encoder = JSONEncoder()
+    encoder.userInfo[Audience.key] = audience
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(value) else { return Response(status: .internalServerError) }
     return bytes(ByteBuffer(bytes: data), type: "application/json", status: status, headers: headers)

@@ -1,3 +1,4 @@
+import Jobs
 import Synchronization
 
 /// Counts what the backend does, for Prometheus' text format 0.0.4. Any thread.
@@ -27,6 +28,7 @@ final class MetricsRegistry: Sendable {
     var answers: [Answer: UInt64] = [:]
     var times: [String: Histogram] = [:]
     var waits = Histogram()
+    var webhooks: [String: UInt64] = [:]
   }
 
   private let state = Mutex(State())
@@ -43,6 +45,18 @@ final class MetricsRegistry: Sendable {
   /// A job was given to a worker, so long after its time had come.
   func waited(_ seconds: Double) { state.withLock { $0.waits.add(max(0, seconds)) } }
 
+  /// What came of an attempt to send a webhook. One that was put off was none.
+  func sent(_ outcome: JobStore.WebhookOutcome) {
+    let result: String
+    switch outcome {
+    case .done: result = "delivered"
+    case .retry: result = "retried"
+    case .givenUp, .receiverGone: result = "given_up"
+    case .postponed: return
+    }
+    state.withLock { $0.webhooks[result, default: 0] &+= 1 }
+  }
+
   /// The counts as text.
   func text() -> String {
     let state = state.withLock { $0 }
@@ -57,6 +71,10 @@ final class MetricsRegistry: Sendable {
     }
     text.family("recbot_job_wait_seconds", "histogram", "From a job's time to a worker taking it.")
     text.histogram("recbot_job_wait_seconds", [:], state.waits)
+    text.family("recbot_webhook_attempts_total", "counter", "Attempts to send webhooks, by what came of them.")
+    for result in ["delivered", "retried", "given_up"] {
+      text.sample("recbot_webhook_attempts_total", ["result": result], "\(state.webhooks[result] ?? 0)")
+    }
     return text.text
   }
 }

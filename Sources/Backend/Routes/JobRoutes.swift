@@ -14,6 +14,7 @@ struct JobRoutes: RouteGroup {
       // Only the Egress API knows what its own requests were.
       request.egress = nil
       try Self.check(request, of: caller, in: call.core, client)
+      try await call.core.check(layout: request.layout, "layout")
       let submission = try await call.core.store.submission(
         of: request, owner: caller.name, key: try call.idempotencyKey())
       call.core.changed()
@@ -30,16 +31,43 @@ struct JobRoutes: RouteGroup {
       return .json(JobPage(jobs: jobs, next: hasMore ? jobs.last?.id : nil))
     }
     routes.caller(.get, "/v1/jobs/{id}", .jobsRead) { call, caller in
-      .json(try await Self.job(of: call, caller))
+      .json(try await Self.detail(of: try await Self.job(of: call, caller), call.core.store))
     }
     routes.caller(.post, "/v1/jobs/{id}/commands", .jobsWrite, bodyLimit: 131_072) { call, caller in
       let command = try await call.decode(CommandRequest.self)
+      if let problem = command.problem { throw Refusal.invalid(problem) }
+      if command.verb == .layout { try await call.core.check(layout: command.argument, "argument") }
       let job = try await Self.job(of: call, caller)
-      let next = try await call.core.store.command(
+      let (next, sequence) = try await call.core.store.order(
         command.verb, argument: command.argument, job: job.id, key: try call.idempotencyKey(), owner: caller.name)
       call.core.changed()
-      return .json(next)
+      guard let sequence else { return .json(next) }
+      return try await Self.answer(to: sequence, of: next, call)
     }
+  }
+
+  /// How long the recorder's answer to a command is waited for, unless the caller says, in seconds.
+  private static let patience: Int64 = 5
+
+  /// The recorder's answer to a command: the job when it was carried out (200) or waits (202), and why it was refused.
+  /// An end is never refused, and one that no recorder hears yet can't be.
+  private static func answer(to sequence: Int64, of job: Job, _ call: Call) async throws -> Response {
+    func waits(_ job: Job) -> Bool { job.commands.contains { $0.sequence == sequence } }
+    let wait = min(try call.number("wait", in: 0...3600, default: patience), 10)
+    var job = job
+    let isEnd = job.commands.contains { $0.sequence == sequence && ($0.verb == .stop || $0.verb == .cancel) }
+    if waits(job), !isEnd, job.state.isLeased, job.state != .waiting {
+      let id = job.id
+      job = try await call.hold(on: call.core.answersBell, for: .seconds(wait)) {
+        try await call.core.store.job(id)
+      } until: {
+        !waits($0)
+      }
+    }
+    if let refusal = job.refusals?.last(where: { $0.sequence == sequence }) {
+      throw Refusal(.conflict, "refused", "the recorder refused it: \(refusal.message)")
+    }
+    return .json(job, status: waits(job) ? .accepted : .ok)
   }
 
   /// The job that the path names. One of another owner isn't there.
@@ -47,6 +75,22 @@ struct JobRoutes: RouteGroup {
     let job = try await call.core.store.job(try call.parameter("id"))
     guard caller.maySee(owner: job.owner, room: job.request.room) else { throw Refusal.notFound("job") }
     return job
+  }
+
+  /// A job with what is not in itself.
+  private static func detail(of job: Job, _ store: JobStore) async throws -> JobDetail {
+    var detail = JobDetail(job: job, undelivered: try await store.undelivered(of: job.id))
+    guard job.state == .queued, job.notBefore <= .now else { return detail }
+    let workers = try await store.workers(seenWithin: QueueMetrics.workerAge).map(\.status).filter { !$0.isDraining }
+    let lacks = workers.map { $0.abilities?.lack(for: job) }
+    if workers.isEmpty {
+      detail.waitsFor = "a worker: none is there"
+    } else if let lack = lacks.first ?? nil, !lacks.contains(nil) {
+      detail.waitsFor = "a worker with \(lack): none is there"
+    } else if zip(workers, lacks).allSatisfy({ $1 != nil || $0.running >= $0.capacity }) {
+      detail.waitsFor = "a worker that is free"
+    }
+    return detail
   }
 
   /// Throws when the caller may not ask for this, or the backend can't have it done.
@@ -58,13 +102,16 @@ struct JobRoutes: RouteGroup {
     guard request.url.map({ url in services.contains { RoomService.isSame($0, url) } }) ?? true else {
       throw Refusal.invalid("url: the backend serves \(services.joined(separator: " and ")) only")
     }
-    for (index, path) in request.outputs.map(\.path).enumerated() {
+    for (index, path) in request.outputs.map(\.template).enumerated() {
       if let path, let problem = KeyTemplate.problem(with: path) {
         throw Refusal.invalid("outputs[\(index)].path: \(problem)")
       }
     }
-    if let webhook = request.webhook, let problem = client.problem(with: webhook.url) {
-      throw Refusal.invalid("webhook.url: \(problem)")
+    if let webhook = request.webhook {
+      if let problem = client.problem(with: webhook.url) { throw Refusal.invalid("webhook.url: \(problem)") }
+      if let problem = WebhookMessage.Keys(core.configuration).problem(with: webhook) {
+        throw Refusal.invalid("webhook.\(problem)")
+      }
     }
   }
 }

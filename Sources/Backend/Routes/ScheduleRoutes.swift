@@ -12,12 +12,36 @@ struct ScheduleRequest: Decodable, Sendable {
   var catchUpWithin: Int64?
   var isEnabled: Bool?
 
-  enum CodingKeys: String, CodingKey {
-    case trigger, request, length
-    case leadTime = "lead_time"
+  enum CodingKeys: String, CodingKey, CaseIterable {
+    case trigger, request
+    case leadTimeSeconds = "lead_time_seconds"
+    case lengthSeconds = "length_seconds"
     case catchUp = "catch_up"
-    case catchUpWithin = "catch_up_within"
+    case catchUpWithinSeconds = "catch_up_within_seconds"
     case isEnabled = "enabled"
+    // As an earlier version had them.
+    case length
+    case leadTime = "lead_time"
+    case catchUpWithin = "catch_up_within"
+    // What a schedule has that the backend made; it makes them anew.
+    case id, owner, nextFire = "next_fire", createdAt = "created_at"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    trigger = try values.decode(ScheduleTrigger.self, forKey: .trigger)
+    request = try values.decode(JobRequest.self, forKey: .request)
+    leadTime =
+      try values.decodeIfPresent(Int64.self, forKey: .leadTimeSeconds)
+      ?? values.decodeIfPresent(Int64.self, forKey: .leadTime)
+    length =
+      try values.decodeIfPresent(Int64.self, forKey: .lengthSeconds)
+      ?? values.decodeIfPresent(Int64.self, forKey: .length)
+    catchUp = try values.decodeIfPresent(CatchUp.self, forKey: .catchUp)
+    catchUpWithin =
+      try values.decodeIfPresent(Int64.self, forKey: .catchUpWithinSeconds)
+      ?? values.decodeIfPresent(Int64.self, forKey: .catchUpWithin)
+    isEnabled = try values.decodeIfPresent(Bool.self, forKey: .isEnabled)
   }
 
   /// The schedule of a caller.
@@ -41,6 +65,7 @@ struct ScheduleRoutes: RouteGroup {
     routes.caller(.post, "/v1/schedules", .schedulesWrite) { call, caller in
       let schedule = try await call.decode(ScheduleRequest.self).schedule(owner: caller.name)
       try JobRoutes.check(schedule.request, of: caller, in: call.core, client)
+      try await call.core.check(layout: schedule.request.layout, "request.layout")
       // A pattern is within the caller's own when it matches it as a text: every `*` of it fell under one of theirs.
       if case .room(let glob) = schedule.trigger { try call.core.check(caller, mayUse: glob) }
       let addition = try await call.core.store.addition(of: schedule, key: try call.idempotencyKey())
@@ -58,6 +83,12 @@ struct ScheduleRoutes: RouteGroup {
     }
     routes.caller(.get, "/v1/schedules/{id}", .schedulesRead) { call, caller in
       .json(try await Self.schedule(of: call, caller))
+    }
+    for (word, isEnabled) in [("enable", true), ("disable", false)] {
+      routes.caller(.post, "/v1/schedules/{id}/\(word)", .schedulesWrite) { call, caller in
+        let schedule = try await Self.schedule(of: call, caller)
+        return .json(try await call.core.store.enable(isEnabled, schedule: schedule.id))
+      }
     }
     routes.caller(.delete, "/v1/schedules/{id}", .schedulesWrite) { call, caller in
       let schedule = try await Self.schedule(of: call, caller)

@@ -4,7 +4,7 @@ import MediaCore
 import Signaling
 
 /// `POST /v1/tokens`.
-struct TokenRequest: Codable, Hashable, Sendable {
+struct TokenRequest: Decodable, Hashable, Sendable {
   /// The room.
   var room: String
   /// Who the token is for; unique in the room.
@@ -24,11 +24,29 @@ struct TokenRequest: Codable, Hashable, Sendable {
   /// Free text for the others.
   var metadata: String?
 
-  enum CodingKeys: String, CodingKey {
-    case room, identity, name, ttl, hidden, metadata
+  enum CodingKeys: String, CodingKey, CaseIterable {
+    case room, identity, name, hidden, metadata
+    case ttlSeconds = "ttl_seconds"
+    // As an earlier version had it.
+    case ttl
     case canPublish = "can_publish"
     case canSubscribe = "can_subscribe"
     case canPublishData = "can_publish_data"
+  }
+
+  /// Reads a request; what is absent has its default.
+  init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    room = try values.decode(String.self, forKey: .room)
+    identity = try values.decode(String.self, forKey: .identity)
+    name = try values.decodeIfPresent(String.self, forKey: .name)
+    ttl =
+      try values.decodeIfPresent(Int64.self, forKey: .ttlSeconds) ?? values.decodeIfPresent(Int64.self, forKey: .ttl)
+    canPublish = try values.decodeIfPresent(Bool.self, forKey: .canPublish)
+    canSubscribe = try values.decodeIfPresent(Bool.self, forKey: .canSubscribe)
+    canPublishData = try values.decodeIfPresent(Bool.self, forKey: .canPublishData)
+    hidden = try values.decodeIfPresent(Bool.self, forKey: .hidden)
+    metadata = try values.decodeIfPresent(String.self, forKey: .metadata)
   }
 
   /// What is wrong with it, one line each.
@@ -43,7 +61,7 @@ struct TokenRequest: Codable, Hashable, Sendable {
     if identity.hasPrefix("recbot-job_") { problems.append("identity: those of the bots begin with recbot-job_") }
     if let name, name.utf8.count > 256 { problems.append("name: at most 256 bytes") }
     if let metadata, metadata.utf8.count > 16_384 { problems.append("metadata: at most 16384 bytes") }
-    if let ttl, !(1...86_400).contains(ttl) { problems.append("ttl: 1 to 86400 seconds") }
+    if let ttl, !(1...86_400).contains(ttl) { problems.append("ttl_seconds: 1 to 86400") }
     return problems
   }
 }

@@ -8,27 +8,27 @@ struct WorkerRoutes: RouteGroup {
   private static let longestClaim: Int64 = 10
 
   func add(to routes: Routes) {
-    routes.worker(.post, "/v1/workers/claim") { call in .json(try await Self.claim(call)) }
+    routes.worker(.post, "/v1/workers/claim") { call in .json(try await Self.claim(call), for: .workers) }
     routes.worker(.get, "/v1/workers/jobs/{id}") { call in
-      .json(try await call.core.store.job(try call.parameter("id")))
+      .json(try await call.core.store.job(try call.parameter("id")), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/beat", bodyLimit: 1 << 20) { call in
-      .json(try await Self.beat(call))
+      .json(try await Self.beat(call), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/release", bodyLimit: 1 << 20) { call in
-      let request = try await call.decode(BeatRequest.self)
+      let request = try await call.decode(BeatRequest.self, isFromWorker: true)
       let job = try await call.core.store.release(
         job: try call.parameter("id"), fence: request.fence, report: request.report)
       return Self.over(job, call, BeatAnswer(job: job))
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/complete", bodyLimit: 1 << 20) { call in
-      let request = try await call.decode(CompleteRequest.self)
+      let request = try await call.decode(CompleteRequest.self, isFromWorker: true)
       let job = try await call.core.store.complete(
         job: try call.parameter("id"), fence: request.fence, files: request.files)
       return Self.over(job, call, job)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/fail", bodyLimit: 1 << 20) { call in
-      let request = try await call.decode(FailRequest.self)
+      let request = try await call.decode(FailRequest.self, isFromWorker: true)
       let job = try await call.core.store.fail(
         job: try call.parameter("id"), fence: request.fence, error: request.error, mayRetry: request.mayRetry)
       return Self.over(job, call, job)
@@ -39,7 +39,7 @@ struct WorkerRoutes: RouteGroup {
   }
 
   private static func claim(_ call: Call) async throws -> ClaimAnswer {
-    let request = try await call.decode(ClaimRequest.self)
+    let request = try await call.decode(ClaimRequest.self, isFromWorker: true)
     guard (1...128).contains(request.worker.utf8.count),
       !request.worker.unicodeScalars.contains(where: { $0.value < 32 })
     else { throw Refusal.invalid("worker: 1 to 128 bytes, no control characters") }
@@ -51,7 +51,9 @@ struct WorkerRoutes: RouteGroup {
     let jobs = try await call.hold(
       on: call.core.jobsBell, for: .seconds(min(request.wait, longestClaim))
     ) {
-      call.isConnected ? try await store.claim(worker: request.worker, count: request.count) : []
+      call.isConnected
+        ? try await store.claim(
+          worker: request.worker, count: request.count, abilities: request.status.abilities) : []
     } until: {
       !$0.isEmpty
     }
@@ -73,11 +75,12 @@ struct WorkerRoutes: RouteGroup {
   /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
   /// or the room begins that it waits for, so that nobody waits for the next heartbeat.
   private static func beat(_ call: Call) async throws -> BeatAnswer {
-    let request = try await call.decode(BeatRequest.self)
+    let request = try await call.decode(BeatRequest.self, isFromWorker: true)
     let id = try call.parameter("id")
     let store = call.core.store
     let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
     var job = try await store.beat(job: id, fence: request.fence, report: request.report)
+    if request.report.confirmed > 0 { call.core.answersBell.ring() }
     if wait > 0, job.commands.isEmpty, !call.core.tickets.hasBegun(job) {
       job = try await call.hold(on: call.core.jobsBell, for: .seconds(wait)) {
         try await store.job(id)
@@ -93,6 +96,6 @@ struct WorkerRoutes: RouteGroup {
   private static func over(_ job: Job, _ call: Call, _ answer: some Encodable) -> Response {
     call.core.tickets.forget(job.id)
     call.core.changed()
-    return .json(answer)
+    return .json(answer, for: .workers)
   }
 }

@@ -23,6 +23,8 @@ struct WebhookDispatcher: BackgroundWork {
   let client: WebClient
   /// Rings when something happened to a job, and when a message has arrived.
   let bell: Bell
+  /// Counts what came of the attempts.
+  let metrics: MetricsRegistry
   let logger: Logger
 
   func run() async throws {
@@ -86,6 +88,7 @@ struct WebhookDispatcher: BackgroundWork {
   /// Sends one message and writes down what came of it.
   private func carry(_ delivery: WebhookDelivery) async {
     let (outcome, detail) = await send(delivery)
+    metrics.sent(outcome)
     if outcome != .done {
       logger.log(
         level: outcome == .givenUp || outcome == .receiverGone ? .warning : .info, "a webhook was not delivered",
@@ -142,11 +145,8 @@ extension WebhookDispatcher {
     let configuration = core.configuration
     self.init(
       store: core.store,
-      keys: WebhookMessage.Keys(
-        standard: configuration.webhookSecret.flatMap(StandardWebhooks.init(secret:)),
-        apiKey: configuration.roomService.apiKey, apiSecret: configuration.roomService.apiSecret,
-        form: configuration.webhookForm),
+      keys: WebhookMessage.Keys(configuration),
       retries: WebhookRetries(longest: configuration.webhookGiveUpAfter), client: client, bell: core.webhooksBell,
-      logger: core.logger)
+      metrics: core.metrics, logger: core.logger)
   }
 }

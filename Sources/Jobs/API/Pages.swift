@@ -128,4 +128,21 @@ public struct CommandRequest: Codable, Hashable, Sendable {
     self.verb = verb
     self.argument = argument
   }
+
+  enum CodingKeys: String, CodingKey, CaseIterable { case verb, argument }
+
+  /// The ways to pause.
+  public static let pausePolicies = ["cut", "slate", "redact"]
+
+  /// What is wrong with it, in one line; nil: nothing that can be seen without the recording.
+  public var problem: String? {
+    switch (verb, argument) {
+    case (.layout, nil), (.layout, ""), (.title, nil), (.title, ""): "argument: '\(verb.rawValue)' needs one"
+    case (.resume, .some), (.stop, .some), (.cancel, .some): "argument: '\(verb.rawValue)' takes none"
+    case (.pause, let policy?) where !Self.pausePolicies.contains(policy):
+      "argument: there is no pause policy '\(policy.prefix(60))'"
+        + Spelling.hint(for: policy, among: Self.pausePolicies)
+    default: nil
+    }
+  }
 }

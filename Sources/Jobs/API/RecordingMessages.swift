@@ -18,13 +18,15 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
   public var remaining: Int64?
   /// What the recording was told in the parts before this one, so that it goes on looking the same.
   public var steering: JobSteering
+  /// Commands that no recording has carried out or refused yet; this one begins with them.
+  public var commands: [JobCommand]
   /// The credential for the TURN server of the recording's settings; nil: none.
   @Redacted public var turnCredential: String?
 
   /// Makes an order.
   public init(
     job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, remaining: Int64? = nil,
-    steering: JobSteering = JobSteering(), turnCredential: String? = nil
+    steering: JobSteering = JobSteering(), commands: [JobCommand] = [], turnCredential: String? = nil
   ) {
     self.job = job
     self.attempt = attempt
@@ -33,6 +35,7 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
     self.output = output
     self.remaining = remaining
     self.steering = steering
+    self.commands = commands
     self.turnCredential = turnCredential
   }
 }
@@ -88,23 +91,10 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   public var roomSID: String?
   /// The newest command that was carried out or refused.
   public var confirmed: Int64
-  /// Why a command was refused, told once.
-  public var refusal: Refusal?
+  /// The newest commands that were refused, oldest first; the same may be told again.
+  public var refusals: [CommandRefusal]
   /// How the recording ended; in the last line only.
   public var end: End?
-
-  /// A command that was not carried out.
-  public struct Refusal: Codable, Hashable, Sendable {
-    /// Which command.
-    public var sequence: Int64
-    /// One line.
-    public var message: String
-    /// Makes a refusal.
-    public init(sequence: Int64, message: String) {
-      self.sequence = sequence
-      self.message = message
-    }
-  }
 
   /// The end of a recording.
   public struct End: Codable, Hashable, Sendable {
@@ -130,7 +120,7 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   /// Makes a report.
   public init(
     state: JobState, startedAt: Timestamp? = nil, duration: Int64 = 0, size: Int64 = 0, participants: Int = 0,
-    confirmed: Int64 = 0, refusal: Refusal? = nil, end: End? = nil
+    confirmed: Int64 = 0, refusals: [CommandRefusal] = [], end: End? = nil
   ) {
     self.state = state
     self.startedAt = startedAt
@@ -138,12 +128,12 @@ public struct RecordingReport: Codable, Hashable, Sendable {
     self.size = size
     self.participants = participants
     self.confirmed = confirmed
-    self.refusal = refusal
+    self.refusals = refusals
     self.end = end
   }
 
   enum CodingKeys: String, CodingKey {
-    case state, duration, size, participants, confirmed, refusal, end
+    case state, duration, size, participants, confirmed, refusals, end
     case startedAt = "started_at"
     case roomSID = "room_sid"
   }
@@ -160,7 +150,7 @@ public struct JobSteering: Codable, Hashable, Sendable {
   /// Nothing was told yet.
   public init() {}
 
-  /// Takes a command in.
+  /// Takes in a command that was carried out.
   public mutating func apply(_ command: JobCommand) {
     switch command.verb {
     case .layout: layout = command.argument

@@ -36,14 +36,17 @@ public struct WorkerStatus: Codable, Hashable, Sendable {
   public var dataFolder: String?
   /// The address at which the backend fetches finished files of that folder; nil: it serves none.
   public var filesURL: String?
+  /// What it can do.
+  public var abilities: WorkerAbilities?
 
   /// Makes a status.
   public init(
     running: Int, capacity: Int, cores: Double = 0, memory: Int64 = 0, isDraining: Bool = false,
-    dataFolder: String? = nil, filesURL: String? = nil
+    dataFolder: String? = nil, filesURL: String? = nil, abilities: WorkerAbilities? = nil
   ) {
     self.dataFolder = dataFolder
     self.filesURL = filesURL
+    self.abilities = abilities
     self.running = running
     self.capacity = capacity
     self.cores = cores
@@ -52,10 +55,41 @@ public struct WorkerStatus: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case running, capacity, cores, memory
+    case running, capacity, cores, memory, abilities
     case isDraining = "draining"
     case dataFolder = "data_folder"
     case filesURL = "files_url"
+  }
+}
+
+/// What a worker can do that not every worker can. A job is only given to one that can carry it out.
+public struct WorkerAbilities: Codable, Hashable, Sendable {
+  /// It has an S3-compatible store for finished files.
+  public var hasStore: Bool
+  /// The names of the layouts that it knows, at most 1000; nil: it did not say.
+  public var layouts: [String]?
+
+  /// Makes a set of abilities.
+  public init(hasStore: Bool, layouts: [String]? = nil) {
+    self.hasStore = hasStore
+    self.layouts = layouts
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case layouts
+    case hasStore = "store"
+  }
+
+  /// What it lacks to carry a job out; nil: nothing.
+  public func lack(for job: Job) -> String? {
+    if !hasStore, job.request.outputs.contains(where: { $0.destination == .s3 }) { return "a store" }
+    // What is only left to be finished needs no layout.
+    if !job.isRecorded, let layout = job.request.layout, let layouts, !layouts.contains(layout),
+      !layouts.contains(LayoutName.withoutTheme(layout))
+    {
+      return "the layout '\(layout)'"
+    }
+    return nil
   }
 }
 

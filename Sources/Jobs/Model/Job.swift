@@ -71,7 +71,34 @@ public struct JobPart: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey {
     case attempt, piece, worker, location, duration
+    case durationSeconds = "duration_seconds"
     case startedAt = "started_at"
+  }
+
+  /// Reads a part in either form.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    attempt = try values.decode(Int.self, forKey: .attempt)
+    piece = try values.decode(Int.self, forKey: .piece)
+    worker = try values.decode(String.self, forKey: .worker)
+    location = try values.decode(String.self, forKey: .location)
+    startedAt = try values.decode(Timestamp.self, forKey: .startedAt)
+    duration = try values.microseconds(seconds: .durationSeconds, microseconds: .duration)
+  }
+
+  /// Writes the part for who reads it.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(attempt, forKey: .attempt)
+    try values.encode(piece, forKey: .piece)
+    try values.encode(worker, forKey: .worker)
+    try values.encode(location, forKey: .location)
+    try values.encode(startedAt, forKey: .startedAt)
+    if encoder.isForCallers {
+      try values.encode(Seconds.of(microseconds: duration), forKey: .durationSeconds)
+    } else {
+      try values.encode(duration, forKey: .duration)
+    }
   }
 }
 
@@ -106,6 +133,33 @@ public struct JobFile: Codable, Hashable, Sendable {
     case location, size, duration, sha256
     case dataFolder = "data_folder"
     case deletedAt = "deleted_at"
+    case durationSeconds = "duration_seconds"
+  }
+
+  /// Reads a file in either form.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    location = try values.decode(String.self, forKey: .location)
+    size = try values.decode(Int64.self, forKey: .size)
+    duration = try values.microseconds(seconds: .durationSeconds, microseconds: .duration)
+    sha256 = try values.decodeIfPresent(String.self, forKey: .sha256)
+    dataFolder = try values.decodeIfPresent(String.self, forKey: .dataFolder)
+    deletedAt = try values.decodeIfPresent(Timestamp.self, forKey: .deletedAt)
+  }
+
+  /// Writes the file for who reads it.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(location, forKey: .location)
+    try values.encode(size, forKey: .size)
+    if encoder.isForCallers {
+      try values.encode(Seconds.of(microseconds: duration), forKey: .durationSeconds)
+    } else {
+      try values.encode(duration, forKey: .duration)
+    }
+    try values.encodeIfPresent(sha256, forKey: .sha256)
+    try values.encodeIfPresent(dataFolder, forKey: .dataFolder)
+    try values.encodeIfPresent(deletedAt, forKey: .deletedAt)
   }
 
   /// Its own name, without folders.
@@ -115,7 +169,9 @@ public struct JobFile: Codable, Hashable, Sendable {
 /// What a recording is told while it runs.
 public struct JobCommand: Codable, Hashable, Sendable {
   /// What to do.
-  public enum Verb: String, Codable, Hashable, Sendable, CaseIterable {
+  public enum Verb: String, Word, Hashable, Sendable {
+    /// What it is called in errors.
+    public static let what = "command"
     /// Change the layout to `argument`.
     case layout
     /// Pause with the policy `argument` (cut, slate, redact).
@@ -145,6 +201,25 @@ public struct JobCommand: Codable, Hashable, Sendable {
   }
 }
 
+/// A command that the recorder did not carry out: it changes nothing, now and in later parts.
+public struct CommandRefusal: Codable, Hashable, Sendable {
+  /// Which command.
+  public var sequence: Int64
+  /// What was to be done; empty: not known.
+  public var verb: JobCommand.Verb?
+  /// With what.
+  public var argument: String?
+  /// One line: why not.
+  public var message: String
+  /// Makes a refusal.
+  public init(sequence: Int64, verb: JobCommand.Verb? = nil, argument: String? = nil, message: String) {
+    self.sequence = sequence
+    self.verb = verb
+    self.argument = argument
+    self.message = message
+  }
+}
+
 /// A worker's right to a job for a while.
 public struct Lease: Codable, Hashable, Sendable {
   /// Who has it.
@@ -162,7 +237,7 @@ public struct Lease: Codable, Hashable, Sendable {
 }
 
 /// One recording that somebody asked for.
-public struct Job: Codable, Hashable, Sendable {
+public struct Job: Hashable, Sendable {
   /// Its name; names sort by the time at which they were made.
   public var id: String
   /// Who asked for it: the caller's name.
@@ -183,7 +258,9 @@ public struct Job: Codable, Hashable, Sendable {
   public var commands: [JobCommand]
   /// The sequence number of the newest command.
   public var commandSequence: Int64
-  /// What the confirmed commands have made of the recording: the next part begins with it.
+  /// The newest commands that the recorder refused, oldest first; nil: none.
+  public var refusals: [CommandRefusal]?
+  /// What the commands that were carried out have made of the recording: the next part begins with it.
   public var steering: JobSteering
   /// What has been recorded so far.
   public var parts: [JobPart]
@@ -209,7 +286,8 @@ public struct Job: Codable, Hashable, Sendable {
   public var finishedAt: Timestamp?
 
   enum CodingKeys: String, CodingKey {
-    case id, owner, request, state, attempt, fence, lease, commands, steering, parts, files, error, origin, setbacks
+    case id, owner, request, state, attempt, fence, lease, commands, refusals, steering, parts, files, error, origin
+    case setbacks, worker, incomplete
     case roomSID = "room_sid"
     case notBefore = "not_before"
     case commandSequence = "command_sequence"
@@ -219,6 +297,9 @@ public struct Job: Codable, Hashable, Sendable {
     case updatedAt = "updated_at"
     case finishedAt = "finished_at"
   }
+
+  /// True when it is completed, and is less than was asked for: `error` says why.
+  public var isIncomplete: Bool { state == .completed && error != nil }
 
   /// The last moment at which it may be recorded.
   public var deadline: Timestamp { request.deadline ?? Timestamp(microseconds: .max) }

@@ -24,6 +24,8 @@ public struct JobReport: Codable, Hashable, Sendable {
   public var part: JobPart?
   /// The newest command that was carried out or refused.
   public var confirmed: Int64
+  /// Those of them that were refused; nil: none.
+  public var refusals: [CommandRefusal]?
   /// True from the moment at which nothing more is recorded.
   public var isRecorded: Bool
   /// Why a recording that is over, and will be completed, is less than was wanted; nil: it isn't.
@@ -32,9 +34,10 @@ public struct JobReport: Codable, Hashable, Sendable {
   public var roomSID: String?
   /// Makes a report.
   public init(
-    state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, isRecorded: Bool = false,
-    error: JobError? = nil, roomSID: String? = nil
+    state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, refusals: [CommandRefusal]? = nil,
+    isRecorded: Bool = false, error: JobError? = nil, roomSID: String? = nil
   ) {
+    self.refusals = refusals
     self.error = error
     self.roomSID = roomSID
     self.state = state
@@ -44,7 +47,7 @@ public struct JobReport: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case state, part, confirmed, error
+    case state, part, confirmed, refusals, error
     case roomSID = "room_sid"
     case isRecorded = "recorded"
   }
@@ -72,7 +75,8 @@ public enum JobRefusal: String, Error, Codable, Hashable, Sendable {
 /// | waiting … uploading | beat | what the worker says |
 /// | waiting … uploading | release; expire after the lease; fail that may be retried | queued, and on from there |
 /// | waiting … uploading | complete | completed, or cancelled when somebody wanted that |
-/// | queued | cancel | cancelled; with parts: queued, to be finished |
+/// | queued | cancel | cancelled |
+/// | waiting … uploading, cancelled meanwhile | release, expire, fail | cancelled; what was recorded stays with its worker |
 /// | queued, after the deadline | expire | failed; with parts: queued, to be finished |
 /// | any that is not final | fail that can't be retried | failed |
 public struct JobMachine: Hashable, Sendable {
@@ -87,6 +91,8 @@ public struct JobMachine: Hashable, Sendable {
   public var retryDelay = (first: TimeSpan.seconds(2), longest: TimeSpan.seconds(300))
   /// How many unconfirmed commands a job may have.
   public var maximumCommands = 64
+  /// How many of the newest refusals of commands are kept.
+  public var maximumRefusals = 16
 
   /// The usual numbers.
   public init() {}
@@ -177,8 +183,7 @@ public struct JobMachine: Hashable, Sendable {
       job.isRecorded = true
       job.error = report.error
     }
-    for command in job.commands where command.sequence <= report.confirmed { job.steering.apply(command) }
-    job.commands.removeAll { $0.sequence <= report.confirmed }
+    confirm(report, &job)
     if let part = report.part {
       if part.attempt == job.attempt, part.duration >= soundTime.microseconds { job.setbacks = nil }
       if let index = job.parts.firstIndex(where: { ($0.attempt, $0.piece) == (part.attempt, part.piece) }) {
@@ -189,11 +194,28 @@ public struct JobMachine: Hashable, Sendable {
     }
   }
 
+  /// Takes commands off that were carried out, which the next part begins with, and those that were refused.
+  private func confirm(_ report: JobReport, _ job: inout Job) {
+    for command in job.commands where command.sequence <= report.confirmed {
+      guard let refusal = report.refusals?.first(where: { $0.sequence == command.sequence }) else {
+        job.steering.apply(command)
+        continue
+      }
+      let kept = CommandRefusal(
+        sequence: command.sequence, verb: command.verb, argument: command.argument,
+        message: String(refusal.message.prefix(500)))
+      job.refusals = (job.refusals ?? []).suffix(maximumRefusals - 1) + [kept]
+    }
+    job.commands.removeAll { $0.sequence <= report.confirmed }
+  }
+
   private func queue(_ job: inout Job, notBefore: Timestamp, now: Timestamp) {
+    // Nobody need finish what nobody wants.
+    if job.isCancelling { return end(&job, as: .cancelled, now: now) }
     job.lease = nil
     job.state = .queued
     job.notBefore = notBefore
-    if job.isCancelling || now >= job.deadline { job.isRecorded = true }
+    if now >= job.deadline { job.isRecorded = true }
     if job.isRecorded, job.parts.isEmpty { endWithoutRecording(&job, now: now) }
     // However well it goes: a job's row must not grow for ever.
     let isWorn = (job.setbacks ?? 0) >= maximumAttempts || job.attempt / 50 >= maximumAttempts
@@ -206,13 +228,9 @@ public struct JobMachine: Hashable, Sendable {
   }
 
   private func endWithoutRecording(_ job: inout Job, now: Timestamp) {
-    if job.isCancelling {
-      end(&job, as: .cancelled, now: now)
-    } else {
-      job.error =
-        job.error ?? JobError(name: "deadlinePassed", message: "the deadline passed before anything was recorded")
-      end(&job, as: .failed, now: now)
-    }
+    job.error =
+      job.error ?? JobError(name: "deadlinePassed", message: "the deadline passed before anything was recorded")
+    end(&job, as: .failed, now: now)
   }
 
   private func fail(_ job: inout Job, _ error: JobError, mayRetry: Bool, now: Timestamp) {

@@ -54,15 +54,39 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.egress = egress
   }
 
-  enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey, CaseIterable {
     case room, url, layout, selection, picture, outputs, deadline, metadata, webhook, egress
     case startAt = "start_at"
+    case maxDurationSeconds = "max_duration_seconds"
+    case stopWhenEmptySeconds = "stop_when_empty_seconds"
+    case waitForRoomSeconds = "wait_for_room_seconds"
+    // As they are kept, and as callers of an earlier version write them.
     case maxDuration = "max_duration"
     case stopWhenEmpty = "stop_when_empty"
     case waitForRoom = "wait_for_room"
   }
 
-  /// Reads a request; what is absent has its default.
+  /// Writes the request for who reads it.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(room, forKey: .room)
+    try values.encodeIfPresent(url, forKey: .url)
+    try values.encodeIfPresent(startAt, forKey: .startAt)
+    try values.encodeIfPresent(deadline, forKey: .deadline)
+    try values.encodeIfPresent(layout, forKey: .layout)
+    try values.encodeIfPresent(selection, forKey: .selection)
+    try values.encodeIfPresent(picture, forKey: .picture)
+    try values.encode(outputs, forKey: .outputs)
+    let isNamed = encoder.isForCallers
+    try values.encodeIfPresent(maxDuration, forKey: isNamed ? .maxDurationSeconds : .maxDuration)
+    try values.encodeIfPresent(stopWhenEmpty, forKey: isNamed ? .stopWhenEmptySeconds : .stopWhenEmpty)
+    try values.encodeIfPresent(waitForRoom, forKey: isNamed ? .waitForRoomSeconds : .waitForRoom)
+    try values.encode(metadata, forKey: .metadata)
+    try values.encodeIfPresent(webhook, forKey: .webhook)
+    try values.encodeIfPresent(egress, forKey: .egress)
+  }
+
+  /// Reads a request, in either form; what is absent has its default.
   public init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     // What is said of an empty name is said of a missing one; a schedule for rooms that begin needs none.
@@ -74,12 +98,21 @@ public struct JobRequest: Codable, Hashable, Sendable {
     selection = try values.decodeIfPresent(JobSelection.self, forKey: .selection)
     picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
     outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
-    maxDuration = try values.decodeIfPresent(Int64.self, forKey: .maxDuration)
-    stopWhenEmpty = try values.decodeIfPresent(Int64.self, forKey: .stopWhenEmpty)
-    waitForRoom = try values.decodeIfPresent(Int64.self, forKey: .waitForRoom)
+    maxDuration = try values.decodeFirst(Int64.self, .maxDurationSeconds, .maxDuration)
+    stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)
+    waitForRoom = try values.decodeFirst(Int64.self, .waitForRoomSeconds, .waitForRoom)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
     webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
     egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)
+  }
+
+  /// So long ago a start may be for a request that took its time to come.
+  private static let lateness = TimeSpan.seconds(60)
+
+  /// What is wrong with the name of a recording's file, in one line; nil: nothing. One that ends in a slash is a folder.
+  public static func problem(withName path: String) -> String? {
+    path.lowercased().hasSuffix(".webm") || path.hasSuffix("/")
+      ? nil : "recordings are WebM files: the name must end in .webm, or in / for a folder"
   }
 
   /// What is wrong with the request, one line each; empty when it can be carried out.
@@ -95,10 +128,18 @@ public struct JobRequest: Codable, Hashable, Sendable {
       problems.append("deadline: must lie after start_at and now")
     }
     if let startAt, startAt - now > .seconds(366 * 86_400) { problems.append("start_at: at most a year ahead") }
+    if let startAt, now - startAt > Self.lateness { problems.append("start_at: \(startAt) lies in the past") }
     for (name, value) in [
-      ("max_duration", maxDuration), ("stop_when_empty", stopWhenEmpty), ("wait_for_room", waitForRoom),
+      ("max_duration_seconds", maxDuration), ("stop_when_empty_seconds", stopWhenEmpty),
+      ("wait_for_room_seconds", waitForRoom),
     ] {
       if let value, !(1...(31 * 86_400)).contains(value) { problems.append("\(name): 1 s to 31 days, in seconds") }
+    }
+    // Clients of other recorders ask for other kinds of files, and know that they get WebM.
+    for (index, output) in outputs.enumerated() where egress == nil {
+      if let path = output.path, let problem = Self.problem(withName: path) {
+        problems.append("outputs[\(index)].path: \(problem)")
+      }
     }
     if let layout, let problem = LayoutName.problem(with: layout) { problems.append("layout: \(problem)") }
     problems += selection?.problems ?? []
@@ -116,7 +157,10 @@ public struct JobRequest: Codable, Hashable, Sendable {
 /// One file of a job.
 public struct JobOutput: Codable, Hashable, Sendable {
   /// Where it goes.
-  public enum Destination: String, Codable, Hashable, Sendable {
+  public enum Destination: String, Word, Hashable, Sendable {
+    /// What it is called in errors.
+    public static let what = "destination"
+
     /// The worker's own folder.
     case local
     /// An S3-compatible store.
@@ -132,12 +176,19 @@ public struct JobOutput: Codable, Hashable, Sendable {
     self.path = path
     self.destination = destination
   }
+
+  enum CodingKeys: String, CodingKey, CaseIterable { case path, destination }
+
+  /// The path with a name when it is a folder; nil: the worker's own.
+  public var template: String? { path.map { $0.hasSuffix("/") ? $0 + "{room}-{time}.webm" : $0 } }
 }
 
 /// A receiver of webhooks.
 public struct WebhookTarget: Codable, Hashable, Sendable {
   /// The form of the signature.
-  public enum Form: String, Codable, Hashable, Sendable {
+  public enum Form: String, Word, Hashable, Sendable {
+    /// What it is called in errors.
+    public static let what = "form of webhooks"
     /// Standard Webhooks: HMAC-SHA256 over id, time and body.
     case standard
     /// LiveKit's: a JWT with the hash of the body.
@@ -165,10 +216,15 @@ public struct WebhookTarget: Codable, Hashable, Sendable {
     self.excludeEvents = excludeEvents
   }
 
-  enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey, CaseIterable {
     case url, key, form
     case includeEvents = "include_events"
     case excludeEvents = "exclude_events"
+  }
+
+  /// Receivers from their addresses, with commas between them.
+  public static func list(_ addresses: String, form: Form) -> [WebhookTarget] {
+    addresses.split(separator: ",").map { WebhookTarget(url: String($0.drop { $0 == " " }), form: form) }
   }
 
   /// True when the receiver wants to hear of an event of this name.

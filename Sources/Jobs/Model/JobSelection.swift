@@ -1,7 +1,9 @@
 /// The part of a room that is recorded. Nothing given: all of it.
 public struct JobSelection: Codable, Hashable, Sendable {
   /// Sound or pictures.
-  public enum Media: String, Codable, Hashable, Sendable {
+  public enum Media: String, Word, Hashable, Sendable {
+    /// What it is called in errors.
+    public static let what = "kind of media"
     /// Sound only; people are cards.
     case audio
     /// Pictures only; the file is silent.
@@ -24,13 +26,13 @@ public struct JobSelection: Codable, Hashable, Sendable {
     self.media = media
   }
 
-  enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey, CaseIterable {
     case participant, tracks, media
     case screenShare = "screen_share"
   }
 
   /// What is wrong with it, one line each.
-  var problems: [String] {
+  public var problems: [String] {
     var problems: [String] = []
     if let participant, participant.isEmpty || participant.utf8.count > 256 {
       problems.append("selection.participant: 1 to 256 bytes")
@@ -63,7 +65,7 @@ public struct JobPicture: Codable, Hashable, Sendable {
     self.bitrate = bitrate
   }
 
-  enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey, CaseIterable {
     case width, height, bitrate
     case framesPerSecond = "fps"
   }

@@ -11,7 +11,9 @@ public enum ScheduleTrigger: Hashable, Sendable {
 }
 
 /// What becomes of times that passed while no backend ran.
-public enum CatchUp: String, Codable, Hashable, Sendable, CaseIterable {
+public enum CatchUp: String, Word, Hashable, Sendable {
+  /// What it is called in errors.
+  public static let what = "rule"
   /// They are left out.
   case none
   /// The latest one is made up for.
@@ -63,22 +65,67 @@ public struct Schedule: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case id, owner, trigger, request, length, catchUp = "catch_up", catchUpWithin = "catch_up_within"
+    case id, owner, trigger, request, catchUp = "catch_up"
+    case leadTimeSeconds = "lead_time_seconds"
+    case lengthSeconds = "length_seconds"
+    case catchUpWithinSeconds = "catch_up_within_seconds"
+    // As they are kept, and as an earlier version had them.
+    case length
     case leadTime = "lead_time"
+    case catchUpWithin = "catch_up_within"
     case isEnabled = "enabled"
     case nextFire = "next_fire"
     case createdAt = "created_at"
   }
 
+  /// Reads a schedule, in either form.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    id = try values.decode(String.self, forKey: .id)
+    owner = try values.decode(String.self, forKey: .owner)
+    trigger = try values.decode(ScheduleTrigger.self, forKey: .trigger)
+    request = try values.decode(JobRequest.self, forKey: .request)
+    leadTime = try values.decodeFirst(Int64.self, .leadTimeSeconds, .leadTime) ?? 30
+    length = try values.decodeFirst(Int64.self, .lengthSeconds, .length)
+    catchUp = try values.decode(CatchUp.self, forKey: .catchUp)
+    catchUpWithin = try values.decodeFirst(Int64.self, .catchUpWithinSeconds, .catchUpWithin) ?? 600
+    isEnabled = try values.decode(Bool.self, forKey: .isEnabled)
+    nextFire = try values.decodeIfPresent(Timestamp.self, forKey: .nextFire)
+    createdAt = try values.decode(Timestamp.self, forKey: .createdAt)
+  }
+
+  /// Writes the schedule for who reads it.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    let isNamed = encoder.isForCallers
+    try values.encode(id, forKey: .id)
+    try values.encode(owner, forKey: .owner)
+    try values.encode(trigger, forKey: .trigger)
+    try values.encode(request, forKey: .request)
+    try values.encode(leadTime, forKey: isNamed ? .leadTimeSeconds : .leadTime)
+    try values.encodeIfPresent(length, forKey: isNamed ? .lengthSeconds : .length)
+    try values.encode(catchUp, forKey: .catchUp)
+    try values.encode(catchUpWithin, forKey: isNamed ? .catchUpWithinSeconds : .catchUpWithin)
+    try values.encode(isEnabled, forKey: .isEnabled)
+    try values.encodeIfPresent(nextFire, forKey: .nextFire)
+    try values.encode(createdAt, forKey: .createdAt)
+  }
+
   /// What is wrong with it, one line each.
   public func problems(now: Timestamp) -> [String] {
     var problems = request.problems(now: now)
-    if !(0...86_400).contains(leadTime) { problems.append("lead_time: 0 to 86400 seconds") }
-    if let length, !(1...(31 * 86_400)).contains(length) { problems.append("length: 1 s to 31 days, in seconds") }
-    if !(0...(31 * 86_400)).contains(catchUpWithin) { problems.append("catch_up_within: 0 s to 31 days, in seconds") }
+    if !(0...86_400).contains(leadTime) { problems.append("lead_time_seconds: 0 to 86400") }
+    if let length, !(1...(31 * 86_400)).contains(length) {
+      problems.append("length_seconds: 1 s to 31 days, in seconds")
+    }
+    if !(0...(31 * 86_400)).contains(catchUpWithin) {
+      problems.append("catch_up_within_seconds: 0 s to 31 days, in seconds")
+    }
     switch trigger {
     case .cron(_, let zone) where TimeZone(identifier: zone) == nil:
       problems.append("zone: '\(zone.prefix(60))' is not a time zone; give an IANA name such as Europe/Berlin")
+    case .cron(let expression, _) where fire(after: now) == nil:
+      problems.append("cron: '\(expression.text.prefix(60))' never fires: there is no such day")
     case .at(let moment) where fire(after: now - .seconds(1)) == nil:
       problems.append("at: \(moment) lies in the past")
     case .room(let glob) where glob.isEmpty || glob.utf8.count > 256: problems.append("room: 1 to 256 bytes")
@@ -182,7 +229,7 @@ public enum Glob {
 }
 
 extension ScheduleTrigger: Codable {
-  private enum CodingKeys: String, CodingKey {
+  private enum CodingKeys: String, CodingKey, CaseIterable {
     case at, cron, zone, room
   }
 

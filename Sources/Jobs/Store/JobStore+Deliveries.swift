@@ -60,6 +60,24 @@ extension JobStore {
     }
   }
 
+  /// The webhooks about a job that were sent in vain so far, or are given up; the newest 20, oldest first.
+  public func undelivered(of job: String) async throws -> [UndeliveredWebhook] {
+    try await database.transaction { connection in
+      try connection(
+        """
+        SELECT e.kind, d.target, d.attempts, d.state, d.detail FROM deliveries d JOIN events e ON e.id = d.event
+        WHERE d.job = ?1 AND d.state <> 'done' AND d.detail IS NOT NULL ORDER BY d.number DESC LIMIT 20
+        """, .text(job)
+      ).reversed().compactMap { row in
+        guard let kind = row.text(0).flatMap(JobEventKind.init(rawValue:)) else { return nil }
+        return UndeliveredWebhook(
+          event: kind, url: try JSONText.decode(WebhookTarget.self, row.text(1)).url,
+          attempts: Int(row.integer(2) ?? 0),
+          isGivenUp: row.text(3) != "pending", reason: row.text(4) ?? "")
+      }
+    }
+  }
+
   /// What came of a delivery.
   public enum WebhookOutcome: Hashable, Sendable {
     /// The receiver took it, or there was nothing to tell.

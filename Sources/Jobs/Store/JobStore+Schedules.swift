@@ -55,6 +55,20 @@ extension JobStore {
     }
   }
 
+  /// Makes a schedule fire, or not. What it missed while it did not is not made up for.
+  public func enable(_ isEnabled: Bool, schedule id: String) async throws -> Schedule {
+    try await database.transaction { connection in
+      var schedule = try Self.load(id, in: connection)
+      guard schedule.isEnabled != isEnabled else { return schedule }
+      schedule.isEnabled = isEnabled
+      schedule.nextFire = schedule.fire(after: try connection.now() - .seconds(1))
+      try connection(
+        "UPDATE schedules SET due_at = ?2, version = version + 1, body = ?3 WHERE id = ?1", .text(id),
+        Self.due(schedule), .text(try JSONText.encode(schedule)))
+      return schedule
+    }
+  }
+
   /// Removes a schedule. Jobs that it made stay.
   public func removeSchedule(_ id: String, owner: String? = nil) async throws {
     try await database.transaction { connection in

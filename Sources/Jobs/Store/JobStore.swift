@@ -176,52 +176,77 @@ public final class JobStore: Sendable {
 
   /// Tells a recording something, or stops or cancels it. With a key that the owner of the request used before for the
   /// same, nothing happens again.
+  @discardableResult
   public func command(
     _ verb: JobCommand.Verb, argument: String? = nil, job id: String, key: String? = nil, owner: String = ""
   ) async throws -> Job {
+    try await order(verb, argument: argument, job: id, key: key, owner: owner).job
+  }
+
+  /// The same, with the command's number, by which the job says later whether it waits or was refused; nil: it is done
+  /// already, without a recorder.
+  public func order(
+    _ verb: JobCommand.Verb, argument: String? = nil, job id: String, key: String? = nil, owner: String = ""
+  ) async throws -> (job: Job, sequence: Int64?) {
     if verb == .layout, let problem = LayoutName.problem(with: argument ?? "") {
       throw JobStoreError.invalid(["argument: \(problem)"])
     }
     let text = "command \(id) \(verb.rawValue) \(argument ?? "")"
     let isNew = Atomic<Bool>(false)
-    let job = try await onceMore { [self] in
-      try await database.transaction { [self] connection in
-        if try answer(toKey: key, owner: owner, fingerprint: text, in: connection) != nil {
-          return try load(id, in: connection)
+    let told = try await onceMore { [self] in
+      try await database.transaction { [self] connection -> (job: Job, sequence: Int64?) in
+        if let known = try answer(toKey: key, owner: owner, fingerprint: text, in: connection) {
+          return (try load(id, in: connection), Int64(known))
         }
         let now = try connection.now()
         let job = try apply(.command(verb, argument: argument), to: id, at: now, in: connection)
-        try keep(answer: id, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
+        let sequence = job.commands.last { $0.verb == verb }?.sequence
+        let answer = sequence.map { "\($0)" } ?? id
+        try keep(answer: answer, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
         isNew.store(true, ordering: .relaxed)
-        return job
+        return (job, sequence)
       }
     }
-    if isNew.load(ordering: .relaxed) { count([job.state]) }
-    return job
+    if isNew.load(ordering: .relaxed) { count([told.job.state]) }
+    return told
   }
 
   // MARK: Workers
 
-  /// Gives a worker up to `count` jobs whose time has come, the longest waiting first. Each has a lease.
-  public func claim(worker: String, count: Int) async throws -> [Job] {
-    try await database.transaction { [self] connection in
+  /// Gives a worker up to `count` jobs whose time has come, the longest waiting first. Each has a lease. With
+  /// `abilities`, only those that it can carry out.
+  public func claim(worker: String, count: Int, abilities: WorkerAbilities? = nil) async throws -> [Job] {
+    let count = max(0, min(count, 100))
+    return try await database.transaction { [self] connection in
       let now = try connection.now()
-      let rows = try connection(
-        """
-        SELECT id, body FROM jobs WHERE state = 'queued' AND available_at <= ?1
-        ORDER BY available_at, id LIMIT CAST(?2 AS BIGINT)\(connection.dialect.skipLocked)
-        """, SQLValue(now), .integer(Int64(max(0, min(count, 100)))))
       var claimed: [Job] = []
-      for row in rows {
-        let job = try JSONText.decode(Job.self, row.text(1))
-        // One whose deadline passed is left to `expire`.
-        guard let next = try? machine.apply(.claim(worker: worker), to: job, now: now) else { continue }
-        try keep(next, before: job, at: now, in: connection)
-        claimed.append(next)
+      var last = (at: Timestamp(microseconds: .min), id: "")
+      // What this worker can't do is passed over; a queue in which nothing else stands is looked at from its head only.
+      for _ in 0..<Self.longestLook where claimed.count < count {
+        let rows = try connection(
+          """
+          SELECT available_at, id, body FROM jobs
+          WHERE state = 'queued' AND available_at <= ?1 AND (available_at > ?3 OR available_at = ?3 AND id > ?4)
+          ORDER BY available_at, id LIMIT CAST(?2 AS BIGINT)\(connection.dialect.skipLocked)
+          """, SQLValue(now), .integer(Int64(last.id.isEmpty ? count : 100)), SQLValue(last.at), .text(last.id))
+        guard let end = rows.last, let at = end.timestamp(0), let id = end.text(1) else { break }
+        last = (at, id)
+        for row in rows {
+          let job = try JSONText.decode(Job.self, row.text(2))
+          // One whose deadline passed is left to `expire`.
+          guard claimed.count < count, abilities?.lack(for: job) == nil,
+            let next = try? machine.apply(.claim(worker: worker), to: job, now: now)
+          else { continue }
+          try keep(next, before: job, at: now, in: connection)
+          claimed.append(next)
+        }
       }
       return claimed
     }
   }
+
+  /// How many pages of the queue one claim looks at.
+  private static let longestLook = 10
 
   /// Renews a lease and takes the worker's report; the answer has the commands that wait. Throws `refused(.fenced)`
   /// when the worker was replaced: it must stop and must not touch the job's files any more.
@@ -309,7 +334,8 @@ public final class JobStore: Sendable {
     }
     try keep(next, before: job, at: now, in: connection)
     // A worker's heartbeat may be held by another backend, and must hear of a command at once.
-    if next.state == .queued || next.commands.count > job.commands.count { try notify(connection) }
+    // So must whoever waits for the recorder's answer to one.
+    if next.state == .queued || next.commands.count != job.commands.count { try notify(connection) }
     return next
   }
 

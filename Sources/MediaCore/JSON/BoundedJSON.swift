@@ -2,9 +2,10 @@
 public enum BoundedJSON {
   /// The value that bytes are. Throws `DecodingError` only: what is no JSON, or more than the limits allow, is
   /// `dataCorrupted` at the root with a `JSONError` beneath; a number that its type can't hold is `dataCorrupted` where
-  /// it stands, and so is an object with a name twice. Members that the type doesn't know are no error.
+  /// it stands, and so is an object with a name twice. Members that the type doesn't know are no error, unless
+  /// `isStrict`: then they are `dataCorrupted`, with the nearest name if the type's keys are `CaseIterable`.
   public static func decode<Value: Decodable>(
-    _ type: Value.Type, from bytes: [UInt8], limits: JSONLimits
+    _ type: Value.Type, from bytes: [UInt8], limits: JSONLimits, isStrict: Bool = false
   ) throws -> Value {
     let document: JSONDocument
     do {
@@ -13,14 +14,14 @@ public enum BoundedJSON {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: error.description, underlyingError: error))
     }
-    return try document.root.decode(type)
+    return try document.root.decode(type, isStrict: isStrict)
   }
 }
 
 extension JSONValue {
   /// The value as another type; errors as of `BoundedJSON`.
-  public func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try Value(from: JSONValueDecoder(value: self, path: .root))
+  public func decode<Value: Decodable>(_ type: Value.Type, isStrict: Bool = false) throws -> Value {
+    try Value(from: JSONValueDecoder(value: self, path: .root, isStrict: isStrict))
   }
 }
 
@@ -56,17 +57,23 @@ private struct JSONKey: CodingKey {
 private struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let value: JSONValue
   let path: JSONPath
+  /// Members that nobody asks for are errors.
+  let isStrict: Bool
 
   var codingPath: [any CodingKey] { path.keys }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func member(_ key: any CodingKey, _ value: JSONValue) -> JSONValueDecoder {
-    JSONValueDecoder(value: value, path: .member(key, of: path))
+    JSONValueDecoder(value: value, path: .member(key, of: path), isStrict: isStrict)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard value.members != nil else { throw mismatch([String: Any].self) }
     guard let fields = value.fields else { throw corrupted("A name is given twice.") }
+    if isStrict, let stranger = fields.keys.sorted().first(where: { Key(stringValue: $0) == nil }) {
+      let keys = type as? any CaseIterable.Type
+      throw unknown(stranger, among: keys.map { Self.names($0) } ?? [])
+    }
     return KeyedDecodingContainer(JSONFields<Key>(decoder: self, fields: fields))
   }
 
@@ -113,6 +120,18 @@ private struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   func mismatch(_ type: any Any.Type) -> DecodingError {
     let context = DecodingError.Context(codingPath: codingPath, debugDescription: "The value has another type.")
     return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+
+  private func unknown(_ name: String, among known: [String]) -> DecodingError {
+    let hint = known.isEmpty ? "" : Spelling.hint(for: name, among: known)
+    let shown = JSONKey(stringValue: PeerText.line(name, limit: 64))
+    return .dataCorrupted(
+      .init(codingPath: codingPath + [shown], debugDescription: "is no field of this\(hint)"))
+  }
+
+  /// The names that a type of keys has.
+  private static func names<Keys: CaseIterable>(_: Keys.Type) -> [String] {
+    Keys.allCases.compactMap { ($0 as? any CodingKey)?.stringValue }
   }
 
   func corrupted(_ text: String) -> DecodingError {

@@ -50,8 +50,13 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Certificates (PEM) to trust for wss:// instead of the system's.", valueName: "file"))
   var tlsCa: String?
 
-  @Option(help: ArgumentHelp("The file to write (default: room and time in the current folder).", valueName: "file"))
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "The file to write, NAME.webm, or FOLDER/ (default: room and time in the current folder).", valueName: "file"))
   var output: String?
+
+  @OptionGroup var selection: SelectionOptions
 
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
   var maxDuration: String?
@@ -77,7 +82,7 @@ struct JoinCommand: AsyncParsableCommand {
     if isChatOnly, output != nil {
       throw Failure(.usage, "--chat-only writes no WebM: give --transcript instead of --output")
     }
-    let output = output ?? OutputPath.standard(room: name)
+    let output = OutputPath.named(output, room: name)
     var settings = try recording.settings(
       configuration, output: output, title: name,
       maximumDuration: try configuration.value(
@@ -88,7 +93,13 @@ struct JoinCommand: AsyncParsableCommand {
     if isChatOnly, settings.transcript == nil {
       settings.transcript = OutputPath.standard(room: name, ending: "jsonl")
     }
-    let options = try roomOptions(name, kind, configuration)
+    var options = try roomOptions(name, kind, configuration)
+    if let part = try selection.selection() {
+      guard kind == .liveKit else {
+        throw Failure(.usage, "a two-party room is recorded whole: give no --participant or --track")
+      }
+      options.selection = RoomSelection(part)
+    }
     let progress = try recording.progressMode(configuration)
     if !isChatOnly { try OutputPath.check(output) }
     if let transcript = settings.transcript {

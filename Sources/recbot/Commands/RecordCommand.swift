@@ -53,7 +53,6 @@ struct RecordCommand: AsyncParsableCommand {
     let request = order.request
     let (name, kind) = Self.roomKind(request.room)
     var chosen = recording
-    chosen.layout = order.steering.layout ?? request.layout ?? recording.layout
     chosen.job = chosen.job ?? order.job
     if let picture = request.picture {
       if let width = picture.width, let height = picture.height { chosen.size = "\(width)x\(height)" }
@@ -61,8 +60,11 @@ struct RecordCommand: AsyncParsableCommand {
       chosen.videoBitrate = picture.bitrate.map { "\($0)" } ?? chosen.videoBitrate
     }
     try OutputPath.check(order.output)
+    let beginning = JobBeginning(order, layouts: try chosen.finder(configuration), logger: logger)
+    report.prepare(beginning)
+    chosen.layout = beginning.steering.layout ?? request.layout ?? recording.layout
     var settings = try chosen.settings(
-      configuration, output: order.output, title: order.steering.title ?? name,
+      configuration, output: order.output, title: beginning.steering.title ?? name,
       maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
       stopWhenEmpty: request.stopWhenEmpty.map { .seconds($0) })
     try reception.apply(configuration, to: &settings)

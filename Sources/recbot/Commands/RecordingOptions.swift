@@ -108,6 +108,12 @@ struct RecordingOptions: ParsableArguments {
     return commands
   }
 
+  /// Finds a layout for a picture of the size that is asked for.
+  func finder(_ configuration: Configuration) throws -> @Sendable (String) throws(ValueError) -> Layout {
+    try finder(
+      configuration, canvas: try configuration.value(flag: size, "--size", .size, parse: Values.size))
+  }
+
   /// Finds a layout, by the flags' folder and theme, for a picture of this size.
   private func finder(
     _ configuration: Configuration, canvas: CanvasSize?

@@ -133,6 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.webhookForm = try webhookForm(settings)
     let patience = try settings.value(.webhookGiveUpAfter, default: .seconds(3 * 86_400), parse: Values.duration)
     configuration.webhookGiveUpAfter = TimeSpan(microseconds: patience.nanoseconds / 1000)
+    configuration.layouts = LayoutStore.builtInNames
     configuration.allowsPrivateAddresses =
       try settings.value(.privateAddresses, default: .refuse) { text throws(ValueError) in
         try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
@@ -183,8 +184,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func webhooks(_ settings: Configuration) throws -> [WebhookTarget] {
     let form = try webhookForm(settings)
-    let urls = settings[.webhookURLs]?.text.split(separator: ",").map { $0.drop { $0 == " " } } ?? []
-    return urls.map { WebhookTarget(url: String($0), form: form) }
+    return WebhookTarget.list(settings[.webhookURLs]?.text ?? "", form: form)
   }
 
   /// Says where it is, and what is missing before anybody can use it.

@@ -78,6 +78,8 @@ extension Failure {
         .backendRefused,
         "\(body.message), or lacks the grant or the room for this; set RECBOT_API_KEY to a key that `recbot keys add NAME` "
           + "made, with --grants and --rooms that allow it")
+    // What `recbot join` refuses as well, it refuses with the same exit code.
+    case .refused(400, let body): self.init(.usage, RoomText.oneLine(body.message, limit: 500))
     case .refused(_, let body): self.init(.backendRefused, RoomText.oneLine(body.message, limit: 500))
     }
   }
@@ -99,6 +101,7 @@ enum JSONLine {
   static func of(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.userInfo[Audience.key] = Audience.callers
     return JSONText.escaped(String(decoding: try encoder.encode(value), as: UTF8.self))
   }
 }

@@ -1,5 +1,8 @@
+import Backend
+import Jobs
 import MediaCore
 import Settings
+import WebClient
 
 /// The settings in force, where each comes from, and what is wrong with them.
 struct ConfigReport {
@@ -46,6 +49,7 @@ struct ConfigReport {
     }
     warnings = Self.strangers(in: environment)
     checkLayout(configuration)
+    checkWebhooks(configuration)
     if configuration[.workerSecret] != nil, configuration[.workerSecretFile] != nil {
       warnings.append("worker.secret and worker.secret-file are both set: the file counts")
     }
@@ -70,6 +74,17 @@ struct ConfigReport {
     } catch {
       problems.append("\(origin): layout: \(error)")
     }
+  }
+
+  /// Webhooks that can never be sent; a backend would not start with them.
+  private mutating func checkWebhooks(_ configuration: Configuration) {
+    guard let (urls, origin) = configuration[.webhookURLs] else { return }
+    var backend = BackendConfiguration(roomService: RoomService(url: "ws://127.0.0.1", apiKey: "", apiSecret: ""))
+    backend.webhookSecret = configuration[.webhookSecret]?.text
+    backend.webhookForm = configuration[.webhookForm].flatMap { WebhookTarget.Form(rawValue: $0.text) } ?? .standard
+    backend.allowsPrivateAddresses = configuration[.privateAddresses]?.text == PrivateAddresses.allow.rawValue
+    backend.webhooks = WebhookTarget.list(urls, form: backend.webhookForm)
+    problems += backend.webhookProblems.map { "\(origin): \($0)" }
   }
 
   /// Variables that look like settings, and are none.

@@ -34,6 +34,8 @@ enum ExitCode: Hashable {
   case notDelivered
   /// A file cannot be delivered like this.
   case deliveryRefused
+  /// `recbot jobs watch`: the job is completed, and its recording is less than was asked for.
+  case incomplete
   /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
   case usage
   /// Ended by a second signal.
@@ -57,6 +59,7 @@ enum ExitCode: Hashable {
     case .recording(let code): code
     case .notDelivered: 49
     case .deliveryRefused: 50
+    case .incomplete: 51
     case .usage: 64
     case .forced: 130
     case .room(let kind): RoomError(kind).exitCode ?? ExitCode.unexpected.rawValue

@@ -10,18 +10,21 @@ enum JobText {
     var text = job.state.rawValue
     if job.isCancelling, !job.state.isFinal { text += ", being cancelled" }
     if job.state == .queued, job.notBefore > .now { text += " until \(TimeText.short(job.notBefore))" }
-    if let error = job.error, job.state != .completed {
+    if job.isIncomplete { text += ", but less than was asked for" }
+    if let error = job.error {
       text += ": \(error.name)\(error.code.map { " (\($0))" } ?? ""): \(RoomText.oneLine(error.message, limit: 300))"
     }
     return text
   }
 
   /// Everything that one wants to know of a job.
-  static func lines(_ job: Jobs.Job) -> [String] {
+  static func lines(_ detail: JobDetail) -> [String] {
+    let job = detail.job
     var rows: [(String, String)] = [
       ("job", job.id), ("state", state(job)), ("room", job.request.room), ("owner", job.owner),
       ("made", TimeText.short(job.createdAt)),
     ]
+    if let wait = detail.waitsFor { rows.append(("waits for", wait)) }
     if let start = job.request.startAt { rows.append(("starts", TimeText.short(start))) }
     if let deadline = job.request.deadline { rows.append(("deadline", TimeText.short(deadline))) }
     if let layout = job.request.layout { rows.append(("layout", layout)) }
@@ -39,8 +42,25 @@ enum JobText {
     for command in job.commands {
       rows.append(("waiting", "\(command.verb.rawValue) \(command.argument ?? "")"))
     }
+    for refusal in job.refusals ?? [] {
+      let command = [refusal.verb?.rawValue, refusal.argument].compactMap { $0 }.joined(separator: " ")
+      rows.append(("refused", "\(command): \(refusal.message)"))
+    }
+    for webhook in detail.undelivered {
+      let end = webhook.isGivenUp ? "given up" : "sent again"
+      rows.append(
+        (
+          "webhook",
+          "\(webhook.event.rawValue) to \(webhook.url): \(webhook.reason) (attempt \(webhook.attempts), \(end))"
+        ))
+    }
     for (name, value) in job.request.metadata.sorted(by: { $0.key < $1.key }) { rows.append(("\(name) =", value)) }
     if let end = job.finishedAt { rows.append(("ended", TimeText.short(end))) }
+    return aligned(rows)
+  }
+
+  /// Names and values in two columns.
+  static func aligned(_ rows: [(String, String)]) -> [String] {
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { name, value in
       let name = RoomText.oneLine(name, limit: 40)

@@ -30,8 +30,8 @@ struct JobWatch {
           last = event.job
           if json {
             Console.print((try? JSONLine.of(event)) ?? "{}")
-          } else if told != JobText.state(event.job) {
-            told = JobText.state(event.job)
+          } else if told != Self.line(event.job) {
+            told = Self.line(event.job)
             Console.print("\(TimeText.short(event.at))  \(told ?? "")")
           }
         }
@@ -49,15 +49,26 @@ struct JobWatch {
     throw failure
   }
 
+  /// How a job stands. Why it ended so is told once, at the end.
+  private static func line(_ job: Jobs.Job) -> String {
+    job.state.isFinal ? job.isIncomplete ? "incomplete" : job.state.rawValue : JobText.state(job)
+  }
+
   /// How a job that is over ends the command.
   static func failure(of job: Jobs.Job) -> Failure? {
     switch job.state {
-    case .completed: nil
+    case .completed: job.isIncomplete ? incompleteness(of: job) : nil
     case .cancelled: Failure(.jobFailed, "the job \(job.id) was cancelled")
     default:
       Failure(
         job.error?.code.flatMap(Int32.init(exactly:)).flatMap { ExitCode.job($0) } ?? .jobFailed,
         "the job \(job.id) failed: \(RoomText.oneLine(job.error?.message ?? "no reason is known", limit: 300))")
     }
+  }
+
+  /// A file there is, but not all of it.
+  private static func incompleteness(of job: Jobs.Job) -> Failure {
+    let reason = RoomText.oneLine(job.error?.message ?? "no reason is known", limit: 300)
+    return Failure(.incomplete, "the recording of the job \(job.id) is less than was asked for: \(reason)")
   }
 }

@@ -13,12 +13,20 @@ enum OutputPath {
     return "\(RoomText.fileName(room))-\(stamp).\(ending)"
   }
 
+  /// The file that is asked for: a folder, with a slash at its end, gets the default name.
+  static func named(_ path: String?, room: String) -> String {
+    guard let path else { return standard(room: room) }
+    return path.hasSuffix("/") ? path + standard(room: room) : path
+  }
+
   /// Refuses, before anything else is done, what could not be written later. `endings` are those that the name may
   /// have, `flag` is what gives it.
   static func check(_ path: String, endings: [String] = [".webm"], flag: String = "--output") throws {
     guard endings.contains(where: path.lowercased().hasSuffix) else {
       let known = endings.joined(separator: ", ")
-      throw Failure(.usage, "\(flag) \(path): the name must end in \(known)")
+      throw Failure(
+        .usage,
+        "\(flag) \(path): the name must end in \(known)" + (endings == [".webm"] ? ", or in / for a folder" : ""))
     }
     var status = stat()
     if lstat(path, &status) == 0 {

@@ -22,6 +22,8 @@ final class ReportOutput: Sendable {
   /// A command is in the pictures only after the time for which they are held back. A stop that comes together with
   /// others, as after a loss of the backend, waits for so long after them.
   private static let settlingTime = Duration.milliseconds(600)
+  /// How many of the newest refusals are told each time; a line must not get longer than a pipe takes whole.
+  private static let mostRefusals = 4
 
   private let order: RecordingOrder
   private let state = Mutex(State())
@@ -30,12 +32,18 @@ final class ReportOutput: Sendable {
     self.order = order
     // Nobody reads when the worker is stopped: a report is lost then, and the recording goes on.
     _ = fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK)
-    // What the recording was told before is told again, under a number that no command has.
-    var first: [JobCommand] = []
-    if let pause = order.steering.pause {
-      first.append(JobCommand(sequence: 0, verb: .pause, argument: pause.isEmpty ? nil : pause))
+  }
+
+  /// What the recording begins with, before it is started.
+  func prepare(_ beginning: JobBeginning) {
+    state.withLock { state in
+      // What the recording was told before is told again, under a number that no command has.
+      if let pause = beginning.steering.pause {
+        state.waiting.append(JobCommand(sequence: 0, verb: .pause, argument: pause.isEmpty ? nil : pause))
+      }
+      state.report.confirmed = beginning.confirmed
+      state.report.refusals = Array(beginning.refusals.suffix(Self.mostRefusals))
     }
-    state.withLock { $0.waiting = first }
   }
 
   /// The recording can be watched from now on.
@@ -53,7 +61,8 @@ final class ReportOutput: Sendable {
         state.waiting.append(command)
         return nil
       }
-      state.report.confirmed = max(state.report.confirmed, command.sequence)
+      // What waits before it is not answered by it.
+      if state.waiting.isEmpty { state.report.confirmed = max(state.report.confirmed, command.sequence) }
       let pause = state.carriedOut.map { Self.settlingTime - (ContinuousClock.now - $0) } ?? .zero
       return state.running.map { (stop: $0.stop, pause: command.verb == .stop ? pause : .zero) }
     }
@@ -106,7 +115,6 @@ final class ReportOutput: Sendable {
       state.isOver = true
       if let progress { fill(&state.report, progress) }
       state.report.state = .finishing
-      state.report.refusal = nil
       state.report.end = end
       // The last word must arrive; a worker that doesn't read it for so long is stopped, and asks the file itself.
       for _ in 0..<50 where !write(state.report) { usleep(20_000) }
@@ -122,8 +130,11 @@ final class ReportOutput: Sendable {
       state.report.roomSID = running.board.latest.roomSID.map { String($0.prefix(64)) }
       if let deadline = order.request.deadline, deadline <= Timestamp.now { running.stop() }
       if progress.phase != .waiting {
-        for command in state.waiting { carryOut(command, running, &state) }
-        state.waiting = []
+        // No more at once than can be told of, and none before that was told: the worker must hear of each refusal.
+        if (state.told?.report.confirmed ?? 0) == state.report.confirmed {
+          for command in state.waiting.prefix(Self.mostRefusals) { carryOut(command, running, &state) }
+          state.waiting.removeFirst(min(state.waiting.count, Self.mostRefusals))
+        }
       }
       tell(&state)
       return true
@@ -144,8 +155,8 @@ final class ReportOutput: Sendable {
     let answer = running.control.answer(request, job: order.job)
     state.report.confirmed = max(state.report.confirmed, command.sequence)
     if let message = answer.error {
-      state.report.refusal = .init(sequence: command.sequence, message: message)
-      if write(state.report) { state.report.refusal = nil }
+      let refusal = CommandRefusal(sequence: command.sequence, message: String(message.prefix(300)))
+      state.report.refusals = state.report.refusals.suffix(Self.mostRefusals - 1) + [refusal]
     }
   }
 

@@ -30,8 +30,7 @@ def begin(service: Service, room: str = "room", *options: str) -> tuple[Publishe
 
 def holder(service: Service, job: str) -> str:
     """The worker that has the job; empty when none has."""
-    lease = service.job(job).get("lease")
-    return lease["worker"] if lease else ""
+    return service.job(job).get("worker", "")
 
 
 def process(service: Service, name: str) -> Process:
@@ -145,7 +144,7 @@ def frozen_worker(stage: Stage, verdict: Verdict) -> None:
         stage.until(time.time() + 6.0)
         after = service.job(job)
         verdict.check(not service.processes(first), "the worker that woke goes on with the job")
-        verdict.check(holder(service, job) == second and after["fence"] == before["fence"], "the job changed hands")
+        verdict.check(holder(service, job) == second and after["attempt"] == before["attempt"], "the job changed hands")
         verdict.check(after["parts"][0] == before["parts"][0], f"the old part was changed: {after['parts']}")
         # The frozen worker's recording went on until the other one took its place: nothing is missing.
         finish(service, job, verdict, parts=2, gaps=0)
@@ -211,7 +210,7 @@ def restarted_worker(stage: Stage, verdict: Verdict) -> None:
         service.worker()
         service.wait(lambda: service.job(job)["attempt"] == 2 and service.job(job)["state"] == "running",
                      lambda: f"nobody goes on: {service.job(job)}", timeout=25)
-        verdict.check(service.job(job)["parts"][0]["duration"] > 1_500_000, "the first part's length is not known")
+        verdict.check(service.job(job)["parts"][0]["duration_seconds"] > 1.5, "the first part's length is not known")
         stage.until(time.time() + 3.0)
         finish(service, job, verdict, parts=2)
     finally:

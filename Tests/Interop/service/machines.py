@@ -130,7 +130,7 @@ def left_machine(stage: Stage, verdict: Verdict) -> None:
         service.reaches(job, {"running"})
         verdict.check(first.exit(15) == 0, f"the worker ended with {first.status}: {first.tail()}")
         unplug(service, 0)
-        told = service.job(job)["parts"][0]["duration"] / 1e6
+        told = service.job(job)["parts"][0]["duration_seconds"]
         stage.until(time.time() + 3.0)
         recording = joined_file(service, store, job, verdict)
         if recording:

@@ -16,8 +16,7 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Pictures a second, 1 to 60.", valueName: "n"))
   var fps: String?
 
-  @Option(help: ArgumentHelp("Record only this person, by identity.", valueName: "identity"))
-  var participant: String?
+  @OptionGroup var part: SelectionOptions
 
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
   var maxDuration: String?
@@ -33,7 +32,8 @@ struct JobRequestOptions: ParsableArguments {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file's name; {room}, {job} and {time} are filled in.", valueName: "name"))
+    help: ArgumentHelp(
+      "The file's name, NAME.webm, or FOLDER/; {room}, {job} and {time} are filled in.", valueName: "name"))
   var output: String?
 
   @Option(help: ArgumentHelp("Where the file goes: local or s3 (default: as the workers are set).", valueName: "place"))
@@ -54,17 +54,14 @@ struct JobRequestOptions: ParsableArguments {
     request.maxDuration = try span(maxDuration, "--max-duration")
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
-    if let participant { request.selection = JobSelection(participant: participant) }
+    request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
     let fps = try parse(fps, "--fps", Values.framesPerSecond)
     if size != nil || fps != nil {
       request.picture = JobPicture(width: size?.width, height: size?.height, framesPerSecond: fps)
     }
     let destination = try parse(to, "--to") { text throws(ValueError) in
-      guard let place = JobOutput.Destination(rawValue: text) else {
-        throw ValueError("there is no place '\(text)'; known: local, s3")
-      }
-      return place
+      try Values.word(text, JobOutput.Destination.what, of: JobOutput.Destination.self)
     }
     if output != nil || destination != nil { request.outputs = [JobOutput(path: output, destination: destination)] }
     for pair in metadata {
@@ -74,10 +71,7 @@ struct JobRequestOptions: ParsableArguments {
       request.metadata[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
     }
     let form = try parse(webhookForm, "--webhook-form") { text throws(ValueError) in
-      guard let form = WebhookTarget.Form(rawValue: text) else {
-        throw ValueError("there is no form '\(text)'; known: standard, livekit")
-      }
-      return form
+      try Values.word(text, WebhookTarget.Form.what, of: WebhookTarget.Form.self)
     }
     guard form == nil || webhook != nil else { throw Failure(.usage, "--webhook-form needs --webhook") }
     request.webhook = webhook.map { WebhookTarget(url: $0, form: form) }

@@ -98,7 +98,8 @@ struct JobsListCommand: AsyncParsableCommand {
     for job in page.jobs {
       let length = job.files.map(\.duration).max() ?? job.parts.map(\.duration).reduce(0, +)
       table.add(
-        job.id, job.state.rawValue, job.request.room, job.owner, TimeText.short(job.createdAt),
+        job.id, job.isIncomplete ? "incomplete" : job.state.rawValue, job.request.room, job.owner,
+        TimeText.short(job.createdAt),
         length > 0 ? TimeText.length(length) : "")
     }
     for line in table.lines { Console.print(line) }
@@ -116,7 +117,7 @@ struct JobsShowCommand: AsyncParsableCommand {
   @OptionGroup var backend: BackendOptions
 
   func run() async throws {
-    let found = try await backend.withClient { try await $0.job(job) }
+    let found = try await backend.withClient { try await $0.detail(of: job) }
     if backend.json { return Console.print(try JSONLine.of(found)) }
     for line in JobText.lines(found) { Console.print(line) }
   }
@@ -127,8 +128,8 @@ struct JobsWatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Follows a job to its end; the exit code is the job's.",
     discussion: """
-      0: completed. A failed job has the exit code that `recbot join` would have had, 47 when there is none; a \
-      cancelled one has 47. With --json each event is printed as it is told.
+      0: completed. 51: completed, but the recording is less than was asked for. A failed job has the exit code that \
+      `recbot join` would have had, 47 when there is none; a cancelled one has 47. With --json each event is printed as it is told.
       """)
 
   @Argument(help: "The job.")
@@ -208,6 +209,9 @@ struct JobsControlCommand: AsyncParsableCommand {
         try await client.command(verb, argument: argument, job: job, key: key)
       }
     }
-    Console.print(backend.json ? try JSONLine.of(told) : JobText.line(told))
+    if backend.json { return Console.print(try JSONLine.of(told)) }
+    let waits = told.commands.contains { $0.verb == verb && $0.argument == argument }
+    let isEnd = verb == .stop
+    Console.print(JobText.line(told) + (waits && !isEnd ? " (\(command) waits for the recording)" : ""))
   }
 }

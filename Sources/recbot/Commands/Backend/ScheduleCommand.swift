@@ -14,7 +14,8 @@ struct ScheduleCommand: AsyncParsableCommand {
         recbot schedule next SCHEDULE
       """,
     subcommands: [
-      ScheduleAddCommand.self, ScheduleListCommand.self, ScheduleRemoveCommand.self, ScheduleNextCommand.self,
+      ScheduleAddCommand.self, ScheduleListCommand.self, ScheduleShowCommand.self, ScheduleEnableCommand.self,
+      ScheduleDisableCommand.self, ScheduleRemoveCommand.self, ScheduleNextCommand.self,
     ])
 }
 
@@ -133,18 +134,54 @@ struct ScheduleListCommand: AsyncParsableCommand {
     if backend.json { return Console.print(try JSONLine.of(page)) }
     var table = Table("SCHEDULE", "FIRES", "NEXT", "ROOM", "OWNER")
     for schedule in page.schedules {
-      let fires =
-        switch schedule.trigger {
-        case .at(let moment): "at \(TimeText.short(moment))"
-        case .cron(let expression, let zone): "\(expression.text) (\(zone))"
-        case .room(let glob): "when a room \(glob) begins"
-        }
-      let next = schedule.isEnabled ? schedule.nextFire.map(TimeText.short) ?? "" : "off"
-      table.add(schedule.id, fires, next, schedule.request.room, schedule.owner)
+      table.add(
+        schedule.id, ScheduleText.fires(schedule), ScheduleText.next(schedule), schedule.request.room, schedule.owner)
     }
     for line in table.lines { Console.print(line) }
     if let next = page.next { Console.error("there are more: --after \(next)") }
   }
+}
+
+/// `recbot schedule show`.
+struct ScheduleShowCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "show", abstract: "Shows a schedule.")
+
+  @Argument(help: "The schedule.")
+  var schedule: String
+
+  @OptionGroup var backend: BackendOptions
+
+  func run() async throws {
+    let found = try await backend.withClient { try await $0.schedule(schedule) }
+    if backend.json { return Console.print(try JSONLine.of(found)) }
+    for line in ScheduleText.lines(found) { Console.print(line) }
+  }
+}
+
+/// `recbot schedule enable`.
+struct ScheduleEnableCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "enable", abstract: "Makes schedules fire again; what they missed is not made up for.")
+
+  @Argument(help: "The schedules.")
+  var schedules: [String]
+
+  @OptionGroup var backend: BackendOptions
+
+  func run() async throws { try await ScheduleText.enable(true, schedules, backend) }
+}
+
+/// `recbot schedule disable`.
+struct ScheduleDisableCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "disable", abstract: "Keeps schedules from firing until they are enabled; jobs that they made stay.")
+
+  @Argument(help: "The schedules.")
+  var schedules: [String]
+
+  @OptionGroup var backend: BackendOptions
+
+  func run() async throws { try await ScheduleText.enable(false, schedules, backend) }
 }
 
 /// `recbot schedule remove`.
