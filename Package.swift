@@ -135,7 +135,7 @@ let package = Package(
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["recbot", "Backend", "Jobs", "Session", "Settings", "MediaCore", yams, arguments]),
+      dependencies: ["recbot", "Backend", "Jobs", "Recording", "Session", "Settings", "MediaCore", yams, arguments]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(
       name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],

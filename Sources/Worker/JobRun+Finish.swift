@@ -46,6 +46,7 @@ extension JobRun {
         await handover.remove(all.map(\.location))
       }
     } catch let error as DeliveryError {
+      context.counts.deliveryFailed()
       outcome = .failed(
         JobError(name: "deliveryFailed", message: error.description),
         mayRetry: error.isPassing || error.code == .file)
@@ -195,6 +196,7 @@ extension JobRun {
       return try await context.courier.deliver(source, to: target, name: name)
     } catch {
       guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
+      context.counts.deliveryFailed()
       logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
       let kept = try await context.courier.keep(source, name: name, job: id, reason: error, in: backup)
       shortfall = JobError(

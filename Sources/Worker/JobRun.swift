@@ -123,6 +123,7 @@ actor JobRun {
       outcome = await finish(error)
     }
     isOver = true
+    context.counts.ended(end(of: outcome))
     await dropLive()
     switch outcome {
     case .recorded:
@@ -150,6 +151,15 @@ actor JobRun {
       if mayRetry { await handIn() }
     }
     await handover.stopAll()
+  }
+
+  private func end(of outcome: Outcome) -> WorkerCounts.End {
+    switch outcome {
+    case .recorded(let error): error == nil ? .completed : .incomplete
+    case .failed: .failed
+    case .handedOver: .handedOver
+    case .fenced: .lost
+    }
   }
 
   /// The backend gave the job to this same worker again, after it had believed it lost: it goes on as it is.
@@ -280,6 +290,7 @@ actor JobRun {
       roomSID = sid
       needsBeat = true
     }
+    context.counts.take(report, after: lastReport)
     lastReport = report
     lastHeard = .now
     guard let startedAt = report.startedAt else { return }

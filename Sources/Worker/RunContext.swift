@@ -21,6 +21,8 @@ struct RunContext: Sendable {
   let logger: Logger
   /// The data folder's name, which finished files in it have; nil: it has none.
   var folderID: String?
+  /// What comes of the jobs.
+  let counts = WorkerCounts()
 
   /// Asks the backend until it has answered, or until time is up.
   func insist(

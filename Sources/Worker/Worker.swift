@@ -17,6 +17,8 @@ public actor Worker {
     public var taken: Int
     /// Cores and memory that recordings may use in all.
     public var limits: Admission.Limits
+    /// What came of them.
+    var counts: WorkerCounts.Values
   }
 
   /// What it was told.
@@ -136,7 +138,7 @@ public actor Worker {
         running: admission.running, capacity: admission.capacity, cores: (cores * 100).rounded() / 100,
         memory: admission.used.memory, isDraining: isDraining, dataFolder: keptFiles.folderID,
         filesURL: settings.filesURL, abilities: settings.abilities),
-      lastContact: lastContact, taken: taken, limits: admission.limits)
+      lastContact: lastContact, taken: taken, limits: admission.limits, counts: context.counts.values)
   }
 
   // MARK: Jobs

@@ -3,6 +3,7 @@ import Glibc
 import HTTPGuard
 import Jobs
 import Logging
+import Jobs
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -177,5 +178,22 @@ private final class PageHandler: ChannelInboundHandler {
       + gauge("memory_limit_bytes", "Memory that they may use.", "\(status.limits.memory)")
       + gauge("draining", "1 when nothing more is taken.", status.worker.isDraining ? "1" : "0")
       + gauge("jobs_taken_total", "Jobs that were taken.", "\(status.taken)", kind: "counter")
+      + gauge("recorded_bytes_total", "Bytes that were recorded.", "\(status.counts.bytes)", kind: "counter")
+      + gauge(
+        "dropped_frames_total", "Pictures left out because the machine was too slow.",
+        "\(status.counts.droppedFrames)", kind: "counter")
+      + gauge(
+        "delivery_failures_total", "Attempts to deliver a file that failed.", "\(status.counts.failedDeliveries)",
+        kind: "counter")
+      + family("jobs_ended_total", "Jobs that left this worker, by how.", "counter")
+      + WorkerCounts.End.allCases.map {
+        "recbot_worker_jobs_ended_total{end=\"\($0.rawValue)\"} \(status.counts.ends[$0] ?? 0)\n"
+      }.joined()
+      + "# HELP recbot_build_info 1; the label says which version this is.\n# TYPE recbot_build_info gauge\n"
+      + "recbot_build_info{version=\"\(Build.version)\"} 1\n"
+  }
+
+  private static func family(_ name: String, _ help: String, _ kind: String) -> String {
+    "# HELP recbot_worker_\(name) \(help)\n# TYPE recbot_worker_\(name) \(kind)\n"
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Jobs
 import MediaCore
 import Rooms
 
@@ -17,7 +18,7 @@ struct Recbot: AsyncParsableCommand {
       Settings are read from flags, then the environment (LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, RECBOT_…), \
       then Config/recbot.yaml or /etc/recbot/recbot.yaml.
       """,
-    version: "0.1.0",
+    version: Build.version,
     groupedSubcommands: [
       CommandGroup(
         name: "Recording",

@@ -157,6 +157,8 @@ import Yams
         exported.formUnion(words[1] == "histogram" ? ["_bucket", "_sum", "_count"].map { words[0] + $0 } : [words[0]])
       }
     }
+    let page = try Project.text("Sources/Worker/WorkerPage.swift")
+    for name in try matches(#"(?:gauge|family)\(\s*"([a-z_]+)""#, in: page) { exported.insert("recbot_worker_\(name)") }
     #expect(exported.count > 8)
     var used = 0
     for path in Self.texts where !path.hasSuffix(".md") {

@@ -21,6 +21,11 @@ enum QueueMetrics {
     }
     text.family("recbot_jobs_queue_depth", "gauge", "Jobs whose time has come and that no worker has.")
     text.sample("recbot_jobs_queue_depth", [:], "\(counts.waiting)")
+    text.family("recbot_jobs_queue_age_seconds", "gauge", "How long the longest of them has been waiting.")
+    text.sample(
+      "recbot_jobs_queue_age_seconds", [:], "\(Double(counts.longestWait?.microseconds ?? 0) / 1_000_000)")
+    text.family("recbot_build_info", "gauge", "1; the label says which version this is.")
+    text.sample("recbot_build_info", ["version": Build.version], "1")
     text.family("recbot_workers", "gauge", "Workers that asked for work in the last minute.")
     text.sample("recbot_workers", [:], "\(workers.count)")
     text.family("recbot_worker_capacity", "gauge", "Recordings that these workers could run at once.")

@@ -85,6 +85,8 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   public var duration: Int64
   /// Bytes written.
   public var size: Int64
+  /// Pictures that were left out because the machine was too slow.
+  public var droppedFrames: Int64 = 0
   /// People in the room.
   public var participants: Int
   /// The id of this life of the room; nil: not known.
@@ -135,6 +137,7 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case state, duration, size, participants, confirmed, refusals, end
     case startedAt = "started_at"
+    case droppedFrames = "dropped_frames"
     case roomSID = "room_sid"
   }
 }

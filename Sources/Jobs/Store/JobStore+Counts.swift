@@ -4,6 +4,8 @@ public struct QueueCounts: Hashable, Sendable {
   public var jobs: [JobState: Int64] = [:]
   /// Jobs whose time has come and that no worker has.
   public var waiting: Int64 = 0
+  /// How long the longest of them has been waiting; nil: none waits.
+  public var longestWait: TimeSpan?
   /// Messages to receivers that were not delivered yet.
   public var pendingDeliveries: Int64 = 0
 }
@@ -21,9 +23,11 @@ extension JobStore {
         }
       }
       let now = try connection.now()
-      counts.waiting =
-        try connection("SELECT COUNT(*) FROM jobs WHERE state = 'queued' AND available_at <= ?1", SQLValue(now))
-        .first?.integer(0) ?? 0
+      let waiting = try connection(
+        "SELECT COUNT(*), MIN(available_at) FROM jobs WHERE state = 'queued' AND available_at <= ?1", SQLValue(now)
+      ).first
+      counts.waiting = waiting?.integer(0) ?? 0
+      counts.longestWait = waiting?.timestamp(1).map { now - $0 }
       counts.pendingDeliveries =
         try connection("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'").first?.integer(0) ?? 0
       return counts

@@ -109,9 +109,13 @@ struct JoinCommand: AsyncParsableCommand {
       configuration, output: isChatOnly ? settings.transcript ?? "" : output, canvas: settings.session.canvas)
     let (layouts, look) = (commands.layouts, try reception.look(configuration))
     commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
-    let job = Job(
+    var job = Job(
       room: name, options: options, settings: settings, progress: progress,
       commands: commands, logger: logger)
+    if kind == .liveKit, case .minted(let key, let secret, _, _, _) = options.tokens {
+      job.occupiedRooms = OccupiedRooms(
+        url: options.url, apiKey: key, apiSecret: secret, tlsCA: options.tlsCAFile)
+    }
     let result = try await job.run()
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.

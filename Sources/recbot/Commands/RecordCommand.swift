@@ -39,7 +39,8 @@ struct RecordCommand: AsyncParsableCommand {
       if let error = result.error { throw Failure(error) }
     } catch let failure as Failure {
       report.finish(failure)
-      throw failure
+      // The worker tells why; it is not told twice.
+      Glibc.exit(failure.exitCode.rawValue)
     } catch {
       report.finish(Failure(.unexpected, "\(error)"))
       throw error

@@ -1,4 +1,5 @@
 import Delivery
+import Jobs
 import Settings
 import WebClient
 
@@ -27,6 +28,7 @@ struct DeliverySettings {
       return upload
     }
     template = try configuration.value(.keyTemplate, default: .standard) { text throws(ValueError) in
+      if let problem = JobRequest.problem(withName: text) { throw ValueError("'\(text)': \(problem)") }
       do throws(DeliveryError) { return try KeyTemplate(text) } catch { throw ValueError(error.description) }
     }
     backupFolder = configuration[.backupDirectory]?.text

@@ -15,6 +15,8 @@ struct Job {
   var progress: ProgressMode
   var commands: JobCommands
   var logger: Logger
+  /// Names rooms that have people when nobody is in this one; nil: who records can't know.
+  var occupiedRooms: OccupiedRooms?
   /// Is given the recording as soon as it can be watched and told things.
   var onStart: (@Sendable (RunningJob) -> Void)?
 
@@ -85,12 +87,17 @@ struct Job {
       }
     }
     defer { signals.cancel() }
-    let (room, isChatOnly) = (room, settings.isChatOnly)
+    let (room, isChatOnly, others) = (room, settings.isChatOnly, occupiedRooms)
+    let emptiness = Mutex(EmptyRoomWatch())
     let reporting = Task {
       var reporter = ProgressReporter(mode: mode, room: room, isChatOnly: isChatOnly)
       while !Task.isCancelled {
         for event in news.drain() { reporter.tell(event: event) }
-        reporter.report(recording.progress, board)
+        let progress = recording.progress
+        reporter.report(progress, board)
+        if emptiness.withLock({ $0.isNews(progress) }) {
+          reporter.tellEmpty(progress, await others?.names(but: room) ?? [], logger)
+        }
         try? await Task.sleep(for: reporter.interval)
       }
       return reporter
@@ -127,6 +134,9 @@ struct Job {
     switch result {
     case .success(let summary):
       for event in news.drain() { reporter.tell(event: event) }
+      if emptiness.withLock({ $0.isNews(atEnd: summary.end) }) {
+        reporter.tellEmpty(summary.progress, await others?.names(but: room) ?? [], logger)
+      }
       reporter.finish(summary, board)
       return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
     case .failure(let error): throw Failure(error)

@@ -1,3 +1,4 @@
+import Logging
 import MediaCore
 import Recording
 import Rooms
@@ -66,6 +67,22 @@ struct ProgressReporter {
   /// Tells, in JSON, one event of the timeline.
   func tell(event: String) {
     if style == .json { Console.print("{\"room\":\(JSONText.quoted(room))," + event.dropFirst()) }
+  }
+
+  /// Tells that nobody has been in the room for a while, and in which rooms there are people.
+  func tellEmpty(_ progress: RecordingProgress, _ others: [String], _ logger: Logger) {
+    let names = others.map { RoomText.oneLine($0, limit: 80) }.joined(separator: ", ")
+    let hint = others.isEmpty ? "" : "; there are people in: \(names)"
+    let line = "Nobody is in the room '\(RoomText.oneLine(room, limit: 80))'\(hint)."
+    switch style {
+    case .live: Console.errorOverStatus(line)
+    case .plain: Console.error(line)
+    case .json:
+      let list = others.map { JSONText.quoted($0) }.joined(separator: ",")
+      tell(
+        event: "{\"event\":\"empty_room\",\"time_ms\":\(progress.time.wholeMilliseconds),\"occupied_rooms\":[\(list)]}")
+    case .silent: logger.warning("nobody is in the room", metadata: ["room": "\(RoomText.oneLine(room, limit: 80))"])
+    }
   }
 
   private mutating func tell(_ status: RoomStatus, _ progress: RecordingProgress) {

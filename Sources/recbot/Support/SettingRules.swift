@@ -1,4 +1,5 @@
 import Delivery
+import Jobs
 import Layouts
 import Logging
 import Recording
@@ -93,6 +94,7 @@ struct SettingRule: Sendable {
     } catch {
       throw ValueError("\(error)")
     }
+    if let problem = JobRequest.problem(withName: text) { throw ValueError("'\(text)': \(problem)") }
   }
 
   private static let s3Bucket = SettingRule { text throws(ValueError) in

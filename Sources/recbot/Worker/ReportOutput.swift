@@ -174,6 +174,7 @@ final class ReportOutput: Sendable {
   private func fill(_ report: inout RecordingReport, _ progress: RecordingProgress) {
     report.duration = progress.time.nanoseconds / 1000
     report.size = Int64(clamping: progress.bytes)
+    report.droppedFrames = Int64(clamping: progress.droppedFrames)
     report.participants = progress.participants
     if report.startedAt == nil, progress.phase != .waiting, progress.frames > 0 {
       report.startedAt = Timestamp.now - TimeSpan(microseconds: report.duration)

@@ -169,3 +169,16 @@ def wishes(stage: Stage, verdict: Verdict) -> None:
         verdict.figure(f"{len(WRONG) + len(UNKNOWN)} refusals")
     finally:
         service.close()
+
+
+def nobody(stage: Stage, verdict: Verdict) -> None:
+    """A recording of the wrong room says that nobody is there, and where people are."""
+    stage.server()
+    ann = stage.publisher("ann", "--size", "320x180", colour="red", room="right")
+    ann.event("ready", timeout=30)
+    ann.join()
+    done = run(stage, "join", "wrong", "--stop-when-empty", "2s", "-o", str(stage.folder) + "/", "--progress", "plain",
+               LIVEKIT_URL=stage.url, LIVEKIT_API_KEY="devkey", LIVEKIT_API_SECRET="secret")
+    verdict.check(done.returncode == 0 and "Nobody is in the room 'wrong'; there are people in: right." in done.stderr,
+                  f"{done.returncode} {done.stderr}")
+    verdict.check(done.stdout.strip().startswith(f"{stage.folder}/wrong-"), f"the file: {done.stdout}")
