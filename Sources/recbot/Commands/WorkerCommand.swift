@@ -59,11 +59,16 @@ struct WorkerCommand: AsyncParsableCommand {
       configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard, name: name)
     settings.filesURL = try filesURL(configuration)
     let client: BackendClient
-    let worker: Worker
     do {
       client = try BackendClient(url: url, credential: secret, tlsCA: tlsCa, timeLimit: .seconds(5))
+    } catch {
+      throw Failure(error)
+    }
+    let worker: Worker
+    do {
       worker = try Worker(settings, client: client, logger: logger)
     } catch {
+      await client.shutdown()
       throw Failure(error)
     }
     let page = try await page(configuration, worker, secret)
