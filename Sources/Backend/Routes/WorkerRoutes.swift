@@ -45,6 +45,12 @@ struct WorkerRoutes: RouteGroup {
     else { throw Refusal.invalid("worker: 1 to 128 bytes, no control characters") }
     guard (0...100).contains(request.count) else { throw Refusal.invalid("count: 0 to 100") }
     guard (0...3600).contains(request.wait) else { throw Refusal.invalid("wait: 0 to 3600 seconds") }
+    guard (request.status.dataFolder ?? "").utf8.count <= 64 else {
+      throw Refusal.invalid("status.data_folder: at most 64 bytes")
+    }
+    guard (request.status.filesURL ?? "").utf8.count <= 512 else {
+      throw Refusal.invalid("status.files_url: at most 512 bytes")
+    }
     let store = call.core.store
     try await store.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
