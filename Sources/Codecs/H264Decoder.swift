@@ -40,7 +40,7 @@ public final class H264Decoder: VideoDecoder {
     let result = recbot_av_decode(context, bytes.baseAddress, Int32(bytes.count), frame)
     defer { av_frame_unref(frame) }
     guard result >= 0 else { throw failure(result) }
-    // A keyframe that makes no picture has no parameter sets: what builds upon it can't be decoded either.
+    // A keyframe that makes no picture lacks its parameter sets: what builds upon it cannot be decoded either.
     guard result == 1 else {
       if needsKeyframe { reset() }
       return nil
