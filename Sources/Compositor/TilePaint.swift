@@ -25,7 +25,8 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   /// Every reason, one codec standing for all.
   public static var allCases: [CardReason] {
     [
-      .cameraOff, .notReceived, .noSignal, .lowBandwidth, .unsupportedCodec("H.265"), .reconnecting, .joining,
+      .cameraOff, .notReceived, .encrypted, .noSignal, .lowBandwidth, .unsupportedCodec("H.265"), .reconnecting,
+      .joining,
       .audioOnly,
     ]
   }
