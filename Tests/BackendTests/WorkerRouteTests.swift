@@ -155,12 +155,16 @@ import Testing
         "POST", "/v1/workers/jobs/\(job.id)/beat?wait=10", TestBackend.workerSecret, report)
       while !api.backend.core.jobsBell.isAwaited { await Task.yield() }
       let command = #"{"verb":"layout","argument":"speaker"}"#
-      #expect(try await api.ask("POST", "/v1/jobs/\(job.id)/commands", ann, json: command).status == 200)
+      async let told = api.ask("POST", "/v1/jobs/\(job.id)/commands?wait=10", ann, json: command)
       let answer = try await held.value(BeatAnswer.self)
       #expect(answer.job.commands.map(\.argument) == ["speaker"])
       let confirmed = try await api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
         BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
+      // Who told it is answered when the recorder has.
+      #expect(try await told.status == 200)
+      let unheard = try await api.ask("POST", "/v1/jobs/\(job.id)/commands?wait=0", ann, json: command)
+      #expect(unheard.status == 202)
       #expect(try confirmed.value(BeatAnswer.self).job.commands.isEmpty)
     }
   }

@@ -17,6 +17,7 @@ import Testing
     for number in 0..<150 {
       let outputs = [JobOutput(destination: .s3)]
       stored.append(try await store.submit(JobRequest(room: "s\(number)", outputs: outputs), owner: "app").id)
+      queue.clock.advance(.milliseconds(1))
     }
     let own = try await store.submit(JobRequest(room: "own", layout: "mine-light"), owner: "app")
     let plain = try await store.submit(JobRequest(room: "plain", layout: "grid"), owner: "app")

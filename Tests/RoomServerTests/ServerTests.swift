@@ -120,7 +120,8 @@ import Testing
     #expect(join.participant.state == .joined && join.participant.permission.canPublish)
     #expect(join.pingInterval > 0 && join.pingTimeout > join.pingInterval)
     #expect(join.subscriberPrimary && join.fastPublish)
-    #expect(join.enabledPublishCodecs.map(\.mime) == ["video/VP8", "audio/opus"])
+    #expect(
+      join.enabledPublishCodecs.map(\.mime) == ["video/VP8", "video/VP9", "video/H264", "video/AV1", "audio/opus"])
     #expect(!join.serverInfo.version.isEmpty)
     let fresh = try #require(client.next { if case .refreshToken(let text) = $0 { text } else { nil } })
     let claims = try AccessToken(verifying: fresh, now: Int64(time(nil))) { _ in secret }

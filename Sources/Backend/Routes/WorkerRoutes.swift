@@ -51,6 +51,9 @@ struct WorkerRoutes: RouteGroup {
     guard (request.status.filesURL ?? "").utf8.count <= 512 else {
       throw Refusal.invalid("status.files_url: at most 512 bytes")
     }
+    guard (request.status.abilities?.layouts ?? []).count <= 1000 else {
+      throw Refusal.invalid("status.abilities.layouts: at most 1000")
+    }
     let store = call.core.store
     try await store.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
