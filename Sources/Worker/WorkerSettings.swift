@@ -45,7 +45,9 @@ public struct WorkerSettings: Sendable {
   }
 
   /// What the backend is told that it can do.
-  public var abilities: WorkerAbilities { WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts) }
+  public var abilities: WorkerAbilities {
+    WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) })
+  }
 
   /// The host's name, and a text that no other process has.
   public static func uniqueName() -> String {
