@@ -55,7 +55,7 @@ class Plants:
             "LIVEKIT_URL": stage.url, "LIVEKIT_API_KEY": KEY, "LIVEKIT_API_SECRET": self["api secret"],
             "RECBOT_API_SECRET": self["caller secret"], "RECBOT_WORKER_SECRET": self["worker secret"],
             "RECBOT_WEBHOOK_SECRET": self["webhook secret"],
-            "RECBOT_WEBHOOK_URLS": f"http://me:{self['address password']}@127.0.0.1:9/hook",
+            "RECBOT_WEBHOOK_URLS": f"http://127.0.0.1:9/hook?token={self['address password']}",
             "RECBOT_S3_BUCKET": "planted", "RECBOT_S3_ENDPOINT": "http://127.0.0.1:9",
             "AWS_ACCESS_KEY_ID": "AKIDPLANTED", "AWS_SECRET_ACCESS_KEY": self["store key"],
             "AWS_SESSION_TOKEN": self["store session"], "RECBOT_TURN_SERVER": "turn:127.0.0.1:9",
