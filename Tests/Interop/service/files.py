@@ -123,7 +123,7 @@ def fetched(stage: Stage, verdict: Verdict) -> None:
         short = service.ask("recordings", "link", job["id"], "--lifetime", "1s")
         service.wait(lambda: Answer(short).status == 410, "the link does not end", timeout=5)
         verdict.check("link_ended" == Answer(short).code, "an ended link does not say so")
-        refused = service.ask("recordings", "link", job["id"], "--lifetime", "8d", status=46)
+        refused = service.ask("recordings", "link", job["id"], "--lifetime", "8d", status=64)
         verdict.check("lifetime" in refused, f"a link for more than a week: {refused}")
 
         # What is still recorded.

@@ -8,7 +8,7 @@ import urllib.request
 from service.desk import Service, free_port
 from service.losses import begin
 from service.starting import run
-from stage import Stage
+from stage import KEY, SECRET, Stage
 from verdict import Verdict
 
 
@@ -178,7 +178,7 @@ def nobody(stage: Stage, verdict: Verdict) -> None:
     ann.event("ready", timeout=30)
     ann.join()
     done = run(stage, "join", "wrong", "--stop-when-empty", "2s", "-o", str(stage.folder) + "/", "--progress", "plain",
-               LIVEKIT_URL=stage.url, LIVEKIT_API_KEY="devkey", LIVEKIT_API_SECRET="secret")
+               LIVEKIT_URL=stage.url, LIVEKIT_API_KEY=KEY, LIVEKIT_API_SECRET=SECRET)
     verdict.check(done.returncode == 0 and "Nobody is in the room 'wrong'; there are people in: right." in done.stderr,
                   f"{done.returncode} {done.stderr}")
     verdict.check(done.stdout.strip().startswith(f"{stage.folder}/wrong-"), f"the file: {done.stdout}")
