@@ -104,7 +104,7 @@ extension Compositor {
       return 0
     }
     let label = fitting(room) {
-      .label(words.name, fallback: words.fallback, icon: person.icon, fontSize: design.nameSize, maximumWidth: $0)
+      .label(words.name, fallback: words.fallback, icon: person.icon, fontSize: design.labelSize, maximumWidth: $0)
     }
     guard let label else { return 0 }
     let inset = design.labelInset
@@ -126,7 +126,7 @@ extension Compositor {
       tile.disc = (x + disc.width / 2, y + disc.height / 2, card.diameter, person.colour)
     }
     if let middle = card.nameMiddle {
-      let name = fitting(design.width - 2 * design.labelInset) {
+      let name = fitting(design.width - 2 * design.margin) {
         .name(
           person.words.name, fallback: person.words.fallback, icon: person.icon, fontSize: design.nameSize,
           maximumWidth: $0)
@@ -144,7 +144,7 @@ extension Compositor {
   /// Disc and name in one line.
   private func dressSmallCard(_ tile: inout Tile, _ person: Person, _ design: TileDesign) {
     let diameter = design.smallDisc
-    let inset = max(2, min((design.height - diameter) / 2, design.labelInset)) & ~1
+    let inset = max(2, min((design.height - diameter) / 2, design.margin)) & ~1
     let space = (diameter / 4 + 1) & ~1
     let room = design.width - 3 * inset - diameter - space
     let name =
@@ -172,8 +172,8 @@ extension Compositor {
     guard paint.layer.look.marks, paint.isPinned || paint.isLowBandwidth, let size = design.markSize,
       let stamp = stamp(.marks(isPinned: paint.isPinned, isLowBandwidth: paint.isLowBandwidth, size: size))
     else { return }
-    let x = (design.width - design.labelInset - stamp.width) & ~1
-    tile.stamps.append(PlacedStamp(stamp: stamp, x: x, y: design.labelInset))
+    let x = (design.width - design.margin - stamp.width) & ~1
+    tile.stamps.append(PlacedStamp(stamp: stamp, x: x, y: design.margin))
   }
 
   private func disc(of person: Person, diameter: Int, _ tile: inout Tile) -> Stamp? {

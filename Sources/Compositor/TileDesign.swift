@@ -13,8 +13,8 @@ struct TileDesign {
   /// As many widths has the ring round a card's disc, besides none.
   static let levelSteps = 10
 
-  /// Columns and rows between the label and the tile's edges.
-  var labelInset: Int { max(2, (shortSide / 70 + 1) & ~1) }
+  /// Columns and rows between what stands in a tile and its edges.
+  var margin: Int { max(2, (shortSide / 70 + 1) & ~1) }
 
   /// Font size of names in pixels: never below 12 where there is room for it.
   var nameSize: Int {
@@ -25,11 +25,20 @@ struct TileDesign {
 
   var reasonSize: Int { max(11, nameSize - 1) }
 
+  /// Font size of the label in the lower left corner, in pixels: in a small tile it must not cover the face.
+  var labelSize: Int { min(nameSize, max(9, height / 7)) }
+
+  /// Columns and rows between the label and the tile's edges.
+  var labelInset: Int { max(2, min(margin, (height - 60) / 6) & ~1) }
+
   /// The widest that a label may be; nil when there is no room for one.
   var labelWidth: Int? {
     let room = width - 2 * labelInset
-    return room >= 24 && height >= 3 * nameSize ? room : nil
+    return room >= 24 && height >= 5 * labelSize ? room : nil
   }
+
+  /// A card has room for a reason below its disc.
+  private var hasRoomForReason: Bool { width >= 4 * reasonSize && height >= 7 * nameSize }
 
   /// Font size of a name on a band, nil when the tile is too small for one.
   var lowerThirdSize: Int? {
@@ -70,7 +79,7 @@ struct TileDesign {
   ///   - hasName: the name stands below the disc.
   ///   - hasRing: there may be a ring round the disc.
   func card(labelHeight: Int, hasName: Bool, hasReason: Bool, hasRing: Bool) -> Card {
-    let hasReason = hasReason && width >= 4 * reasonSize
+    let hasReason = hasReason && hasRoomForReason
     let name = hasName ? nameSize * 8 / 5 : 0
     let reason = hasReason ? reasonSize * 3 / 2 : 0
     let labelTop = labelHeight > 0 ? labelHeight + labelInset : 0

@@ -119,15 +119,30 @@ import Testing
     #expect(Set(pictures).count == CardReason.allCases.count)
   }
 
-  @Test func theReasonIsSaidInTheSmallestTilesOfTheLayouts() {
+  /// In the grid of nine, the smallest usual one; the column beside a large speaker has faces and names only.
+  @Test func theReasonIsSaidWhereThereIsRoomForIt() {
     let canvas = CanvasSize(width: 640, height: 360)
     let sources = (1...9).map { LayoutSource(key: camera($0)) }
-    let layers = arranged(.speaker, canvas, sources).dropFirst().dropLast()
-    func compose(_ reason: CardReason) -> [UInt8] {
-      let tiles = layers.map { TilePaint(layer: $0, content: .card(reason), name: "Ada") }
-      return Compositor(canvas: canvas).compose(tiles).picture.bytes
+    func pictures(_ layers: [VideoLayer]) -> Int {
+      Set(
+        [CardReason.cameraOff, .noSignal].map { reason in
+          let tiles = layers.map { TilePaint(layer: $0, content: .card(reason), name: "Ada") }
+          return Compositor(canvas: canvas).compose(tiles).picture.bytes
+        }
+      ).count
     }
-    #expect(Set([compose(.cameraOff), compose(.noSignal), compose(.audioOnly)]).count == 3)
+    #expect(pictures(arranged(.grid, canvas, sources)) == 2)
+    #expect(pictures(Array(arranged(.speaker, canvas, sources).dropFirst().dropLast())) == 1)
+  }
+
+  @Test(arguments: [(130, 73), (100, 64), (240, 135), (96, 54), (56, 100), (200, 112)])
+  func aNameLeavesTheFaceFree(width: Int, height: Int) {
+    for shortSide in [360, 720, 1080] {
+      let design = TileDesign(width: width, height: height, fillsCanvas: false, shortSide: shortSide)
+      #expect(design.labelSize >= 9)
+      // What a label takes of the height: 1.7 times its letters.
+      #expect(Double(design.labelSize) * 1.7 + Double(design.labelInset) <= 0.34 * Double(height))
+    }
   }
 
   @Test func aLostConnectionDimsTheLastPicture() {

@@ -21,7 +21,7 @@ import Testing
 
   @Test(arguments: names) func namesAreDrawnWithTheirOwnLetters(script: String, name: String) throws {
     guard Self.hasFont(for: name) else {
-      print("no font for \(script) on this machine (README names the packages): not tested")
+      print("no font for \(script) on this machine (the page on names and faces has the packages): not tested")
       return
     }
     let artist = Artist(theme: .dark)
@@ -40,7 +40,7 @@ import Testing
 
   @Test func emojiAreInColour() throws {
     guard Self.hasFont(for: "🔴") else {
-      print("no font for emoji on this machine (README names the package): not tested")
+      print("no font for emoji on this machine (the page on names and faces has the packages): not tested")
       return
     }
     let stamp = try #require(
@@ -52,7 +52,7 @@ import Testing
 
   @Test func rightToLeftNamesAreShapedAndOrdered() throws {
     guard Self.hasFont(for: "ليلى") else {
-      print("no font for Arabic on this machine (README names the package): not tested")
+      print("no font for Arabic on this machine (the page on names and faces has the packages): not tested")
       return
     }
     let text = try #require(TextRenderer(families: Theme.dark.fontFamilies))
@@ -65,7 +65,7 @@ import Testing
 
   @Test func aLongRightToLeftNameKeepsItsBeginning() throws {
     guard Self.hasFont(for: "ליל") else {
-      print("no font for Hebrew on this machine (README names the package): not tested")
+      print("no font for Hebrew on this machine (the page on names and faces has the packages): not tested")
       return
     }
     let artist = Artist(theme: .dark)

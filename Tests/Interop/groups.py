@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import attackers
 import disruptions
+import pages
 import peers
 import room_server
 import scenarios
@@ -63,11 +64,13 @@ GROUPS = {group.name: group for group in (
     Group("attacks", "the shipped program under malicious clients, servers, peers and callers", attackers.SCENARIOS,
           seeded=attackers, lengthens=True),
     Group("recordings", "rooms recorded with real clients, judged as a viewer would", scenarios.SCENARIOS,
-          smoke=scenarios.SMOKE, long=scenarios.LONG),
+          smoke=scenarios.SMOKE, long=scenarios.LONG, alone=scenarios.ALONE),
     Group("faults", "recordings over networks and servers that fail", disruptions.SCENARIOS, long=disruptions.LONG,
           alone=disruptions.ALONE, seeded=wiring, obstacles=without_namespaces),
     Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG),
     Group("service", "backend, workers, room server and real clients together", service.SCENARIOS,
           smoke=service.SMOKE, long=service.LONG, obstacles=without_postgres("shared")),
+    Group("pages", "the commands of README and documentation, as they are written", pages.SCENARIOS,
+          obstacles=without_namespaces),
     Group("egress", "LiveKit's own SDK, as if the backend were LiveKit Egress", egress.SCENARIOS),
 )}

@@ -24,6 +24,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORK = ROOT / ".build" / "package"
 # What the tools say is printed as the machine that has them.
 TOOLS = "lintian mandoc man-db prometheus systemd bash-completion fish zsh"
+# What the server of the page "Getting it onto a server" has before, and a proxy.
+SERVER = "systemd systemd-sysv dbus sudo openssl ca-certificates nginx-light curl sqlite3"
+# What an operator puts in there.
+OPERATORS = {
+    "wss://livekit.example.com": "ws://127.0.0.1:7880", "LIVEKIT_API_KEY=KEY": "LIVEKIT_API_KEY=devkey",
+    "LIVEKIT_API_SECRET=SECRET": "LIVEKIT_API_SECRET=secret", "--max-duration 1h": "--max-duration 5s", "my-room": "talk",
+    "recbot-worker@1 -f": "recbot-worker@1 -f & sleep 2; kill $!",
+}
 # What the image `swift` has beside the toolchain.
 SWIFT_IMAGE = ("binutils git libc6-dev libcurl4-openssl-dev libedit2 libgcc-12-dev libncurses-dev libsqlite3-0 "
                "libstdc++-12-dev libxml2-dev libz3-dev pkg-config tzdata zlib1g-dev")
@@ -219,6 +227,50 @@ class Check:
         finally:
             machine.halt()
 
+    def walk(self) -> None:
+        """The page "Getting it onto a server", command by command as written, on a bare machine with systemd and nginx."""
+        page = (ROOT / "Sources/recbot/Documentation.docc/Server.md").read_text()
+        machine = self.machines["walk"] = Machine.copy(debian(WORK / "debian-12-server", SERVER, self.base), WORK / "walk")
+        for name in (self.made().name, "recbot_NEW_amd64.deb"):
+            shutil.copy(self.made(), machine.root / "root" / name)
+        # A person answers yes.
+        (machine.root / "etc/apt/apt.conf.d/90yes").write_text('APT::Get::Assume-Yes "true";\n')
+        commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+                    for line in block.replace("\\\n", "").splitlines()]
+        said, exports = "", ""
+        try:
+            for line in commands:
+                # Installing needs the network of this machine; what follows needs none.
+                if "config check" in line:
+                    machine.boot()
+                    machine.inside(f"export {' '.join(f'{name}={value}' for name, value in LIVEKIT.items())}\n{ROOM}")
+                for word, value in OPERATORS.items():
+                    line = line.replace(word, value)
+                for word, pattern in (("rbk_…", r"rbk_[A-Za-z0-9_-]+"), (" JOB", r"job_[a-z0-9]+")):
+                    if word in line:
+                        line = line.replace(word.strip(), re.findall(pattern, said)[-1])
+                if line.startswith("export "):
+                    exports += line + "\n"
+                    continue
+                print(f"$ {line}", flush=True)
+                answer = (machine.inside if machine.booted else machine.online)(f"cd /root\n{exports}{line}")
+                print(answer[-1000:])
+                said += answer
+            self.proxied(machine, re.search(r"```nginx\n(.*?)```", page, re.DOTALL)[1])
+            self.figure(f"{len(commands)} commands")
+        finally:
+            machine.halt()
+
+    def proxied(self, machine: Machine, site: str) -> None:
+        """The backend answers through nginx with the page's site, and its metrics do not."""
+        (machine.root / "etc/nginx/sites-enabled/recbot").write_text(site)
+        machine.inside("""mkdir -p /etc/letsencrypt/live/recbot.example.com && cd /etc/letsencrypt/live/recbot.example.com
+            openssl req -x509 -newkey rsa:2048 -nodes -keyout privkey.pem -out fullchain.pem -days 1 -subj /CN=recbot.example.com
+            nginx -t && systemctl restart nginx
+            ask() { curl --silent --insecure --resolve recbot.example.com:443:127.0.0.1 --output /dev/null \\
+              --write-out '%{http_code}' "https://recbot.example.com$1"; }
+            test "$(ask /readyz) $(ask /metrics) $(ask /v1/jobs)" = "200 403 401" """)
+
     def manifests(self) -> None:
         """Prometheus' files by promtool, Kubernetes' by its schemas, the Dockerfile by hadolint."""
         tools = self.tools()
@@ -297,7 +349,7 @@ class Check:
             shutil.copy(machine.root / path, self.keep)
 
 
-SECTIONS = ("contents", "pages", "demo", "service", "units", "manifests", "image")
+SECTIONS = ("contents", "pages", "demo", "service", "units", "walk", "manifests", "image")
 
 
 def main() -> int:

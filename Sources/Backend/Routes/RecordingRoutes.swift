@@ -24,7 +24,7 @@ struct RecordingRoutes: RouteGroup {
       let (number, _) = try Self.file(request.number, of: job)
       let lifetime = request.lifetime ?? FileLinks.usualLifetime
       guard FileLinks.lifetimes.contains(lifetime) else {
-        throw Refusal.invalid("lifetime: 1 to \(FileLinks.lifetimes.upperBound) seconds")
+        throw Refusal.invalid("lifetime_seconds: 1 to \(FileLinks.lifetimes.upperBound), a week")
       }
       let until = Timestamp.now.seconds + lifetime
       let query = call.core.links.query(job: job.id, number: number, until: until)

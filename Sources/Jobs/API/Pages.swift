@@ -92,10 +92,16 @@ public struct LinkRequest: Codable, Hashable, Sendable {
   public var number: Int?
   /// For how many seconds the link is good; an hour unless said.
   public var lifetime: Int64?
+
   /// Makes a request.
   public init(number: Int? = nil, lifetime: Int64? = nil) {
     self.number = number
     self.lifetime = lifetime
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case number
+    case lifetime = "lifetime_seconds"
   }
 }
 

@@ -36,3 +36,5 @@ SCENARIOS = {scenario.__name__: scenario for scenario in (
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("churn", "crowd", "outage", "kill_long", "soak")
+# Clients that encode in VP9 and AV1 need both cores.
+ALONE = ("codecs", "encrypted")

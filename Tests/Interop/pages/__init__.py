@@ -1,0 +1,5 @@
+"""What the documentation says, tried, by name."""
+
+from pages.commands import commands
+
+SCENARIOS = {"commands": commands}
