@@ -14,27 +14,58 @@ struct EncryptedFrame {
   /// The nonce's length and the key's index.
   private static let suffix = 2
 
-  /// Nil for bytes that cannot be an encrypted frame with so many clear bytes.
-  init?(_ bytes: UnsafeRawBufferPointer, clearLength: Int) {
+  /// `rest` is all that follows the clear bytes, without what escapes it. Nil when that cannot be an encrypted frame's.
+  init?(clear: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer) {
     let tail = AESGCM.nonceLength + Self.suffix
-    guard clearLength >= 0, bytes.count >= clearLength + AESGCM.tagLength + tail,
-      Int(bytes[bytes.count - 2]) == AESGCM.nonceLength
-    else { return nil }
-    let end = bytes.count - tail
-    clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
-    sealed = UnsafeRawBufferPointer(rebasing: bytes[clearLength..<end])
-    nonce = UnsafeRawBufferPointer(rebasing: bytes[end..<(end + AESGCM.nonceLength)])
-    keyIndex = bytes[bytes.count - 1]
+    guard rest.count >= AESGCM.tagLength + tail, Int(rest[rest.count - 2]) == AESGCM.nonceLength else { return nil }
+    let end = rest.count - tail
+    self.clear = clear
+    sealed = UnsafeRawBufferPointer(rebasing: rest[..<end])
+    nonce = UnsafeRawBufferPointer(rebasing: rest[end..<(end + AESGCM.nonceLength)])
+    keyIndex = rest[rest.count - 1]
   }
 
   /// How many bytes at the beginning of a codec's frames are not encrypted, so that a server can see what it forwards: the
-  /// first of sound, VP8's header (10 bytes of a keyframe, 3 of others: the lowest bit of the first says which, RFC 6386
-  /// section 9.1). Nil for the codecs whose frames are not decrypted yet: VP9 is encrypted layer by layer, H.264 in an escaped
-  /// form, and LiveKit has none for AV1.
+  /// first of sound; VP8's header (10 bytes of a keyframe, 3 of others: the lowest bit of the first says which, RFC 6386
+  /// section 9.1); of H.264 all up to the first slice, and that one's header byte and the one behind it; nothing of VP9. Nil
+  /// for bytes that cannot be such a frame, and for codecs that are not decrypted.
   static func clearLength(_ bytes: UnsafeRawBufferPointer, codec: Codec) -> Int? {
-    if codec.kind == .audio { return 1 }
-    guard codec == .vp8, let first = bytes.first else { return nil }
-    return first & 1 == 0 ? 10 : 3
+    let length: Int?
+    switch codec {
+    case .opus: length = 1
+    case .vp8: length = bytes.first.map { $0 & 1 == 0 ? 10 : 3 }
+    case .vp9: length = 0
+    case .h264: length = firstSlice(bytes).map { $0 + 2 }
+    case .av1, .h265: length = nil
+    }
+    return length.flatMap { $0 <= bytes.count ? $0 : nil }
+  }
+
+  /// Where the header of the first slice stands in a byte stream of H.264 (NAL units of the types 1 and 5).
+  private static func firstSlice(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    var zeros = 0
+    for index in 0..<max(0, bytes.count - 1) {
+      if bytes[index] == 1, zeros >= 2, [1, 5].contains(bytes[index + 1] & 0x1f) { return index + 1 }
+      zeros = bytes[index] == 0 ? zeros + 1 : 0
+    }
+    return nil
+  }
+
+  /// Undoes what keeps start codes out of encrypted H.264: after two zeros, a 3 stands for nothing. `output` has room for all.
+  /// Gives how many bytes are left.
+  static func unescape(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) -> Int {
+    var count = 0
+    var zeros = 0
+    for byte in bytes {
+      if byte == 3, zeros >= 2 {
+        zeros = 0
+        continue
+      }
+      zeros = byte == 0 ? zeros + 1 : 0
+      output[count] = byte
+      count += 1
+    }
+    return count
   }
 }
 

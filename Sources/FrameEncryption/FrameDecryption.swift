@@ -16,7 +16,7 @@ public struct FrameDecryption {
 
   /// Why something cannot be decrypted.
   public enum Refusal: Hashable, Sendable {
-    /// It has not the form of an encrypted frame.
+    /// It does not have the form of an encrypted frame.
     case malformed
     /// There is no key of this index.
     case noKey(index: Int)
@@ -47,6 +47,8 @@ public struct FrameDecryption {
   private var working: KeyChain.Name?
   private var small = MediaBufferPool(capacity: 2048, limit: 512)
   private var large = MediaBufferPool(capacity: 65_536, limit: 128)
+  /// Of H.264, what follows the clear bytes, unescaped.
+  private var unescaped = MediaBuffer(capacity: 0)
 
   /// What ends the frames that the server makes itself (`sif_trailer` of its join response); empty: it makes none.
   public var serverTrailer: [UInt8] = []
@@ -66,24 +68,60 @@ public struct FrameDecryption {
     queue = chains.keys.sorted { ($0.participant ?? "", $0.index) < ($1.participant ?? "", $1.index) }
   }
 
-  /// Decrypts one frame that `participant` sent, which came whole, at `now` (nanoseconds).
+  /// True when frames of a codec are decrypted: clients of LiveKit agree on no form for the others.
+  public static func opens(_ codec: Codec) -> Bool {
+    switch codec {
+    case .opus, .vp8, .vp9, .h264: true
+    case .av1, .h265: false
+    }
+  }
+
+  /// Decrypts one frame that `participant` sent, which came whole, at `now` (nanoseconds). With more than one of `layers`
+  /// the bytes are a superframe of VP9 with so many frames, each of which is encrypted by itself.
   public mutating func open(
-    _ bytes: UnsafeRawBufferPointer, codec: Codec, from participant: String, at now: Int64
+    _ bytes: UnsafeRawBufferPointer, codec: Codec, layers: Int = 1, from participant: String, at now: Int64
   ) -> Outcome {
     if !serverTrailer.isEmpty, bytes.count >= serverTrailer.count,
       bytes.suffix(serverTrailer.count).elementsEqual(serverTrailer)
     {
       return .injected
     }
-    guard let clearLength = EncryptedFrame.clearLength(bytes, codec: codec) else { return .refused(.codec(codec)) }
-    guard let frame = EncryptedFrame(bytes, clearLength: clearLength) else { return .refused(.malformed) }
-    let length = clearLength + frame.sealed.count - AESGCM.tagLength
-    let buffer = length <= 2048 ? small.take(minimum: length) : large.take(minimum: length)
-    buffer.append(frame.clear)
-    let refusal = unseal(frame, from: participant, at: now, into: buffer.base + clearLength)
-    if let refusal { return .refused(refusal) }
-    buffer.setCount(length)
+    guard Self.opens(codec) else { return .refused(.codec(codec)) }
+    // Plain bytes, and their index, are fewer than encrypted ones.
+    let buffer = bytes.count <= 2048 ? small.take(minimum: bytes.count) : large.take(minimum: bytes.count)
+    guard layers > 1 else {
+      if let refusal = open(bytes, codec: codec, from: participant, at: now, into: buffer) { return .refused(refusal) }
+      return .opened(buffer)
+    }
+    guard let frames = VP9Superframe.frames(bytes), frames.count == layers else { return .refused(.malformed) }
+    var sizes: [Int] = []
+    for frame in frames {
+      let before = buffer.count
+      if let refusal = open(frame, codec: codec, from: participant, at: now, into: buffer) { return .refused(refusal) }
+      sizes.append(buffer.count - before)
+    }
+    VP9Superframe.index(sizes).withUnsafeBytes { _ = buffer.append($0) }
     return .opened(buffer)
+  }
+
+  /// Puts the plain bytes of one frame behind those of `buffer`, which has room for them. Nil when it went well.
+  private mutating func open(
+    _ bytes: UnsafeRawBufferPointer, codec: Codec, from participant: String, at now: Int64, into buffer: MediaBuffer
+  ) -> Refusal? {
+    guard let clearLength = EncryptedFrame.clearLength(bytes, codec: codec) else { return .malformed }
+    let clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
+    var rest = UnsafeRawBufferPointer(rebasing: bytes[clearLength...])
+    if codec == .h264 {
+      if unescaped.capacity < rest.count { unescaped = MediaBuffer(capacity: 2 * rest.count) }
+      unescaped.setCount(rest.count)
+      unescaped.setCount(EncryptedFrame.unescape(rest, into: unescaped.mutableBytes))
+      rest = unescaped.bytes
+    }
+    guard let frame = EncryptedFrame(clear: clear, rest: rest) else { return .malformed }
+    buffer.append(clear)
+    let refusal = unseal(frame, from: participant, at: now, into: buffer.base + buffer.count)
+    if refusal == nil { buffer.setCount(buffer.count + frame.sealed.count - AESGCM.tagLength) }
+    return refusal
   }
 
   /// Decrypts a message of a data channel: `sealed` is its ciphertext with the tag. Nil when it cannot be decrypted (yet).

@@ -173,6 +173,7 @@ final class ReceiveStream {
         captureTime: clock.captureTime(of: frame.rtpTime), arrivedAt: frame.completed, isKeyframe: frame.isKeyframe)
       received.width = frame.width
       received.height = frame.height
+      received.layerCount = frame.layerCount
       received.rotation = rotation
       received.followsLoss = frame.followsLoss
       frameCount += 1

@@ -4,7 +4,7 @@ import MediaCore
 public struct ReceivedFrame: Sendable {
   /// Codec of the payload.
   public var codec: Codec
-  /// A VP8 frame (RFC 6386) or an Opus packet (RFC 6716). Empty for sound that was lost.
+  /// A frame of its codec, or an Opus packet (RFC 6716). Empty for sound that was lost.
   public var payload: MediaBuffer
   /// RTP timestamp, extended so that it never wraps, at `codec.clockRate`.
   public var rtpTime: Int64
@@ -12,12 +12,14 @@ public struct ReceivedFrame: Sendable {
   public var captureTime: NTPTime?
   /// When the frame's last packet arrived, `MediaLoop.now()` nanoseconds.
   public var arrivedAt: Int64
-  /// True when decoding can begin here; always for sound.
+  /// True when decoding can begin here, as far as its packets say; always for sound.
   public var isKeyframe: Bool
-  /// Size in pixels, on keyframes; else 0.
+  /// Size in pixels, on keyframes, as far as its packets say; else 0.
   public var width = 0
   /// See `width`.
   public var height = 0
+  /// Spatial layers of VP9 in the payload: with more than one it is a superframe of so many frames.
+  public var layerCount = 1
   /// Clockwise degrees to turn the picture by for display: 0, 90, 180 or 270.
   public var rotation = 0
   /// True when something before this frame is missing.
@@ -35,5 +37,16 @@ public struct ReceivedFrame: Sendable {
     self.captureTime = captureTime
     self.arrivedAt = arrivedAt
     self.isKeyframe = isKeyframe
+  }
+
+  /// Reads what the packets of VP9 leave to the frame, which must not be encrypted (any more): its size, and whether it
+  /// really is a keyframe.
+  public mutating func readContent() {
+    guard codec == .vp9, isKeyframe else { return }
+    let headers = VP9Superframe.frames(payload.bytes)?.map { VP9FrameHeader($0) } ?? []
+    isKeyframe = headers.first??.isKeyframe ?? false
+    guard isKeyframe else { return }
+    // The highest layer is shown.
+    for case let header? in headers where header.width > 0 { (width, height) = (header.width, header.height) }
   }
 }

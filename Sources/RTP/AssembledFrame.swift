@@ -8,10 +8,12 @@ public struct AssembledFrame: Sendable {
   public var rtpTime: Int64
   /// Decoding can start here.
   public var isKeyframe: Bool
-  /// Picture size in pixels on keyframes, else zero.
+  /// Picture size in pixels on keyframes as far as packets say it, else zero.
   public var width: Int
   /// See `width`.
   public var height: Int
+  /// Spatial layers of VP9 in the payload: with more than one it is a superframe of so many frames. 1 for other codecs.
+  public var layerCount: Int
   /// Frames before this one are missing that it, or pictures near it, would have needed. Only keyframes are handed
   /// out then, so decoding can always go on; the picture before has stood still.
   public var followsLoss: Bool

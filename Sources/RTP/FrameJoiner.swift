@@ -22,6 +22,8 @@ struct FrameJoiner: Sendable {
   private(set) var bytes: [UInt8] = []
   /// Where the spatial layers of a VP9 picture begin.
   private var layers: [Int] = []
+  /// Spatial layers in the frame; 1 for what has none.
+  var layerCount: Int { max(1, layers.count) }
   /// The header of the unit of H.264 that goes on in the next packet; nil: none does.
   private var openUnit: UInt8?
   /// The part of a unit of AV1 that goes on in the next packet; nil: none does.

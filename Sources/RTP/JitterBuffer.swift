@@ -400,7 +400,8 @@ public struct JitterBuffer {
     guard let firstPacket = slots[index(first)].packet, let lastPacket = slots[index(last)].packet else { return nil }
     return AssembledFrame(
       payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
-      width: payload.width, height: payload.height, followsLoss: payload.isKeyframe && lostSinceOutput,
+      width: payload.width, height: payload.height, layerCount: joiner.layerCount,
+      followsLoss: payload.isKeyframe && lostSinceOutput,
       firstSequence: first, lastSequence: last, firstArrival: firstArrival, completed: completed,
       firstPacket: firstPacket, lastPacket: lastPacket)
   }

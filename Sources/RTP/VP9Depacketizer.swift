@@ -1,9 +1,9 @@
 import MediaCore
 
-/// Reads the VP9 payload descriptor (RFC 9628 section 4.2), of the flexible and of the non-flexible mode, and the begin of
-/// the frames behind it. The frame of this file is a picture with all its spatial layers.
+/// Reads the VP9 payload descriptor (RFC 9628 section 4.2), of the flexible and of the non-flexible mode. Nothing behind it is
+/// read: it may be encrypted end to end. The frame of this file is a picture with all its spatial layers.
 public enum VP9Depacketizer {
-  /// What a packet's payload says; nil when it is cut short, or begins a layer with what isn't a VP9 frame.
+  /// What a packet's payload says; nil when it is cut short.
   public static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPayload? {
     guard let first = payload.byte(0) else { return nil }
     var result = VideoPayload(headerCount: 1)
@@ -47,13 +47,8 @@ public enum VP9Depacketizer {
     }
     guard result.headerCount < payload.count else { return nil }
     guard beginsLayer else { return result }
-    guard let header = VP9FrameHeader(payload.rest(result.headerCount)) else { return nil }
     result.startsPart = true
-    result.isKeyframe = header.isKeyframe && !isInterPicture && spatialLayer == 0
-    if !isInterPicture {
-      result.width = header.width
-      result.height = header.height
-    }
+    result.isKeyframe = !isInterPicture && spatialLayer == 0
     if spatialLayer == 0 {
       result.start = .always
     } else {

@@ -28,6 +28,24 @@ enum Sealing {
       + [UInt8(nonce.count), index]
   }
 
+  /// The same of H.264: what follows the clear bytes has no start codes.
+  static func unit(
+    _ plain: [UInt8], clearLength: Int, key: [UInt8], index: UInt8 = 0, nonce: [UInt8] = Array(0xa0...0xab)
+  ) -> [UInt8] {
+    let whole = frame(plain, clearLength: clearLength, key: key, index: index, nonce: nonce)
+    return Array(whole.prefix(clearLength)) + escape(Array(whole.dropFirst(clearLength)))
+  }
+
+  /// A 3 before every byte of at most 3 that follows two zeros (H.264 section 7.4.1.1).
+  static func escape(_ bytes: [UInt8]) -> [UInt8] {
+    var escaped: [UInt8] = []
+    for byte in bytes {
+      if byte <= 3, escaped.suffix(2) == [0, 0] { escaped.append(3) }
+      escaped.append(byte)
+    }
+    return escaped
+  }
+
   static func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.filter { $0 != " " }.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

@@ -14,6 +14,23 @@ import Testing
     return person
   }
 
+  /// What comes in AV1 would not even make frames: the announcement says it.
+  @Test func aCodecWithoutACommonFormIsToldOnceItIsAnnounced() {
+    var script = Script(keys: keys)
+    var anna = person("anna", tracks: ["TR_V1", "TR_V2"])
+    anna.tracks[0].mimeType = "video/av1"
+    anna.tracks[1].mimeType = "video/VP9"
+    script.joined([anna], tracks: ["0": "TR_V1", "1": "TR_V2"])
+    #expect(
+      script.session.announced.tracks.mapValues(\.obstacle) == [TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil])
+    #expect(script.logs.filter { $0.contains("encrypted end to end in AV1") }.count == 1)
+    anna.version = 2
+    anna.tracks[0].mimeType = "video/H264"
+    #expect(script.receive { $0.update.participants = [anna] } == ["> track TR_V1 anna"])
+    #expect(script.receive { $0.update.participants = [person("anna", tracks: [], version: 3)] }.count == 3)
+    #expect(script.session.roster.encryptedCodecs.isEmpty)
+  }
+
   private var keys: FrameKeys {
     var keys = FrameKeys()
     keys.own = ["anna": [0: [1]], "ben": [0: [2]]]

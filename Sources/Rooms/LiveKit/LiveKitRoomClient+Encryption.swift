@@ -12,7 +12,8 @@ extension LiveKitRoomClient {
     guard frame.payload.count > 0, session.roster.encrypted.contains(track) else { return frame }
     guard let owner = session.roster.track(track)?.participant.rawValue else { return nil }
     let now = MediaLoop.now()
-    let outcome = decryption?.open(frame.payload.bytes, codec: frame.codec, from: owner, at: now)
+    let outcome = decryption?.open(
+      frame.payload.bytes, codec: frame.codec, layers: frame.layerCount, from: owner, at: now)
     deriveKeys()
     switch outcome {
     case .opened(let payload):
@@ -61,8 +62,7 @@ extension LiveKitRoomClient {
       case nil: nil
       case .noKey(let index): "it is encrypted end to end with key \(index), which the key file does not have"
       case .wrongKey(let index): "it is encrypted end to end, and key \(index) of the key file does not open it"
-      case .codec(let codec):
-        "it is encrypted end to end, and recbot decrypts video in VP8 only, not in \(codec.rawValue)"
+      case .codec(let codec): LiveKitSession.lockReason(of: codec)
       case .malformed, .pending: "it is announced as encrypted end to end, but what comes has not that form"
       }
     handle(.unreadable(track, reason))

@@ -345,7 +345,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
 
   /// Passes one frame on, if it belongs to a track of the recording.
   func received(_ frame: ReceivedFrame, in mid: MID) {
-    guard let route = routes[mid], let frame = decrypted(frame, of: route.track, in: mid) else { return }
+    guard let route = routes[mid], var frame = decrypted(frame, of: route.track, in: mid) else { return }
+    frame.readContent()
     if frame.codec.kind == .video {
       let passes =
         routes[mid]?.filter.accepts(

@@ -26,6 +26,8 @@ struct LiveKitRoster: Sendable {
   private let selection: RoomSelection
   /// Tracks that are encrypted end to end: their frames mean nothing to us.
   private(set) var encrypted: Set<TrackID> = []
+  /// In which codec they are, as far as that is announced.
+  private(set) var encryptedCodecs: [TrackID: Codec] = [:]
   /// What may be otherwise than the recording was told.
   var changes = RoomChanges()
 
@@ -72,7 +74,7 @@ struct LiveKitRoster: Sendable {
         identity: identity, name: info.name, metadata: info.metadata, attributes: info.attributes, isBot: info.isBot))
     let old = entries[identity]?.tracks ?? []
     var known: [TrackID: Track] = [:]
-    for id in old { encrypted.remove(id) }
+    for id in old { forgetEncryption(of: id) }
     for track in info.tracks {
       guard let kind = track.mediaKind, !track.sid.isEmpty else { continue }
       let id = TrackID(track.sid)
@@ -82,7 +84,9 @@ struct LiveKitRoster: Sendable {
       // What belongs to somebody else stays theirs.
       guard selection.includes(announced), tracks[id].map({ $0.participant == identity }) ?? true else { continue }
       known[id] = announced
-      if track.encryption != .none { encrypted.insert(id) }
+      guard track.encryption != .none else { continue }
+      encrypted.insert(id)
+      encryptedCodecs[id] = Codec.allCases.first { $0.mimeType.lowercased() == track.mimeType.lowercased() }
     }
     guard selection.includes(identity), selection.tracks == nil || !known.isEmpty else {
       remove(identity)
@@ -95,6 +99,11 @@ struct LiveKitRoster: Sendable {
     identities[info.sid] = identity
     changes.add(identity)
     for id in old.union(entry.tracks) { changes.add(id) }
+  }
+
+  private mutating func forgetEncryption(of id: TrackID) {
+    encrypted.remove(id)
+    encryptedCodecs[id] = nil
   }
 
   /// True when nobody is there.
@@ -149,7 +158,7 @@ struct LiveKitRoster: Sendable {
     identities[entry.sid] = nil
     changes.add(identity)
     for id in entry.tracks {
-      encrypted.remove(id)
+      forgetEncryption(of: id)
       tracks[id] = nil
       changes.add(id)
     }

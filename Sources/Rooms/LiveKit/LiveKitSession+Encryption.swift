@@ -1,4 +1,5 @@
 import FrameEncryption
+import FrameEncryption
 import MediaCore
 import Session
 import Signaling
@@ -14,7 +15,14 @@ extension LiveKitSession {
     guard keys.has(participant: owner.rawValue) else {
       return "it is encrypted end to end, and the key file has no key for '\(PeerText.line(owner.rawValue, limit: 80))'"
     }
+    if let codec = roster.encryptedCodecs[id], !FrameDecryption.opens(codec) { return Self.lockReason(of: codec) }
     return encryption.unreadable[id]
+  }
+
+  /// Why nothing that comes encrypted in a codec can be read.
+  static func lockReason(of codec: Codec) -> String {
+    "it is encrypted end to end in \(codec.title), for which LiveKit's clients have no common form; VP8, VP9 and H.264 can "
+      + "be decrypted"
   }
 
   /// A track, with what stands against it.

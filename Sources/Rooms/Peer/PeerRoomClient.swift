@@ -295,6 +295,8 @@ extension PeerRoomClient: PeerConnectionDelegate {
   /// Passes a frame on, if it belongs to a track of the recording.
   public func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame) {
     guard let track = routes[receiver.mid] else { return }
+    var frame = frame
+    frame.readContent()
     sink.put(
       .frame(
         EncodedFrame(

@@ -2,7 +2,8 @@ import FrameEncryption
 import MediaCore
 
 /// Feeds a row of frames and messages of several senders to what decrypts them: each begins with a byte that says who sends
-/// it and as what, and one of its length. Keys are derived as they are asked for.
+/// it and as what, and one of its length. A frame is also taken for one of H.264 behind a slice's header, and for layers of
+/// VP9. Keys are derived as they are asked for.
 func fuzzEncryption(_ bytes: UnsafeRawBufferPointer) {
   var keys = FrameKeys()
   keys.shared = [0: [1], 1: [2]]
@@ -27,9 +28,16 @@ func fuzzEncryption(_ bytes: UnsafeRawBufferPointer) {
         at: now)
       precondition(opened == nil, "rubbish was decrypted")
     } else {
-      let codec = Codec.allCases[Int(flags >> 1 & 3) % Codec.allCases.count]
-      let outcome = frame.withUnsafeBytes { decryption.open($0, codec: codec, from: sender, at: now) }
-      if case .opened = outcome { preconditionFailure("rubbish was decrypted") }
+      let cut = frame.count / 2
+      let layers = frame + VP9Superframe.index([cut, frame.count - cut])
+      var rows = Codec.allCases.map { ($0, frame, 1) }
+      rows += [(.h264, H264NALUnit.startCode + [0x65, 0x88] + frame, 1), (.vp9, layers, 2)]
+      for (codec, bytes, count) in rows {
+        let outcome = bytes.withUnsafeBytes {
+          decryption.open($0, codec: codec, layers: count, from: sender, at: now)
+        }
+        if case .opened = outcome { preconditionFailure("rubbish was decrypted") }
+      }
     }
     while let work = decryption.nextWork() {
       decryption.finish(work.perform())

@@ -7,7 +7,7 @@ from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.crowd import crowd
 from scenarios.demo import demo
-from scenarios.encrypted import encrypted
+from scenarios.encrypted import encrypted, encrypted_codecs
 from scenarios.endings import endings
 from scenarios.faces import faces
 from scenarios.joined import joined
@@ -31,10 +31,10 @@ from scenarios.waiting import bots_only, deleted, waiting
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, shapes, speaker, simulcast, layers, bandwidth, messages,
-    presence, encrypted, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, faces, endings,
-    waiting, deleted, bots_only, kill, joined, kill_long, soak)}
+    presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
+    faces, endings, waiting, deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("churn", "crowd", "outage", "kill_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
-ALONE = ("codecs", "encrypted")
+ALONE = ("codecs", "encrypted", "encrypted_codecs")
