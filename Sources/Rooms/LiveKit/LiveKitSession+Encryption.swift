@@ -1,5 +1,4 @@
 import FrameEncryption
-import FrameEncryption
 import MediaCore
 import Session
 import Signaling
