@@ -166,7 +166,9 @@ let package = Package(
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
-      dependencies: ["Recording", "Compositor", "Codecs", "Layouts", "Session", "WebM", "MediaCore", logging]),
+      dependencies: [
+        "Recording", "Compositor", "Codecs", "Layouts", "Session", "Synthetic", "WebM", "MediaCore", logging,
+      ]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
@@ -192,7 +194,7 @@ let package = Package(
     .executableTarget(
       name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(
-      name: "peer-echo", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"],
+      name: "peer-echo", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "Codecs", "MediaCore"],
       path: "Tests/Tools/peer-echo"),
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],

@@ -21,6 +21,23 @@ static inline AVCodecContext *recbot_av_open_h264(int64_t maximum_pixels) {
   return context;
 }
 
+// A decoder of G.722, opened; NULL when there is none or no memory.
+static inline AVCodecContext *recbot_av_open_g722(void) {
+  av_log_set_level(AV_LOG_QUIET);
+  const AVCodec *codec = avcodec_find_decoder_by_name("g722");
+  AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
+  if (!context) return NULL;
+  context->thread_count = 1;
+  if (avcodec_open2(context, codec, NULL) < 0) avcodec_free_context(&context);
+  return context;
+}
+
+// The samples of a frame of one channel; NULL when it is another kind of frame.
+static inline const int16_t *recbot_av_mono(const AVFrame *frame) {
+  int is_mono = frame->format == AV_SAMPLE_FMT_S16 && frame->ch_layout.nb_channels == 1;
+  return is_mono ? (const int16_t *)frame->data[0] : NULL;
+}
+
 static inline void recbot_av_close(AVCodecContext *context) { avcodec_free_context(&context); }
 
 static inline void recbot_av_free_frame(AVFrame *frame) { av_frame_free(&frame); }

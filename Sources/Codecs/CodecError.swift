@@ -4,12 +4,14 @@ public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Library: String, Hashable, Sendable {
     /// VP8 and VP9.
     case libvpx
-    /// H.264.
+    /// H.264 and G.722.
     case libavcodec
     /// AV1.
     case libdav1d
     /// Opus.
     case libopus
+    /// G.711, which needs no library.
+    case g711
   }
 
   /// What a caller can tell apart and act upon.

@@ -30,7 +30,7 @@ public enum VideoDecoders {
     case .vp9: VP9Decoder(sizeCap: sizeCap)
     case .h264: H264Decoder(sizeCap: sizeCap)
     case .av1: AV1Decoder(sizeCap: sizeCap)
-    case .h265, .opus: nil
+    case .h265, .opus, .g722, .pcmu, .pcma: nil
     }
   }
 }

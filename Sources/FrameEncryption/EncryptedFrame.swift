@@ -32,7 +32,7 @@ struct EncryptedFrame {
   static func clearLength(_ bytes: UnsafeRawBufferPointer, codec: Codec) -> Int? {
     let length: Int?
     switch codec {
-    case .opus: length = 1
+    case .opus, .g722, .pcmu, .pcma: length = 1
     case .vp8: length = bytes.first.map { $0 & 1 == 0 ? 10 : 3 }
     case .vp9: length = 0
     case .h264: length = firstSlice(bytes).map { $0 + 2 }

@@ -71,7 +71,7 @@ public struct FrameDecryption {
   /// True when frames of a codec are decrypted: clients of LiveKit agree on no form for the others.
   public static func opens(_ codec: Codec) -> Bool {
     switch codec {
-    case .opus, .vp8, .vp9, .h264: true
+    case .opus, .g722, .pcmu, .pcma, .vp8, .vp9, .h264: true
     case .av1, .h265: false
     }
   }

@@ -13,11 +13,28 @@ public enum Codec: String, Sendable, Hashable, CaseIterable {
   case h265 = "H265"
   /// RFC 7587.
   case opus = "opus"
+  /// RFC 3551 section 4.5.2: 16 kHz in 64 kbit/s, with a clock of 8 kHz by an error that has become the rule.
+  case g722 = "G722"
+  /// RFC 3551 section 4.5.14: G.711 by the mu-law.
+  case pcmu = "PCMU"
+  /// RFC 3551 section 4.5.14: G.711 by the A-law.
+  case pcma = "PCMA"
 
   /// The kind of media that the codec carries.
-  public var kind: MediaKind { self == .opus ? .audio : .video }
-  /// RTP clock rate (RFC 7587 section 4.1: always 48000; pictures: 90000).
-  public var clockRate: ClockRate { self == .opus ? .opus : .video }
+  public var kind: MediaKind {
+    switch self {
+    case .vp8, .vp9, .h264, .av1, .h265: .video
+    case .opus, .g722, .pcmu, .pcma: .audio
+    }
+  }
+  /// RTP clock rate (RFC 7587 section 4.1: always 48000; RFC 3551 table 4: 8000; pictures: 90000).
+  public var clockRate: ClockRate {
+    switch self {
+    case .vp8, .vp9, .h264, .av1, .h265: .video
+    case .opus: .opus
+    case .g722, .pcmu, .pcma: .telephone
+    }
+  }
   /// The name that people know it by.
   public var title: String { CodecTable.row(of: self)?.title ?? rawValue }
   /// `video/VP9` and the like (RFC 6838).
@@ -30,7 +47,8 @@ public enum Codec: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What has to be known of a codec outside its own files: one row for each. Its depacketizer is named by
-/// `Codec.depacketize` (RTP), its decoder by `VideoDecoders` (Codecs); both are `switch`es that the compiler completes.
+/// `Codec.depacketize` or `Codec.soundDuration` (RTP), its decoder by `VideoDecoders` or `SoundDecoders` (Codecs); all are
+/// `switch`es that the compiler completes.
 public struct CodecTable: Sendable {
   /// One codec.
   public struct Row: Hashable, Sendable {
@@ -40,14 +58,15 @@ public struct CodecTable: Sendable {
     public let title: String
     /// Channels as `a=rtpmap:` names them; 0 for pictures (Opus is always 2: RFC 7587 section 7).
     public let channels: Int
-    /// The usual dynamic payload type, taken by offers while it is free (the ones that libwebrtc and LiveKit use).
+    /// The static payload type (RFC 3551 table 4), else the usual dynamic one, taken by offers while it is free (the ones
+    /// that libwebrtc and LiveKit use).
     public let usualPayloadType: UInt8
     /// What `a=fmtp:` of an offer says; nil for nothing. An answer repeats what was offered.
     public let parameters: String?
     /// True when its frames can be decoded.
     public let isDecodable: Bool
-    /// CodecID of the Matroska track (Matroska codec mappings).
-    public let matroskaCodecID: String
+    /// CodecID of the Matroska track (Matroska codec mappings); nil: it has none of its own.
+    public let matroskaCodecID: String?
 
     /// Sound or pictures.
     public var kind: MediaKind { codec.kind }
@@ -76,6 +95,15 @@ public struct CodecTable: Sendable {
     Row(
       codec: .opus, title: "Opus", channels: 2, usualPayloadType: 111, parameters: "minptime=10;useinbandfec=1",
       isDecodable: true, matroskaCodecID: "A_OPUS"),
+    Row(
+      codec: .g722, title: "G.722", channels: 1, usualPayloadType: 9, parameters: nil, isDecodable: true,
+      matroskaCodecID: nil),
+    Row(
+      codec: .pcmu, title: "G.711 mu-law", channels: 1, usualPayloadType: 0, parameters: nil, isDecodable: true,
+      matroskaCodecID: nil),
+    Row(
+      codec: .pcma, title: "G.711 A-law", channels: 1, usualPayloadType: 8, parameters: nil, isDecodable: true,
+      matroskaCodecID: nil),
   ]
 
   /// The codecs that can be decoded, in the order of the rows.

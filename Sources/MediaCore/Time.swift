@@ -8,6 +8,8 @@ public struct ClockRate: Hashable, Sendable {
   public static let video = ClockRate(hertz: 90_000)
   /// 48 kHz: Opus (RFC 7587 section 4.1).
   public static let opus = ClockRate(hertz: 48_000)
+  /// 8 kHz: G.711, and by the rule G.722 too (RFC 3551 table 4).
+  public static let telephone = ClockRate(hertz: 8_000)
 }
 
 /// A span of time or a media timestamp, in ticks of a named rate.

@@ -182,6 +182,7 @@ extension PeerConnection {
     case .codec, .redundancy: break
     case .retransmission, nil:
       counters.unroutedRTP += 1
+      stream.passOver(packet, in: self, at: now)
       return
     }
     stream.receive(packet, isRetransmission: isRetransmission, in: self, at: now)
@@ -213,12 +214,7 @@ extension PeerConnection {
       sources[packet.ssrc] = source
       return source
     }
-    let codec: Codec
-    switch receiver.payloads.format(of: packet.payloadType) {
-    case .codec(let named): codec = named
-    case .redundancy: codec = .opus
-    case .retransmission, nil: return nil
-    }
+    guard let codec = receiver.mediaCodec(of: packet.payloadType) else { return nil }
     if let rid = destination.rid {
       // The layer's source changed: the sender started the layer again.
       forgetStreams(of: receiver) { $0.rid == rid }

@@ -53,6 +53,11 @@ public final class RTPReceiver: @unchecked Sendable {
     if case .codec(let codec) = payloads.format(of: type) { codec } else { nil }
   }
 
+  /// The codec of the media in packets of a payload type: that of the primary block when it is redundant sound.
+  func mediaCodec(of type: PayloadType) -> Codec? {
+    if case .redundancy(let primary) = payloads.format(of: type) { codec(of: primary) } else { codec(of: type) }
+  }
+
   /// The codecs that were agreed, those that the peer prefers first.
   public var codecs: [Codec] {
     payloads.entries.compactMap { if case .codec(let codec) = $0.format { codec } else { nil } }

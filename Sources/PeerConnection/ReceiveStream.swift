@@ -55,6 +55,7 @@ final class ReceiveStream {
       return
     }
     lastArrival = now
+    follow(packet, sequence, in: connection, at: now)
     if !isRetransmission {
       statistics.received(
         sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
@@ -64,7 +65,6 @@ final class ReceiveStream {
       let timestamp = timestamps.unwrap(packet.timestamp)
       if !isRetransmission { queue.received(timestamp: timestamp, at: now) }
     }
-    if kind == .video { follow(packet, sequence, in: connection, at: now) }
     if keyframes.deadline != nil { noteKeyframe(packet) }
     if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
     if receiver.wantsFrames {
@@ -73,17 +73,34 @@ final class ReceiveStream {
     }
   }
 
+  /// Notes a packet of a payload type that was not agreed: to no decoder, but of sound its number is not missing either.
+  func passOver(_ packet: RTPPacket, in connection: PeerConnection, at now: Int64) {
+    guard kind == .audio else { return }
+    let sequence = sequences.unwrap(packet.sequenceNumber)
+    guard seen.insert(sequence) else { return }
+    nack?.received(sequence, at: now)
+    guard audio != nil else { return }
+    audio?.passOver(packet, sequence: sequence, at: now)
+    drain(into: connection, at: now)
+  }
+
   private var kind: MediaKind { codec.kind }
 
-  /// Takes over the codec of a packet. Its frames begin anew, with a keyframe.
+  /// Takes over the codec of a packet. Its frames begin anew, those of pictures with a keyframe.
   private func follow(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
-    guard let new = receiver.codec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
+    guard let new = receiver.mediaCodec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
       !packet.isPaddingOnly
     else { return }
-    if video != nil {
-      drainVideo(into: connection, at: .max / 2)
-      (video, codecSince) = (nil, sequence)
-      wantKeyframe()
+    if video != nil || audio != nil {
+      drain(into: connection, at: .max / 2)
+      (video, audio, codecSince) = (nil, nil, sequence)
+      if kind == .video { wantKeyframe() }
+    }
+    if new.clockRate != codec.clockRate {
+      statistics.clockRate = new.clockRate
+      clock = SenderReportClock(clockRate: new.clockRate)
+      queue = QueueDelayEstimator(clockRate: new.clockRate)
+      timestamps = TimestampUnwrapper()
     }
     codec = new
   }
@@ -105,12 +122,12 @@ final class ReceiveStream {
   }
 
   private func insert(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
+    // What is left of the codec before.
+    guard sequence >= codecSince, packet.isPaddingOnly || receiver.mediaCodec(of: packet.payloadType) == codec else {
+      return
+    }
     switch kind {
     case .video:
-      // What is left of the codec before.
-      guard sequence >= codecSince, packet.isPaddingOnly || receiver.codec(of: packet.payloadType) == codec else {
-        return
-      }
       guard codec.isDecodable else { return tellUndecodable(packet, in: connection, at: now) }
       if video == nil {
         var configuration = JitterBuffer.Configuration()
@@ -122,7 +139,7 @@ final class ReceiveStream {
     case .audio:
       // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
       let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
-      if audio == nil { audio = AudioReorderBuffer(maximumWait: wait) }
+      if audio == nil { audio = AudioReorderBuffer(codec: codec, maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
         audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
       } else {
@@ -201,7 +218,7 @@ final class ReceiveStream {
       let units = packet.lostUnits
       if units > 0, units <= Self.maximumLostUnits {
         for unit in 0..<units {
-          let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* 960
+          let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* packet.unit
           var lost = ReceivedFrame(
             codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
             arrivedAt: packet.arrived, isKeyframe: true)

@@ -79,7 +79,7 @@ final class SendStream {
         sentAll = finish(buffer, nextSequence, buffer.count, connection, now) && sentAll
       }
       return sentAll
-    case .vp9, .h264, .av1, .h265:
+    case .vp9, .h264, .av1, .h265, .g722, .pcmu, .pcma:
       // Forwarded only: nobody here makes frames of these.
       return false
     }

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// Puts the Opus packets of one stream in order, waits shortly for missing ones, fills gaps from RED blocks
+/// Puts the packets of one stream of sound in order, waits shortly for missing ones, fills gaps from RED blocks
 /// (RFC 2198), and says how much sound was lost. Give it every packet, then poll until it answers `.wait`.
 ///
 /// Silence that the sender did not send (DTX, mute) makes timestamps jump without missing sequence numbers: it is
@@ -8,15 +8,15 @@ import MediaCore
 public struct AudioReorderBuffer {
   /// One packet of sound, in order.
   public struct Packet: Sendable {
-    /// An Opus packet. From the buffer's pool; may be kept.
+    /// The packet's payload, or the block of it. From the buffer's pool; may be kept.
     public var payload: MediaBuffer
-    /// RTP timestamp, extended beyond 32 bits, at 48 kHz.
+    /// RTP timestamp, extended beyond 32 bits, in ticks of the codec's clock.
     public var rtpTime: Int64
-    /// Playing time in samples at 48 kHz.
+    /// Playing time in ticks.
     public var duration: Int
-    /// Samples (48 kHz) lost directly before this packet; to be concealed by the decoder.
+    /// Ticks lost directly before this packet; to be concealed by the decoder.
     public var lostBefore: Int64
-    /// Samples (48 kHz) that the sender left out before this packet, because it had nothing to say.
+    /// Ticks that the sender left out before this packet, because it had nothing to say.
     public var silenceBefore: Int64
     /// Extended sequence number.
     public var sequence: Int64
@@ -26,8 +26,10 @@ public struct AudioReorderBuffer {
     public var isRecovered: Bool
     /// The RTP packet that it came in, for its header extensions; nil when recovered.
     public var packet: RTPPacket?
+    /// 20 ms in ticks.
+    public var unit: Int64
     /// Units of 20 ms in `lostBefore`, rounded up.
-    public var lostUnits: Int { Int((lostBefore + 959) / 960) }
+    public var lostUnits: Int { Int((lostBefore + unit - 1) / unit) }
   }
 
   /// What `poll` answers.
@@ -76,15 +78,21 @@ public struct AudioReorderBuffer {
   private var hasOutput = false
   private var lostInRow: Int64 = 0
   private var expected: Int64?
-  private var lastDuration: Int64 = 960
+  private let codec: Codec
+  /// 20 ms in ticks.
+  private let unit: Int64
+  private var lastDuration: Int64
   private var timestamps = TimestampUnwrapper()
   private var pool: MediaBufferPool
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
 
-  /// A buffer that waits so many nanoseconds for a missing packet.
-  public init(maximumWait: Int64 = 80_000_000) {
+  /// A buffer for packets of a codec that waits so many nanoseconds for a missing one.
+  public init(codec: Codec = .opus, maximumWait: Int64 = 80_000_000) {
+    self.codec = codec
     self.maximumWait = maximumWait
+    unit = Int64(codec.clockRate.hertz) / 50
+    lastDuration = unit
     slots = Array(repeating: Slot(), count: Int(AudioReorderBuffer.capacity))
     pool = MediaBufferPool(capacity: 1500, limit: 128)
   }
@@ -94,10 +102,16 @@ public struct AudioReorderBuffer {
   /// The lowest extended sequence number that is still of use: packets below need not be asked for again.
   public var lowestUseful: Int64? { next }
 
-  /// Takes a packet of plain Opus with its extended sequence number, which arrived at `now` (ns).
+  /// Takes a packet of the plain codec with its extended sequence number, which arrived at `now` (ns).
   public mutating func insert(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
     guard open(sequence, at: now) else { return }
     store(packet, sequence, packet.payloadOffset, packet.payloadCount, now)
+  }
+
+  /// Notes a packet that holds nothing for the decoder, such as the keys of a telephone (RFC 4733) or comfort noise
+  /// (RFC 3389): it is neither sound nor missing.
+  public mutating func passOver(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+    if open(sequence, at: now) { store(packet, sequence, 0, 0, now) }
   }
 
   /// Takes a packet whose payload is RED; its redundant blocks of type `primary` fill gaps.
@@ -224,7 +238,7 @@ public struct AudioReorderBuffer {
 
   private mutating func makePacket(_ slot: Slot) -> Packet? {
     guard let source = slot.buffer, let bytes = source.bytes.part(slot.offset, slot.count) else { return nil }
-    guard let opus = OpusDepacketizer.parse(bytes) else {
+    guard let duration = codec.soundDuration(bytes) else {
       statistics.malformed += 1
       return nil
     }
@@ -235,8 +249,8 @@ public struct AudioReorderBuffer {
     var lost = lostInRow == 0 ? 0 : min(gap, overflow ? gap : mostLost)
     // A remainder below one packet is a change of packet length, not silence.
     if lostInRow > 0, gap - lost < lastDuration { lost = gap }
-    expected = time &+ Int64(opus.duration)
-    lastDuration = Int64(opus.duration)
+    expected = time &+ Int64(duration)
+    lastDuration = Int64(duration)
     lostInRow = 0
     hasOutput = true
     statistics.packets += 1
@@ -245,7 +259,7 @@ public struct AudioReorderBuffer {
     let payload = pool.take(minimum: slot.count)
     payload.append(bytes)
     return Packet(
-      payload: payload, rtpTime: time, duration: opus.duration, lostBefore: lost, silenceBefore: gap - lost,
-      sequence: slot.sequence, arrived: slot.time, isRecovered: isRecovered, packet: slot.packet)
+      payload: payload, rtpTime: time, duration: duration, lostBefore: lost, silenceBefore: gap - lost,
+      sequence: slot.sequence, arrived: slot.time, isRecovered: isRecovered, packet: slot.packet, unit: unit)
   }
 }

@@ -9,7 +9,7 @@ extension Codec {
     case .vp9: VP9Depacketizer.parse(payload)
     case .h264: H264Depacketizer.parse(payload)
     case .av1: AV1Depacketizer.parse(payload)
-    case .h265, .opus: nil
+    case .h265, .opus, .g722, .pcmu, .pcma: nil
     }
   }
 }

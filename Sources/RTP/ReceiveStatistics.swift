@@ -11,7 +11,10 @@ public struct ReceiveStatistics: Sendable {
   public private(set) var fractionLost: UInt8 = 0
 
   private let ssrc: SSRC
-  private let clockRate: ClockRate
+  /// What the timestamps run at. Another rate begins the jitter anew; the packets are counted on.
+  public var clockRate: ClockRate {
+    didSet { if clockRate != oldValue { (transit, jitterTimes16) = (nil, 0) } }
+  }
   private var base: Int64 = 0
   private var highest: Int64?
   private var receivedSinceBase: Int64 = 0

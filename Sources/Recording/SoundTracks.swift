@@ -10,7 +10,7 @@ import Session
 struct SoundTracks {
   /// Decoded sound that waits for its place.
   private final class Block {
-    let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: OpusDecoder.maximumBufferCount)
+    let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
     var id = FrameID(0)
     /// Floats that count.
     var count = 0
@@ -18,15 +18,18 @@ struct SoundTracks {
   }
 
   private struct Entry {
-    var decoder: OpusDecoder
+    var codec: Codec
+    var decoder: any SoundDecoder
     var track: Mixer.Track
-    /// Lost packets in a row.
-    var concealed = 0
+    /// Lost stretches in a row.
+    var lost = 0
+    /// The first of them, until the packet after them is there, or they are to be played.
+    var missing: [FrameID] = []
     /// In the order of arrival.
     var waiting: [Block] = []
   }
 
-  /// The length of what is concealed at a time: one packet of the usual length, samples.
+  /// The length of what is told as lost at a time: one packet of the usual length, samples.
   private static let packetSamples = 960
   /// What is lost for longer is silence: what the decoder invents does not fade out by itself. 100 ms.
   private static let concealmentLimit = 5
@@ -55,49 +58,84 @@ struct SoundTracks {
   /// Sound that arrived and was dropped, as it came too late for its place, so far.
   var dropped: SessionTime { SessionTime(nanoseconds: Int64(mixer.droppedSamples) * 125_000 / 6) }
 
-  /// Decodes a packet that has arrived, or conceals a lost one (empty payload). Gives its level in -dBov (RFC 6464);
-  /// nil when there is none.
+  /// Decodes a packet that has arrived, and what was lost directly before it (empty payloads): the packet may carry a copy.
+  /// Gives its level in -dBov (RFC 6464); nil when there is none.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> UInt8? {
     do {
-      var entry = try entries.removeValue(forKey: frame.track) ?? Entry(decoder: OpusDecoder(), track: mixer.addTrack())
+      guard var entry = try entries.removeValue(forKey: frame.track) ?? newEntry(frame.codec) else { return nil }
       defer { entries[frame.track] = entry }
-      let isLost = frame.payload.count == 0
-      entry.concealed = isLost ? entry.concealed + 1 : 0
-      if entry.concealed > Self.concealmentLimit { return nil }
-      let block = spare.popLast() ?? Block()
-      block.id = id
-      do {
-        let count =
-          isLost
-          ? try entry.decoder.conceal(samples: Self.packetSamples, into: block.samples)
-          : try entry.decoder.decode(frame.payload.bytes, into: block.samples)
-        block.count = count * OpusDecoder.channels
-      } catch {
-        errors += 1
-        spare.append(block)
+      if entry.codec != frame.codec, let decoder = try SoundDecoders.make(frame.codec) {
+        restoreMissing(of: &entry, next: nil)
+        (entry.codec, entry.decoder) = (frame.codec, decoder)
+      }
+      guard frame.payload.count > 0 else {
+        entry.lost += 1
+        if entry.lost <= Self.concealmentLimit { entry.missing.append(id) }
         return nil
       }
-      entry.waiting.append(block)
-      // Nobody wants the sound of a disabled track.
-      if entry.waiting.count > Self.waitingLimit { spare.append(entry.waiting.removeFirst()) }
-      return isLost
-        ? nil : AudioLevel(of: UnsafeBufferPointer(rebasing: block.samples[..<block.count])).headerExtensionValue
+      restoreMissing(of: &entry, next: frame.payload.bytes)
+      entry.lost = 0
+      let block = add(id, to: &entry) { (decoder, samples) throws(CodecError) in
+        try decoder.decode(frame.payload.bytes, into: samples)
+      }
+      guard let block else { return nil }
+      return AudioLevel(of: UnsafeBufferPointer(rebasing: block.samples[..<block.count])).headerExtensionValue
     } catch {
       errors += 1
       return nil
     }
   }
 
+  private func newEntry(_ codec: Codec) throws(CodecError) -> Entry? {
+    guard let decoder = try SoundDecoders.make(codec) else { return nil }
+    return Entry(codec: codec, decoder: decoder, track: mixer.addTrack())
+  }
+
+  /// Stands in for what is missing, of which the last stretch lies before the packet `next`, when that is there.
+  private mutating func restoreMissing(of entry: inout Entry, next: UnsafeRawBufferPointer?) {
+    for (index, id) in entry.missing.enumerated() {
+      let isBeforeNext = index + 1 == entry.lost
+      _ = add(id, to: &entry) { (decoder, samples) throws(CodecError) in
+        try decoder.restore(samples: Self.packetSamples, next: isBeforeNext ? next : nil, into: samples)
+      }
+    }
+    entry.missing.removeAll(keepingCapacity: true)
+  }
+
+  /// Lets the decoder make a block, which waits from then on. Nil when there is none.
+  private mutating func add(
+    _ id: FrameID, to entry: inout Entry,
+    _ decode: (any SoundDecoder, UnsafeMutableBufferPointer<Float>) throws(CodecError) -> Int
+  ) -> Block? {
+    let block = spare.popLast() ?? Block()
+    block.id = id
+    do {
+      block.count = try decode(entry.decoder, block.samples) * OpusDecoder.channels
+    } catch {
+      errors += 1
+      block.count = 0
+    }
+    guard block.count > 0 else {
+      spare.append(block)
+      return nil
+    }
+    entry.waiting.append(block)
+    // Nobody wants the sound of a disabled track.
+    if entry.waiting.count > Self.waitingLimit { spare.append(entry.waiting.removeFirst()) }
+    return block
+  }
+
   /// Places the sound of a packet. What lies at or after `end` is left out.
   mutating func play(_ id: FrameID, of track: TrackID, at time: SessionTime, until end: SessionTime?) {
     guard var entry = entries.removeValue(forKey: track) else { return }
     defer { entries[track] = entry }
+    if entry.missing.contains(id) { restoreMissing(of: &entry, next: nil) }
     guard let index = entry.waiting.firstIndex(where: { $0.id == id }) else { return }
     let block = entry.waiting[index]
     var count = block.count
     if let end {
       let room = Self.samples(at: end) &- Self.samples(at: time)
-      count = min(count, Int(max(0, min(room, Int64(OpusPacket.maximumSamples)))) * OpusDecoder.channels)
+      count = min(count, Int(max(0, min(room, Int64(SoundDecoders.maximumSamples)))) * OpusDecoder.channels)
     }
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)

@@ -40,6 +40,12 @@ public struct RTPMap: Hashable, Sendable {
     self.clockRate = clockRate
     self.channels = channels
   }
+  /// Static payload types, which need no line (RFC 3551 table 4); those of codecs that somebody in a room may send.
+  public static let fixed = [
+    RTPMap(payloadType: PayloadType(0), name: "PCMU", clockRate: 8000),
+    RTPMap(payloadType: PayloadType(8), name: "PCMA", clockRate: 8000),
+    RTPMap(payloadType: PayloadType(9), name: "G722", clockRate: 8000),
+  ]
   /// Whether this is the named encoding (case does not count) at the given clock.
   public func isEncoding(_ other: String, clockRate: Int) -> Bool {
     self.clockRate == clockRate && name.lowercased() == other.lowercased()

@@ -101,8 +101,10 @@ public struct MediaDescription: Hashable, Sendable {
     }
   }
 
-  /// The mapping of a payload type; static ones of RFC 3551 without a line are not known here.
-  public func rtpMap(of type: PayloadType) -> RTPMap? { rtpMaps.first { $0.payloadType == type } }
+  /// The mapping of a payload type: by its line, else by what `RTPMap.fixed` says.
+  public func rtpMap(of type: PayloadType) -> RTPMap? {
+    rtpMaps.first { $0.payloadType == type } ?? RTPMap.fixed.first { $0.payloadType == type }
+  }
 
   /// The format parameters of a payload type.
   public func parameters(of type: PayloadType) -> FormatParameters? {

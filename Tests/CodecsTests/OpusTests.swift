@@ -212,7 +212,7 @@ private func energy(_ samples: some Sequence<Float>) -> Float { samples.reduce(0
       let row = CodecTable.row(of: codec)
       #expect(row?.kind == codec.kind)
       #expect(row?.clockRate == codec.clockRate)
-      #expect(CodecTable.row(matroskaCodecID: row?.matroskaCodecID ?? "") == row)
+      if let id = row?.matroskaCodecID { #expect(CodecTable.row(matroskaCodecID: id) == row) }
     }
     #expect(CodecTable.row(of: .vp8)?.matroskaCodecID == "V_VP8")
     #expect(CodecTable.row(of: .opus)?.matroskaCodecID == "A_OPUS")

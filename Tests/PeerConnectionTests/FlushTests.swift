@@ -1,5 +1,6 @@
 import MediaCore
 import RTP
+import SDP
 import Testing
 import Transport
 
@@ -24,6 +25,9 @@ import Transport
       let end = try End(loop)
       let receiver = RTPReceiver(mid: MID("0"), kind: .audio, maximumWait: 500_000_000, connection: end.pc)
       receiver.wantsFrames = true
+      var section = MediaDescription(kind: .media(.audio), port: 9, proto: "UDP/TLS/RTP/SAVPF", formats: ["111"])
+      section.rtpMaps = [Codec.opus.rtpMap(PayloadType(111))]
+      receiver.payloads = PayloadTable(section, policy: NegotiationPolicy())
       let stream = ReceiveStream(ssrc: SSRC(7), rid: nil, codec: .opus, receiver: receiver, usesNACK: false)
       receiver.streams = [stream]
       var told: [[Int64]] = []

@@ -183,6 +183,31 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
     #expect(machine.transport?.isDTLSClient == true)
   }
 
+  /// Static types need no line (RFC 3551 table 4); keys of telephones and comfort noise are not asked for.
+  @Test func codecsOfTelephonesAreTakenAndWhatIsNoSoundIsNot() throws {
+    var policy = NegotiationPolicy()
+    policy.codecs = CodecTable.decodable
+    var machine = Negotiation(policy: policy, seed: 1)
+    let text = """
+      m=audio 9 UDP/TLS/RTP/SAVPF 9 0 8 13 101 102
+      a=mid:0
+      a=sendonly
+      a=rtcp-mux
+      a=rtpmap:8 PCMA/8000/1
+      a=rtpmap:13 CN/8000
+      a=rtpmap:101 telephone-event/8000
+      a=rtpmap:102 PCMU/16000
+      """
+    _ = try machine.setRemoteOffer(try offer([text], bundle: "0"))
+    let answer = section(try machine.createAnswer(local), 0)
+    #expect(answer.hasPrefix("m=audio 9 UDP/TLS/RTP/SAVPF 9 0 8\n"), "\(answer)")
+    #expect(answer.hasSuffix("a=rtpmap:9 G722/8000\na=rtpmap:0 PCMU/8000\na=rtpmap:8 PCMA/8000/1"), "\(answer)")
+    #expect(!answer.contains("telephone-event") && !answer.contains("CN/8000"))
+    let payloads = try #require(machine.media.first).receivePayloads
+    #expect([9, 0, 8].map { payloads.format(of: PayloadType($0)) } == [.codec(.g722), .codec(.pcmu), .codec(.pcma)])
+    #expect([13, 101, 102].allSatisfy { payloads.format(of: PayloadType($0)) == nil })
+  }
+
   @Test func redundantAudioIsTakenOnlyWhenWanted() throws {
     var policy = NegotiationPolicy()
     policy.acceptsRED = true

@@ -44,7 +44,7 @@ final class FrameSource: @unchecked Sendable {
           _ = sender.send(
             frame: bytes, rtpTimestamp: number &* 480, capturedAt: capturedAt, audioLevel: 33, isVoice: true)
         }
-      case .vp9, .h264, .av1, .h265: break
+      case .vp9, .h264, .av1, .h265, .g722, .pcmu, .pcma: break
       }
     }
   }

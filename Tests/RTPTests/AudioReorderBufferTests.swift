@@ -67,6 +67,38 @@ import Testing
     #expect(packets.map(\.rtpTime) == [0, 960])
   }
 
+  /// A byte is a tick of 8 kHz: 160 are 20 ms (RFC 3551 section 4.5).
+  @Test(arguments: [Codec.pcmu, .pcma, .g722]) func soundOfTelephonesIsCountedInItsOwnTicks(_ codec: Codec) throws {
+    var buffer = AudioReorderBuffer(codec: codec)
+    for number in [Int64(0), 1, 4] {
+      let packet = try makePacket(
+        sequence: number, timestamp: number * 160, type: 0, payload: [UInt8](repeating: 0xd5, count: 160))
+      buffer.insert(packet, sequence: number, at: 0)
+    }
+    #expect(buffer.packets(at: 0).map(\.duration) == [160, 160])
+    let packets = buffer.packets(at: 80 * millisecond)
+    #expect(packets.map(\.lostBefore) == [320])
+    #expect(packets.map(\.lostUnits) == [2])
+    #expect(packets.map(\.rtpTime) == [640])
+    let tooLong = try makePacket(sequence: 5, timestamp: 800, type: 0, payload: [UInt8](repeating: 0, count: 1601))
+    buffer.insert(tooLong, sequence: 5, at: 0)
+    #expect(buffer.packets(at: 0).isEmpty)
+    #expect(buffer.statistics.malformed == 1)
+  }
+
+  @Test func keysOfATelephoneAreNeitherSoundNorMissing() throws {
+    var buffer = AudioReorderBuffer(codec: .pcmu)
+    let sound = [UInt8](repeating: 0xff, count: 160)
+    buffer.insert(try makePacket(sequence: 0, timestamp: 0, type: 0, payload: sound), sequence: 0, at: 0)
+    let event = try makePacket(sequence: 1, timestamp: 160, type: 101, payload: [5, 10, 0, 160])
+    buffer.passOver(event, sequence: 1, at: 0)
+    buffer.insert(try makePacket(sequence: 2, timestamp: 320, type: 0, payload: sound), sequence: 2, at: 0)
+    let packets = buffer.packets(at: 0)
+    #expect(packets.map(\.rtpTime) == [0, 320])
+    #expect(packets.map(\.lostBefore) == [0, 0])
+    #expect(packets.map(\.silenceBefore) == [0, 160])
+  }
+
   @Test func redundantBlocksFillGapsOnly() throws {
     var buffer = AudioReorderBuffer()
     buffer.insert(try opus(10, at: 9600), sequence: 10, at: 0)

@@ -121,7 +121,9 @@ import Testing
     #expect(join.pingInterval > 0 && join.pingTimeout > join.pingInterval)
     #expect(join.subscriberPrimary && join.fastPublish)
     #expect(
-      join.enabledPublishCodecs.map(\.mime) == ["video/VP8", "video/VP9", "video/H264", "video/AV1", "audio/opus"])
+      join.enabledPublishCodecs.map(\.mime) == [
+        "video/VP8", "video/VP9", "video/H264", "video/AV1", "audio/opus", "audio/G722", "audio/PCMU", "audio/PCMA",
+      ])
     #expect(!join.serverInfo.version.isEmpty)
     let fresh = try #require(client.next { if case .refreshToken(let text) = $0 { text } else { nil } })
     let claims = try AccessToken(verifying: fresh, now: Int64(time(nil))) { _ in secret }

@@ -57,7 +57,7 @@ extension Codec {
   func rtpMap(_ type: PayloadType) -> RTPMap {
     RTPMap(
       payloadType: type, name: rawValue, clockRate: Int(clockRate.hertz),
-      channels: CodecTable.row(of: self).flatMap { $0.channels > 0 ? $0.channels : nil })
+      channels: CodecTable.row(of: self).flatMap { $0.channels > 1 ? $0.channels : nil })
   }
 
   /// The codec that an `a=rtpmap` line names.
@@ -66,6 +66,7 @@ extension Codec {
     else { return nil }
     // RFC 7587 section 7: always written as two channels.
     if codec == .opus, map.channels != 2 { return nil }
+    if let row = CodecTable.row(of: codec), row.channels == 1, map.channels ?? 1 != 1 { return nil }
     self = codec
   }
 }

@@ -134,6 +134,7 @@ final class Publication {
   }
 
   private func receiveAudio(_ packet: RTPPacket, now: Int64) {
+    guard packet.isPaddingOnly || receiver.codec(of: packet.payloadType) == codec else { return }
     layers[0].note(startsFrame: true, temporalLayer: 0, bytes: packet.payloadCount &+ Self.overhead, now: now)
     guard !isMuted else { return }
     if let level = packet.audioLevel(receiver.extensions) {

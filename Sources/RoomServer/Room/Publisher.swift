@@ -86,10 +86,13 @@ final class Publisher: PeerConnectionDelegate {
     if let known = pending.first(where: { $0.cid == request.cid }) {
       track = known
     } else {
-      let described = request.simulcastCodecs.first { Self.codec($0) != nil } ?? request.simulcastCodecs.first
-      let codec = request.type == .audio ? .opus : described.flatMap(Self.codec)
+      let kind: MediaKind = request.type == .audio ? .audio : .video
+      let described =
+        request.simulcastCodecs.first { Self.codec($0, of: kind) != nil } ?? request.simulcastCodecs.first
+      let codec = described.flatMap { Self.codec($0, of: kind) }
       track = PendingTrack(
-        cid: request.cid, info: trackInfo(request, codec ?? .vp8), codec: codec, described: described)
+        cid: request.cid, info: trackInfo(request, codec ?? (kind == .audio ? .opus : .vp8)), codec: codec,
+        described: described)
       pending.append(track)
     }
     var response = Livekit_TrackPublishedResponse()
@@ -104,11 +107,11 @@ final class Publisher: PeerConnectionDelegate {
     participant.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
   }
 
-  /// The codec of pictures that a client names, such as `vp9` or `video/VP9`; nil when it can't be forwarded.
-  private static func codec(_ described: Livekit_SimulcastCodec) -> Codec? {
+  /// The codec that a client names, such as `vp9` or `video/VP9`; nil when it can't be forwarded.
+  private static func codec(_ described: Livekit_SimulcastCodec, of kind: MediaKind) -> Codec? {
     let name = described.codec.lowercased()
     return CodecTable.decodable.first { codec in
-      codec.kind == .video && (name == codec.rawValue.lowercased() || name == codec.mimeType.lowercased())
+      codec.kind == kind && (name == codec.rawValue.lowercased() || name == codec.mimeType.lowercased())
     }
   }
 
@@ -186,7 +189,8 @@ final class Publisher: PeerConnectionDelegate {
       return nil
     }
     var track = pending.remove(at: index)
-    let codec = track.codec ?? receiver.codecs.first ?? .vp8
+    // Sound comes in the first codec that the answer has, which are those of the offer in its order.
+    let codec = (type == .video ? track.codec : nil) ?? receiver.codecs.first ?? (type == .video ? .vp8 : .opus)
     track.info.mimeType = codec.mimeType
     track.info.mid = receiver.mid.rawValue
     track.info.simulcast = receiver.rids.count > 1

@@ -34,7 +34,7 @@ final class Subscription {
     self.publication = publication
     self.sender = sender
     self.wish = wish
-    forwarder = LayerForwarder(clockRate: publication.kind == .audio ? .opus : .video)
+    forwarder = LayerForwarder(clockRate: publication.codec.clockRate)
     if publication.kind == .audio { forwarder.setTarget(0) }
   }
 

@@ -99,6 +99,7 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
     _ = red.bytes(of: red.primary).count
   }
   for codec in Codec.allCases {
+    if let ticks = codec.soundDuration(bytes) { precondition((1...5760).contains(ticks), "sound of no length") }
     if let parsed = codec.depacketize(bytes) {
       precondition(parsed.headerCount <= bytes.count, "a header beyond the end")
     }
@@ -132,7 +133,7 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
   configuration.capacity = 64
   configuration.frameBufferSize = 256
   var videos = [Codec.vp8, .vp9, .h264, .av1].map { JitterBuffer(codec: $0, configuration: configuration) }
-  var audio = AudioReorderBuffer()
+  var audios = [Codec.opus, .g722].map { AudioReorderBuffer(codec: $0) }
   var nack = NackGenerator()
   var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
   var unwrapper = SequenceUnwrapper()
@@ -161,16 +162,20 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
       videos[index].insert(packet, sequence: sequence, at: now)
       while case .frame(let frame) = videos[index].poll(at: now) { look(at: frame) }
     }
-    if flags & 0x40 != 0 {
-      audio.insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
-    } else {
-      audio.insert(packet, sequence: sequence, at: now)
+    for index in audios.indices {
+      if flags & 0x40 != 0 {
+        audios[index].insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
+      } else {
+        audios[index].insert(packet, sequence: sequence, at: now)
+      }
+      while case .packet = audios[index].poll(at: now) {}
     }
-    while case .packet = audio.poll(at: now) {}
   }
   _ = statistics.makeReport(at: now)
   for index in videos.indices {
     while case .frame(let frame) = videos[index].poll(at: now &+ 10_000_000_000) { look(at: frame) }
   }
-  while case .packet = audio.poll(at: now &+ 10_000_000_000) {}
+  for index in audios.indices {
+    while case .packet = audios[index].poll(at: now &+ 10_000_000_000) {}
+  }
 }

@@ -10,7 +10,8 @@ public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
     VideoDecoders.make($0, sizeCap: .init(width: 176, height: 144))
   }
   guard let sound = try? OpusDecoder() else { return }
-  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: OpusDecoder.maximumBufferCount)
+  let telephones = [Codec.g722, .pcmu, .pcma].compactMap { try? SoundDecoders.make($0) }
+  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
   defer { samples.deallocate() }
   var rest = bytes[...]
   while rest.count > 2 {
@@ -29,6 +30,12 @@ public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
     }
     if let count = try? sound.decode(frame, into: samples) {
       precondition(count == OpusPacket.sampleCount(of: frame), "the decoder and the packet's head disagree")
+    }
+    for decoder in telephones {
+      if let count = try? decoder.decode(frame, into: samples) {
+        precondition(count == frame.count * 6, "a byte is 125 microseconds")
+      }
+      precondition((try? decoder.restore(samples: 960, next: frame, into: samples)) == 0, "invented sound")
     }
     _ = try? sound.decodeFEC(nextPacket: frame, samples: 960, into: samples)
     _ = try? sound.conceal(samples: 960, into: samples)

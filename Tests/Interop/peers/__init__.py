@@ -1,5 +1,5 @@
 """Clients of other makers against `PeerConnection` alone (Tests/Tools/peer-echo), by name."""
 
-from peers.echo import answerer, offerer, relay
+from peers.echo import answerer, offerer, relay, telephone
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (offerer, answerer, relay)}
+SCENARIOS = {scenario.__name__: scenario for scenario in (offerer, answerer, relay, telephone)}

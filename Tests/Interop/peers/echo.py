@@ -1,4 +1,5 @@
-"""aiortc against peer-echo: VP8, Opus and data channels both ways, with either side offering, and over a TURN relay.
+"""aiortc against peer-echo: VP8, sound of every codec and data channels both ways, with either side offering, and over a
+TURN relay.
 
 peer-echo sends back what it receives, so a picture that comes back in its colour has passed both directions.
 """
@@ -18,6 +19,7 @@ from aiortc import (
     MediaStreamTrack,
     RTCConfiguration,
     RTCPeerConnection,
+    RTCRtpSender,
     RTCSessionDescription,
 )
 from aiortc.sdp import candidate_from_sdp
@@ -183,7 +185,7 @@ def listen(channel, received):
         channel.on("open", lambda: channel.send(text))
 
 
-async def meet(binary, aiortc_offers, verdict, turn=()):
+async def meet(binary, aiortc_offers, verdict, turn=(), sound="opus"):
     pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
     echo = await Echo.start(binary, *turn)
     received = Received()
@@ -210,6 +212,12 @@ async def meet(binary, aiortc_offers, verdict, turn=()):
         if aiortc_offers:
             pc.addTrack(Colours())
             pc.addTrack(Tone())
+            if sound != "opus":
+                # aiortc sends the first of them, and decodes what comes back as Opus.
+                known = RTCRtpSender.getCapabilities("audio").codecs
+                microphone = next(one for one in pc.getTransceivers() if one.kind == "audio")
+                microphone.setCodecPreferences([codec for name in (sound, "opus") for codec in known
+                                                if codec.mimeType.lower() == f"audio/{name}".lower()])
             listen(pc.createDataChannel("theirs"), received)
             listen(pc.createDataChannel("second", ordered=False, maxRetransmits=0), received)
             await pc.setLocalDescription(await pc.createOffer())
@@ -246,6 +254,7 @@ async def meet(binary, aiortc_offers, verdict, turn=()):
             and statistics["clockedAudio"] > 0,
             f"peer-echo: { {key: value for key, value in statistics.items() if key != 'type'} }",
         )
+        verdict.check(statistics["sounds"] == [sound], f"peer-echo received {statistics['sounds']}, not {sound}")
         if turn:
             relayed = all(" typ relay" in line for line in echo.all_candidates) and echo.all_candidates
             verdict.check(relayed, f"not all candidates of peer-echo are relayed: {echo.all_candidates}")
@@ -265,6 +274,12 @@ def offerer(stage: Stage, verdict: Verdict) -> None:
 def answerer(stage: Stage, verdict: Verdict) -> None:
     """aiortc answers: pictures, sound and messages both ways."""
     perform(meet(stage.tool("peer-echo"), False, verdict))
+
+
+def telephone(stage: Stage, verdict: Verdict) -> None:
+    """aiortc sends PCMU, PCMA and G.722: peer-echo decodes them, and the tone comes back as Opus."""
+    for codec in ("PCMU", "PCMA", "G722"):
+        perform(meet(stage.tool("peer-echo"), True, verdict, sound=codec))
 
 
 def relay(stage: Stage, verdict: Verdict) -> None:

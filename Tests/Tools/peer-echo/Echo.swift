@@ -1,3 +1,4 @@
+import Codecs
 import Foundation
 import MediaCore
 import PeerConnection
@@ -5,7 +6,7 @@ import RTP
 import Transport
 
 // Confined to the loop of its connection.
-/// Sends back what it receives.
+/// Sends back what it receives; sound of other codecs as Opus.
 final class Echo: PeerConnectionDelegate, @unchecked Sendable {
   let pc: PeerConnection
   private let video: RTPSender
@@ -13,6 +14,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
   private var frames: [Codec: Int] = [:]
   private var clocked: [Codec: Int] = [:]
   private var size = (width: 0, height: 0)
+  private let transcoder = Transcoder()
 
   init(loop: MediaLoop, configuration: PeerConnection.Configuration) throws(PeerConnectionError) {
     pc = try PeerConnection(loop: loop, configuration: configuration)
@@ -51,7 +53,9 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
   private func tellStatistics() {
     Echo.tell([
       "type": "statistics", "video": frames[.vp8] ?? 0, "audio": frames[.opus] ?? 0,
-      "clockedVideo": clocked[.vp8] ?? 0, "clockedAudio": clocked[.opus] ?? 0, "width": size.width,
+      "sounds": frames.keys.filter { $0.kind == .audio }.map(\.rawValue).sorted(),
+      "clockedVideo": clocked[.vp8] ?? 0,
+      "clockedAudio": clocked.reduce(0) { $1.key.kind == .audio ? $0 + $1.value : $0 }, "width": size.width,
       "height": size.height, "roundTripTime": video.roundTripTime.map { Double($0) / 1e9 } ?? -1,
       "malformed": pc.counters.malformedRTP + pc.counters.malformedRTCP, "unrouted": pc.counters.unroutedRTP,
     ])
@@ -77,6 +81,16 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
     guard frame.payload.count > 0 else { return }
+    if frame.codec.kind == .audio, frame.codec != .opus {
+      do throws(CodecError) {
+        try transcoder.take(frame.payload.bytes, of: frame.codec) { packet, time in
+          audio.send(frame: packet, rtpTimestamp: time, capturedAt: frame.arrivedAt, audioLevel: frame.audioLevel)
+        }
+      } catch {
+        Echo.tell(["type": "error", "text": error.description])
+      }
+      return
+    }
     (frame.codec == .vp8 ? video : audio).send(
       frame: frame.payload.bytes, rtpTimestamp: UInt32(truncatingIfNeeded: frame.rtpTime),
       capturedAt: frame.arrivedAt, audioLevel: frame.audioLevel)

@@ -1,0 +1,87 @@
+import Codecs
+import MediaCore
+import Session
+import Synthetic
+import Testing
+
+@testable import Recording
+
+/// What becomes of arriving sound before the mix.
+struct SoundTracksTests {
+  private static let track = TrackID("a")
+
+  private static func frame(_ codec: Codec, _ payload: [UInt8]) -> EncodedFrame {
+    EncodedFrame(track: track, codec: codec, payload: MediaBuffer(payload), rtpTime: 0, isKeyframe: true)
+  }
+
+  /// A second and a half of a voice, in packets that carry copies of those before them.
+  private static func voice() throws -> [[UInt8]] {
+    var settings = OpusEncoderSettings()
+    (settings.isForSpeech, settings.bitrate) = (true, 32_000)
+    (settings.isForwardErrorCorrecting, settings.expectedLossPercent) = (true, 30)
+    let encoder = try OpusEncoder(settings: settings)
+    var voice = SyntheticVoice(seed: 5, identity: 0)
+    return try (0..<75).map { _ in
+      var block = [Float](repeating: 0, count: 1920)
+      block.withUnsafeMutableBufferPointer { voice.render(into: $0, isSpeaking: true) }
+      var packet = [UInt8](repeating: 0, count: OpusEncoder.maximumPacketSize)
+      let count = try block.withUnsafeBufferPointer { input in
+        try packet.withUnsafeMutableBytes { try encoder.encode(input, into: $0) }
+      }
+      return Array(packet[..<count])
+    }
+  }
+
+  /// The mix of packets, every seventh of which is lost or not; a lost one is to be played before or after the next is there.
+  private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool) -> [Float] {
+    var sounds = SoundTracks()
+    defer { sounds.finish() }
+    var output: [Float] = []
+    func play(_ number: Int) {
+      let time = SessionTime.milliseconds(Int64(number) * 20)
+      sounds.play(FrameID(UInt64(number)), of: track, at: time, until: nil)
+    }
+    var late: Int?
+    for (number, packet) in packets.enumerated() {
+      let isLost = loses && number % 7 == 6
+      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet))
+      if let late { play(late) }
+      late = isLost && waits ? number : nil
+      if late == nil { play(number) }
+    }
+    for _ in packets { output += sounds.mix() }
+    #expect(sounds.errors == 0)
+    return output
+  }
+
+  private static func distance(_ a: [Float], _ b: [Float]) -> Float {
+    zip(a, b).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }
+  }
+
+  @Test func aLostPacketIsTakenFromTheCopyInTheNext() throws {
+    let packets = try Self.voice()
+    let whole = Self.mix(packets, loses: false, waits: false)
+    #expect(whole.contains { $0.magnitude > 0.05 })
+    let copied = Self.distance(whole, Self.mix(packets, loses: true, waits: true))
+    let invented = Self.distance(whole, Self.mix(packets, loses: true, waits: false))
+    #expect(copied < invented / 2, "copied \(copied), invented \(invented)")
+  }
+
+  @Test func aTrackMayChangeItsCodec() throws {
+    var sounds = SoundTracks()
+    defer { sounds.finish() }
+    let opus = try #require(try Self.voice().first)
+    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus))
+    #expect(first != nil)
+    // A square wave of 500 Hz.
+    let square = (0..<160).map { UInt8($0 / 8 % 2 == 0 ? 0x9f : 0x1f) }
+    for number in UInt64(1)...4 {
+      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square))
+      #expect(try #require(level) < 20)
+    }
+    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []))
+    let tooLong = sounds.decode(FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)))
+    #expect(lost == nil && tooLong == nil)
+    #expect(sounds.errors == 1)
+  }
+}
