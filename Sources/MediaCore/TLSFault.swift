@@ -84,7 +84,7 @@ public enum TLSFault: Hashable, Sendable, CustomStringConvertible {
     case .notTLS: "Use ws:// instead of wss://, or the port on which the server speaks TLS"
     case .nothingInCommon: "Let the server take TLS 1.2 or later"
     case .refused: "Check the host name and the port; the server may not know the name, or want a client's certificate"
-    case .closed, .other: "Check the port, and what stands before the server: a proxy, a load balancer"
+    case .closed, .other: "Check the port, and what is in front of the server: a proxy, a load balancer"
     }
   }
 

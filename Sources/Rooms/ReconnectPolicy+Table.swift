@@ -61,7 +61,7 @@ extension ReconnectPolicy {
       case .due: "the pause is over"
       case .resumeTimeOver: "the pause is over, and so is the time for resuming"
       case .networkChanged: "the machine's network changed"
-      case .roomSeen: "the room is told to be there"
+      case .roomSeen: "the room is announced"
       }
     }
   }

@@ -75,7 +75,7 @@ struct DataNode {
         if case .scalar(let scalar) = item, scalar.string.isEmpty, scalar.style == .plain {
           throw LayoutError(
             "\(file):\(place.0):\(place.1): '\(keyNode.text ?? "")' has no value (what begins with # is a comment, unless "
-              + "it stands in quotes)")
+              + "it is in quotes)")
         }
         let node = try DataNode(item, file: file, depth: depth + 1, place: place, count: &count)
         pairs.append(Entry(key: keyNode, value: node))

@@ -99,7 +99,7 @@ public enum FrameKeyFile {
     let text = scalar.string
     for (prefix, read) in [("base64:", base64), ("hex:", hexadecimal)] where text.hasPrefix(prefix) {
       guard let bytes = read(String(text.dropFirst(prefix.count))) else {
-        throw fault("\(place): what stands behind \(prefix) is not such text")
+        throw fault("\(place): what follows \(prefix) is not such text")
       }
       return try checked(bytes, place)
     }

@@ -55,7 +55,7 @@ import Testing
     ("shard: x", "room.yaml:1: 'shard' is not known; did you mean 'shared'?"),
     ("shared: x\nderivation: scrypt", "room.yaml:2: derivation must be pbkdf2"),
     ("shared: ''", "room.yaml:1: shared must be a passphrase in quotes"),
-    ("shared: hex:0g", "room.yaml:1: shared: what stands behind hex: is not such text"),
+    ("shared: hex:0g", "room.yaml:1: shared: what follows hex: is not such text"),
     ("shared: {a: b}", "room.yaml:1: shared must be a passphrase in quotes"),
     ("shared: []", "room.yaml:1: shared must be one key, or a list of 1 to 256"),
     ("participants: [a]", "room.yaml:1: participants must be identities"),

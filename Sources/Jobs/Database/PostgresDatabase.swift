@@ -129,7 +129,7 @@ private final class PostgresConnection: SQLConnection {
   func now() throws(SQLError) -> Timestamp {
     if case .given(let clock) = clock { return clock() }
     let rows = try query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", [])
-    guard let now = rows.first?.timestamp(0) else { throw .failed("the database tells no time") }
+    guard let now = rows.first?.timestamp(0) else { throw .failed("the database gives no time") }
     return now
   }
 

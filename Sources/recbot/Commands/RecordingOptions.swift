@@ -24,7 +24,7 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Bits a second of the picture, such as 2500k or 4M (default: 2500k).", valueName: "rate"))
   var videoBitrate: String?
 
-  @Option(help: ArgumentHelp("How progress is told: auto, plain, json or none (default: auto).", valueName: "mode"))
+  @Option(help: ArgumentHelp("How progress is shown: auto, plain, json or none (default: auto).", valueName: "mode"))
   var progress: String?
 
   @Option(

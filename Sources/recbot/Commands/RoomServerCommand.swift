@@ -22,7 +22,7 @@ struct RoomServerCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A STUN or TURN server that clients are told to use, such as turn:host:3478?transport=udp; may be repeated.",
+      "A STUN or TURN server for clients, such as turn:host:3478?transport=udp; may be repeated.",
       valueName: "url"))
   var iceServer: [String] = []
 
@@ -32,7 +32,7 @@ struct RoomServerCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Password at the TURN servers.", valueName: "password"))
   var iceCredential: String?
 
-  @Option(help: ArgumentHelp("Who is told of events, http:// or https://; may be repeated.", valueName: "url"))
+  @Option(help: ArgumentHelp("Who receives events, http:// or https://; may be repeated.", valueName: "url"))
   var webhook: [String] = []
 
   @Flag(help: "Let faults be commanded: POST /test/<verb> with a token that has the grant roomAdmin.")

@@ -195,6 +195,12 @@ def apart(stage: Stage, verdict: Verdict) -> None:
         verdict.check(first.name in error.get("message", "") and part in error.get("message", ""),
                       f"it doesn't say where the part is: {error}")
         verdict.figure(error.get("message", ""))
+        # It is less than was asked for, and every way to ask says so.
+        verdict.check(done.get("incomplete"), f"the API does not say that it is incomplete: {done}")
+        for command, status in (("show", 0), ("watch", 51)):
+            told = service.recbot("jobs", command, job, environment=service.caller(), status=status)
+            verdict.check("less than was asked for" in told, f"jobs {command} does not say so: {told}")
+        verdict.check("incomplete" in service.ask("jobs", "list"), f"jobs list does not say so: {service.ask('jobs', 'list')}")
         kept = away / pathlib.Path(part).relative_to(stage.folder / away.name.removesuffix("-away"))
         if not verdict.check(kept.exists() and bool(done["files"]), "the part, or the file, is not there"):
             return

@@ -48,6 +48,11 @@ def refused(stage: Stage, verdict: Verdict) -> None:
         service.ask("jobs", "watch", job)
         told = service.ask("jobs", "control", job, "layout", "grid", status=46)
         verdict.check("over" in told, f"after the end: {told}")
+        # What can't succeed fails at once.
+        broken = service.ask("jobs", "submit", "room", "--layout", "broken")
+        done_at_once = service.reaches(broken, {"failed", "completed", "cancelled"})
+        verdict.check(done_at_once["state"] == "failed" and done_at_once["attempt"] == 1
+                      and "broken.yaml" in done_at_once["error"]["message"], f"a broken layout: {done_at_once}")
         hidden = {"fence", "lease", "command_sequence", "setbacks"} & set(done)
         verdict.check(not hidden, f"callers see {hidden}")
         alarms = [line for line in worker.errors.splitlines() if "no sign of life" in line]

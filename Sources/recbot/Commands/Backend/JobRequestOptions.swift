@@ -42,7 +42,7 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A text of yours that comes back with every event; may be repeated.", valueName: "k=v"))
   var metadata: [String] = []
 
-  @Option(help: ArgumentHelp("Who is told what becomes of the job, http(s)://… .", valueName: "url"))
+  @Option(help: ArgumentHelp("Who receives the job's events, http(s)://… .", valueName: "url"))
   var webhook: String?
 
   @Option(help: ArgumentHelp("Form of the webhooks: standard or livekit.", valueName: "form"))
