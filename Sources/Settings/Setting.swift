@@ -17,6 +17,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case turnUsername = "connection.turn-username"
   case turnCredential = "connection.turn-credential"
   case keyFile = "connection.e2ee-key-file"
+  case keysDir = "connection.e2ee-keys-dir"
   case receive = "connection.receive"
   case maxTalkers = "connection.max-talkers"
   case activeViews = "connection.activeviews"

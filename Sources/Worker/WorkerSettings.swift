@@ -26,6 +26,8 @@ public struct WorkerSettings: Sendable {
   public var filesURL: String?
   /// The names of the layouts that its recordings know; nil: not known.
   public var layouts: [String]?
+  /// The keys of encrypted rooms that jobs may name; nil: there are none.
+  public var keys: KeyFolder?
   /// How long the backend may hold a sign of life until there is a command, in seconds: after that there is the next
   /// one, so a third of a lease.
   public var beatTime: Int64 = 4
@@ -44,9 +46,9 @@ public struct WorkerSettings: Sendable {
     delivery = DeliveryPlan(local: "\(absolute)/recordings")
   }
 
-  /// What the backend is told that it can do.
-  public var abilities: WorkerAbilities {
-    WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) })
+  /// What the worker tells the backend that it can do, with the names of the keys that are there now.
+  func abilities(keys: [String]?) -> WorkerAbilities {
+    WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) }, keys: keys)
   }
 
   /// The host's name, and a text that no other process has.

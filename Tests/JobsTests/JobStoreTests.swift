@@ -27,6 +27,12 @@ import Testing
     #expect(try await store.claim(worker: "w", count: 5, abilities: without).isEmpty)
     let other = WorkerAbilities(hasStore: false, layouts: ["grid", "mine"])
     #expect(try await store.claim(worker: "x", count: 5, abilities: other).map(\.id) == [own.id])
+    let locked = try await store.submit(JobRequest(room: "locked", key: "lesson-7"), owner: "app")
+    for keys in [nil, [], ["lesson-8"]] as [[String]?] {
+      #expect(try await store.claim(worker: "k", count: 5, abilities: .init(hasStore: false, keys: keys)).isEmpty)
+    }
+    let opening = WorkerAbilities(hasStore: false, keys: ["lesson-7"])
+    #expect(try await store.claim(worker: "k", count: 5, abilities: opening).map(\.id) == [locked.id])
     let able = WorkerAbilities(hasStore: true, layouts: ["grid"])
     #expect(try await store.claim(worker: "v", count: 2, abilities: able).map(\.id) == Array(stored.prefix(2)))
   }

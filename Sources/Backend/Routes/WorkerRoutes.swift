@@ -54,6 +54,9 @@ struct WorkerRoutes: RouteGroup {
     guard (request.status.abilities?.layouts ?? []).count <= 1000 else {
       throw Refusal.invalid("status.abilities.layouts: at most 1000")
     }
+    guard (request.status.abilities?.keys ?? []).count <= 1000 else {
+      throw Refusal.invalid("status.abilities.e2ee_keys: at most 1000")
+    }
     let store = call.core.store
     try await store.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }

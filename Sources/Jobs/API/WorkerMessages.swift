@@ -68,22 +68,27 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
   public var hasStore: Bool
   /// The names of the layouts that it knows, at most 1000; nil: it did not say.
   public var layouts: [String]?
+  /// The names of the keys of encrypted rooms that it has, at most 1000; nil: none.
+  public var keys: [String]?
 
   /// Makes a set of abilities.
-  public init(hasStore: Bool, layouts: [String]? = nil) {
+  public init(hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil) {
     self.hasStore = hasStore
     self.layouts = layouts
+    self.keys = keys
   }
 
   enum CodingKeys: String, CodingKey {
     case layouts
     case hasStore = "store"
+    case keys = "e2ee_keys"
   }
 
   /// What it lacks to carry a job out; nil: nothing.
   public func lack(for job: Job) -> String? {
     if !hasStore, job.request.outputs.contains(where: { $0.destination == .s3 }) { return "a store" }
-    // What is only left to be finished needs no layout.
+    // What is only left to be finished needs no layout and no key.
+    if !job.isRecorded, let key = job.request.key, keys?.contains(key) != true { return "the key '\(key)'" }
     if !job.isRecorded, let layout = job.request.layout, let layouts, !layouts.contains(layout),
       !layouts.contains(LayoutName.withoutTheme(layout))
     {

@@ -12,6 +12,9 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var deadline: Timestamp?
   /// A layout's name; nil: the worker's default.
   public var layout: String?
+  /// The name of the key of a room that is encrypted end to end, as the workers' operator calls it; nil: the worker's default.
+  /// The key itself is never in a request.
+  public var key: String?
   /// Which part of the room; nil: all of it.
   public var selection: JobSelection?
   /// Size and rate of the picture; nil: the worker's defaults.
@@ -34,7 +37,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// Makes a request for a room.
   public init(
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
-    selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [], maxDuration: Int64? = nil,
+    key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [],
+    maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
@@ -43,6 +47,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.startAt = startAt
     self.deadline = deadline
     self.layout = layout
+    self.key = key
     self.selection = selection
     self.picture = picture
     self.outputs = outputs
@@ -57,6 +62,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey, CaseIterable {
     case room, url, layout, selection, picture, outputs, deadline, metadata, webhook, egress
     case startAt = "start_at"
+    case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
     case stopWhenEmptySeconds = "stop_when_empty_seconds"
     case waitForRoomSeconds = "wait_for_room_seconds"
@@ -74,6 +80,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(startAt, forKey: .startAt)
     try values.encodeIfPresent(deadline, forKey: .deadline)
     try values.encodeIfPresent(layout, forKey: .layout)
+    try values.encodeIfPresent(key, forKey: .key)
     try values.encodeIfPresent(selection, forKey: .selection)
     try values.encodeIfPresent(picture, forKey: .picture)
     try values.encode(outputs, forKey: .outputs)
@@ -95,6 +102,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     startAt = try values.decodeIfPresent(Timestamp.self, forKey: .startAt)
     deadline = try values.decodeIfPresent(Timestamp.self, forKey: .deadline)
     layout = try values.decodeIfPresent(String.self, forKey: .layout)
+    key = try values.decodeIfPresent(String.self, forKey: .key)
     selection = try values.decodeIfPresent(JobSelection.self, forKey: .selection)
     picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
     outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
@@ -142,6 +150,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
       }
     }
     if let layout, let problem = LayoutName.problem(with: layout) { problems.append("layout: \(problem)") }
+    if let key, !KeyName.isValid(key) { problems.append("e2ee_key: \(KeyName.rule)") }
     problems += selection?.problems ?? []
     problems += picture?.problems ?? []
     if outputs.count > 8 { problems.append("outputs: at most 8") }

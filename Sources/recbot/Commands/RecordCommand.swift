@@ -8,6 +8,7 @@ import Rooms
 import Session
 import Settings
 import Transport
+import Worker
 
 /// `recbot record`: one recording as the child of a worker, which says on standard input what to do.
 struct RecordCommand: AsyncParsableCommand {
@@ -77,6 +78,7 @@ struct RecordCommand: AsyncParsableCommand {
     options.tlsCAFile = configuration.text(flag: nil, .tlsCA)
     var connection = connection
     connection.turnCredential = order.turnCredential ?? connection.turnCredential
+    if let key = request.key { connection.e2eeKeyFile = try Self.keyFile(of: key, configuration) }
     try connection.apply(configuration, to: &options)
     try reception.apply(configuration, to: &options)
     options.receivesMedia = true
@@ -109,6 +111,17 @@ struct RecordCommand: AsyncParsableCommand {
       }
     }
     return job
+  }
+
+  /// The file of the key that a job names.
+  private static func keyFile(of name: String, _ configuration: Configuration) throws -> String {
+    guard let folder = configuration[.keysDir]?.text else {
+      throw Failure(.usage, "the job names the key '\(name)', and this worker has no keys: set RECBOT_E2EE_KEYS_DIR")
+    }
+    guard let file = KeyFolder(folder).file(of: name) else {
+      throw Failure(.usage, "the job names the key '\(name)', and there is none in \(folder)")
+    }
+    return file
   }
 
   /// The room's name, and what kind of room it is.

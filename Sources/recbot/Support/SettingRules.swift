@@ -118,7 +118,7 @@ struct SettingRule: Sendable {
     case .apiKey, .apiSecret, .token, .tlsCA, .turnUsername, .turnCredential, .iceUsername, .iceCredential,
       .connectOptions, .identity, .transcript, .layoutsDir, .avatarFolder, .timeline, .runDirectory, .job,
       .clientKey, .workerSecretFile, .workerName, .s3Prefix, .s3AccessKey, .s3SecretKey, .s3SessionToken,
-      .backupDirectory, .workerBind, .workerAfter, .keyFile:
+      .backupDirectory, .workerBind, .workerAfter, .keyFile, .keysDir:
       SettingRule()
     case .name: SettingRule("recbot")
     case .bind, .backendBind: SettingRule("127.0.0.1")

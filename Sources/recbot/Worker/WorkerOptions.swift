@@ -65,6 +65,7 @@ struct WorkerOptions: ParsableArguments {
     settings.delivery.template = delivery.template
     settings.delivery.backup = delivery.backupFolder
     settings.delivery.store = configuration[.s3Bucket] == nil ? nil : try DeliverySettings.store(configuration)
+    settings.keys = configuration[.keysDir].map { KeyFolder($0.text) }
     settings.layouts = LayoutStore(folder: configuration[.layoutsDir]?.text).entries().map(\.name)
     return settings
   }

@@ -6,11 +6,11 @@ from service.files import after, crowded, downloaded, far_file, fetched, stored_
 from service.losses import (absent_backend, crashed_recording, drained_worker, frozen_worker, killed_worker,
                             restarted_worker)
 from service.machines import absent_bucket, apart, left_machine, lost_machine, one_name, returned_machine
-from service.refusing import able, nobody, receivers, refused, wishes
+from service.refusing import able, nobody, receivers, refused, sealed, wishes
 from service.starting import closed
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    closed, nobody, refused, able, receivers, wishes, single, shared, awaited, killed_worker, crashed_recording,
+    closed, nobody, refused, able, receivers, wishes, sealed, single, shared, awaited, killed_worker, crashed_recording,
     frozen_worker, absent_backend, drained_worker, restarted_worker, lost_machine, left_machine, returned_machine, apart,
     absent_bucket, one_name, fetched, crowded, far_file, stored_file, downloaded, after)}
 SMOKE = ("single",)

@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 
+from judge import Recording
 from service.desk import Service, free_port
 from service.losses import begin
 from service.starting import run
@@ -187,3 +188,35 @@ def nobody(stage: Stage, verdict: Verdict) -> None:
     verdict.check(done.returncode == 0 and "Nobody is in the room 'wrong'; there are people in: right." in done.stderr,
                   f"{done.returncode} {done.stderr}")
     verdict.check(done.stdout.strip().startswith(f"{stage.folder}/wrong-"), f"the file: {done.stdout}")
+
+
+def sealed(stage: Stage, verdict: Verdict) -> None:
+    """A job of an encrypted room waits for a worker with the key that it names, and records the room; no key is in the queue."""
+    folder = stage.folder / "keys"
+    folder.mkdir()
+    phrase = "correct horse battery staple"
+    service = Service(stage, settings={"RECBOT_E2EE_KEYS_DIR": str(folder)})
+    try:
+        service.worker()
+        ann = stage.publisher("ann", "--size", "320x180", "--e2ee", phrase, colour="red", room="room")
+        ann.join()
+        told = service.ask("jobs", "submit", "room", "--e2ee-key", "../lesson", status=64)
+        verdict.check("e2ee_key: 1 to 128 of" in told, f"a path for a name: {told}")
+        job = service.ask("jobs", "submit", "room", "--size", "640x360", "--e2ee-key", "lesson")
+        shown = service.wait(lambda: "waits for" in (text := service.ask("jobs", "show", job)) and text, "it waits for nothing")
+        verdict.check("the key 'lesson'" in shown and service.job(job)["attempt"] == 0, f"without the key: {shown}")
+        # The operator brings the key; nobody starts the worker again.
+        key = folder / "lesson"
+        key.touch(mode=0o600)
+        key.write_text(phrase)
+        service.reaches(job, {"running"})
+        stage.until(time.time() + 4)
+        service.ask("jobs", "control", job, "stop")
+        done = service.reaches(job, {"completed", "failed", "cancelled"}, 40)
+        if verdict.check(done["state"] == "completed", f"{done['state']}: {done.get('error')}"):
+            recording = Recording.load(done["files"][0]["location"])
+            verdict.check(recording.tile(ann.colour, recording.duration - 1) is not None, "ann is not seen")
+        kept = (service.data / "recbot.sqlite").read_bytes() + "".join(p.errors for p in service.backends).encode()
+        verdict.check(phrase.encode() not in kept, "the key is in the queue or in its log")
+    finally:
+        service.close()

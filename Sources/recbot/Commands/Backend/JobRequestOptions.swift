@@ -10,6 +10,11 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Layout: a name that the workers know.", valueName: "layout"))
   var layout: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The key of a room that is encrypted end to end: its name in the workers' folder of keys.", valueName: "name"))
+  var e2eeKey: String?
+
   @Option(help: ArgumentHelp("Size of the picture.", valueName: "WxH"))
   var size: String?
 
@@ -50,7 +55,7 @@ struct JobRequestOptions: ParsableArguments {
 
   /// The request for a room.
   func request(room: String) throws -> JobRequest {
-    var request = JobRequest(room: room, url: url, layout: layout)
+    var request = JobRequest(room: room, url: url, layout: layout, key: e2eeKey)
     request.maxDuration = try span(maxDuration, "--max-duration")
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
