@@ -43,8 +43,8 @@ public actor Worker {
   private var lastContact: ContinuousClock.Instant?
   private var taken = 0
   private var isAway = false
-  /// The names of the keys that were there at the last claim.
-  private var keys: [String]?
+  /// The names of the frame keys that were there at the last claim.
+  private var frameKeys: [String]?
   /// Why this backend is not the right one, or this worker not for it.
   private var refusal: BackendError?
 
@@ -139,7 +139,7 @@ public actor Worker {
       worker: WorkerStatus(
         running: admission.running, capacity: admission.capacity, cores: (cores * 100).rounded() / 100,
         memory: admission.used.memory, isDraining: isDraining, dataFolder: keptFiles.folderID,
-        filesURL: settings.filesURL, abilities: settings.abilities(keys: keys)),
+        filesURL: settings.filesURL, abilities: settings.abilities(keys: frameKeys)),
       lastContact: lastContact, taken: taken, limits: admission.limits, counts: context.counts.values)
   }
 
@@ -147,7 +147,7 @@ public actor Worker {
 
   private func claim() async {
     let free = admission.free
-    if let folder = settings.keys { keys = await Blocking.run { folder.names() } }
+    if let folder = settings.keys { frameKeys = await Blocking.run { folder.names() } }
     let request = ClaimRequest(
       worker: settings.name, count: free, status: status.worker, wait: free > 0 ? settings.pollTime : 0)
     do {

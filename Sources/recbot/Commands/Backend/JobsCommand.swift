@@ -109,7 +109,8 @@ struct JobsListCommand: AsyncParsableCommand {
 
 /// `recbot jobs show`.
 struct JobsShowCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "show", abstract: "Shows a job: its state, parts, files and errors.")
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Shows a job: its state, parts, files and errors.")
 
   @Argument(help: "The job.")
   var job: String
