@@ -231,8 +231,7 @@ class Check:
         """The page "Getting it onto a server", command by command as written, on a bare machine with systemd and nginx."""
         page = (ROOT / "Sources/recbot/Documentation.docc/Server.md").read_text()
         machine = self.machines["walk"] = Machine.copy(debian(WORK / "debian-12-server", SERVER, self.base), WORK / "walk")
-        for name in (self.made().name, "recbot_NEW_amd64.deb"):
-            shutil.copy(self.made(), machine.root / "root" / name)
+        shutil.copy(self.made(), machine.root / "root")
         # A person answers yes.
         (machine.root / "etc/apt/apt.conf.d/90yes").write_text('APT::Get::Assume-Yes "true";\n')
         commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
@@ -246,6 +245,8 @@ class Check:
                     machine.inside(f"export {' '.join(f'{name}={value}' for name, value in LIVEKIT.items())}\n{ROOM}")
                 for word, value in OPERATORS.items():
                     line = line.replace(word, value)
+                if "recbot_NEW_amd64.deb" in line:
+                    shutil.copy(self.made(), machine.root / "root/recbot_NEW_amd64.deb")
                 for word, pattern in (("rbk_…", r"rbk_[A-Za-z0-9_-]+"), (" JOB", r"job_[a-z0-9]+")):
                     if word in line:
                         line = line.replace(word.strip(), re.findall(pattern, said)[-1])

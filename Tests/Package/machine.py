@@ -67,7 +67,7 @@ class Machine:
         run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(root / "dev/shm")])
         (root / "dev/pts").mkdir()
         run(["mount", "-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(root / "dev/pts")])
-        for name, target in (("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        for name, target in (("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
             (root / "dev" / name).symlink_to(target)
         shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
 
