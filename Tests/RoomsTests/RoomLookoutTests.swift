@@ -7,9 +7,9 @@ import Testing
 @Suite struct RoomLookoutTests {
   /// What a lookout answers for a server's answers, one a connection.
   private func answers(
-    _ texts: [String?], room: String = "lobby", questions: Int? = nil
+    _ texts: [String?], room: String = "lobby", questions: Int? = nil, keepsAlive: Bool = false
   ) async throws -> (answers: [Bool?], heard: [String]) {
-    let server = try await CannedServer(texts)
+    let server = try await CannedServer(texts, keepsAlive: keepsAlive)
     let lookout = RoomLookout(url: try SignalURL("ws://127.0.0.1:\(server.port)/lk"), tlsCAFile: nil)
     var answers: [Bool?] = []
     for _ in 0..<(questions ?? texts.count) {
@@ -39,6 +39,12 @@ import Testing
     #expect(heard.count == 3)
     #expect(heard.allSatisfy { $0.hasPrefix("POST /lk/twirp/livekit.RoomService/ListRooms HTTP/1.1\r\n") })
     #expect(heard.allSatisfy { $0.contains("Authorization: Bearer T0\r\n") && $0.contains("lobby") })
+  }
+
+  @Test func whatAClosedConnectionHasNotHeardIsAskedOnAnother() async throws {
+    let (found, heard) = try await answers([list([]), list(["hall"]), list(["lobby"])], keepsAlive: true)
+    #expect(found == [false, false, true])
+    #expect(heard.count == 3)
   }
 
   @Test func aServerThatNeverTellsIsKnown() async throws {

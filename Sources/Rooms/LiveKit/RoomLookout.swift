@@ -22,7 +22,9 @@ final class RoomLookout: @unchecked Sendable {
   private let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
   private var channel: (any Channel)?
-  private var question: (room: String, answer: Answer)?
+  private var question: (room: String, token: String, answer: Answer)?
+  /// True when the question went out on a connection that had been used before: the server may have closed it meanwhile.
+  private var isReused = false
   private var deadline: Scheduled<Void>?
   private var isClosed = false
 
@@ -36,12 +38,13 @@ final class RoomLookout: @unchecked Sendable {
   func ask(for room: String, token: String, answer: @escaping Answer) {
     eventLoop.execute { [self] in
       guard !isClosed, question == nil else { return }
-      question = (room, answer)
+      question = (room, token, answer)
       deadline = eventLoop.scheduleTask(in: Self.patience) { [self] in
         finish(false)
         hangUp()
       }
-      if let channel, channel.isActive {
+      isReused = channel?.isActive ?? false
+      if let channel, isReused {
         send(room, token, on: channel)
       } else {
         connect(room, token)
@@ -113,7 +116,13 @@ final class RoomLookout: @unchecked Sendable {
 
   private func heard(_ status: Int?, _ body: [UInt8], from sender: any Channel) {
     guard let channel, channel === sender else { return }
-    guard let room = question?.room else { return }
+    guard let (room, token, _) = question else { return }
+    // Closed just when it was used again: the server has not seen the question (RFC 9110 section 9.2.2).
+    if status == nil, isReused {
+      isReused = false
+      self.channel = nil
+      return connect(room, token)
+    }
     switch status {
     case 200:
       let list = SignalCoding.decode(Livekit_ListRoomsResponse.self, body, isText: false)

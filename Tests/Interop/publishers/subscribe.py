@@ -8,6 +8,7 @@ line with totals, flashes and beeps per participant.
 
 import argparse
 import asyncio
+import collections
 import signal
 import time
 
@@ -30,6 +31,7 @@ class Watch:
         self.size = (0, 0)
         self.sizes: list[tuple[int, int]] = []
         self.colour = ""
+        self.colours: collections.Counter[str] = collections.Counter()
         self.level = 0.0
         self.onsets: list[float] = []
         self.bright = False
@@ -54,6 +56,13 @@ class Watch:
         self.level = 0.0
         return fields
 
+    def summary(self) -> dict:
+        """All of it. The colour is that of most frames: libwebrtc may send a black one when a camera goes."""
+        fields = self.report() | {"sizes": [f"{a}x{b}" for a, b in self.sizes], "onsets": [round(t, 4) for t in self.onsets]}
+        if self.colours:
+            fields["colour"] = self.colours.most_common(1)[0][0]
+        return fields
+
     async def video(self, stream: rtc.VideoStream) -> None:
         async for event in stream:
             frame = event.frame
@@ -76,6 +85,7 @@ class Watch:
             self.bright = bright
             if not bright:
                 self.colour = rgb(y, u, v)
+                self.colours[self.colour] += 1
 
     async def audio(self, stream: rtc.AudioStream) -> None:
         loud = False
@@ -174,9 +184,7 @@ class Watcher:
         await self.room.disconnect()
         for task in self.tasks.values():
             task.cancel()
-        emit("summary", tracks=[
-            {**w.report(), "sizes": [f"{a}x{b}" for a, b in w.sizes], "onsets": [round(t, 4) for t in w.onsets]}
-            for w in self.watches.values()])
+        emit("summary", tracks=[watch.summary() for watch in self.watches.values()])
 
 
 def main() -> None:
