@@ -5,13 +5,14 @@
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/log.h>
+#include <libavutil/pixdesc.h>
 #include <string.h>
 
-// A decoder of H.264, opened; NULL when there is none or no memory. Pictures of more pixels are refused before memory is
+// A decoder of pictures, opened; NULL when there is none or no memory. Pictures of more pixels are refused before memory is
 // taken for them.
-static inline AVCodecContext *recbot_av_open_h264(int64_t maximum_pixels) {
+static inline AVCodecContext *recbot_av_open_video(enum AVCodecID id, int64_t maximum_pixels) {
   av_log_set_level(AV_LOG_QUIET);
-  const AVCodec *codec = avcodec_find_decoder(AV_CODEC_ID_H264);
+  const AVCodec *codec = avcodec_find_decoder(id);
   AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
   if (!context) return NULL;
   context->thread_count = 1;
@@ -69,9 +70,22 @@ static inline int recbot_av_decode(AVCodecContext *context, const void *bytes, i
   return result == AVERROR(EAGAIN) || result == AVERROR_EOF ? found : result;
 }
 
-// 8 bits 4:2:0, of whatever range.
-static inline int recbot_av_is_i420(const AVFrame *frame) {
-  return frame->format == AV_PIX_FMT_YUV420P || frame->format == AV_PIX_FMT_YUVJ420P;
+// The form of a picture: bits of a sample, and how many columns and rows share one sample of each colour; 0 when the planes
+// are not Y, U and V, or lie in the memory of other devices.
+struct recbot_av_form {
+  int bits, across, down;
+};
+
+static inline struct recbot_av_form recbot_av_form_of(const AVFrame *frame) {
+  struct recbot_av_form form = {0, 0, 0};
+  const AVPixFmtDescriptor *known = av_pix_fmt_desc_get((enum AVPixelFormat)frame->format);
+  if (!known) return form;
+  form.bits = known->comp[0].depth;
+  if (known->nb_components != 3 || !(known->flags & AV_PIX_FMT_FLAG_PLANAR)) return form;
+  if (known->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_HWACCEL)) return form;
+  form.across = 1 << known->log2_chroma_w;
+  form.down = 1 << known->log2_chroma_h;
+  return form;
 }
 
 static inline int recbot_av_is_out_of_memory(int result) { return result == AVERROR(ENOMEM); }

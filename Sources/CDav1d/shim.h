@@ -57,10 +57,6 @@ static inline int recbot_dav1d_decode(Dav1dContext *context, const void *bytes, 
   }
 }
 
-static inline int recbot_dav1d_is_i420(const Dav1dPicture *picture) {
-  return picture->p.layout == DAV1D_PIXEL_LAYOUT_I420 && picture->p.bpc == 8;
-}
-
 static inline int recbot_dav1d_is_out_of_memory(int result) { return result == DAV1D_ERR(ENOMEM); }
 
 #endif

@@ -66,13 +66,18 @@ public final class AV1Decoder: VideoDecoder {
       reset()
       throw sizeCap.error(.libdav1d, width: width, height: height)
     }
-    guard withUnsafePointer(to: source, { recbot_dav1d_is_i420($0) }) != 0, width > 0, height > 0,
+    guard source.p.layout == DAV1D_PIXEL_LAYOUT_I420, source.p.bpc == 8, width > 0, height > 0,
       let y = source.data.0, let u = source.data.1, let v = source.data.2
     else {
       reset()
-      throw CodecError(
-        library: .libdav1d, reason: .library, operation: "dav1d_get_picture", text: "unexpected picture format",
-        detail: "\(width)x\(height) of \(source.p.bpc) bits")
+      let (across, down) =
+        switch source.p.layout {
+        case DAV1D_PIXEL_LAYOUT_I420: (2, 2)
+        case DAV1D_PIXEL_LAYOUT_I422: (2, 1)
+        case DAV1D_PIXEL_LAYOUT_I444: (1, 1)
+        default: (0, 0)
+        }
+      throw .unsupported(.libdav1d, "dav1d_get_picture", bits: Int(source.p.bpc), across: across, down: down)
     }
     let chroma = source.stride.1
     return pool.copy(

@@ -4,7 +4,7 @@ public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Library: String, Hashable, Sendable {
     /// VP8 and VP9.
     case libvpx
-    /// H.264 and G.722.
+    /// H.264, H.265 and G.722.
     case libavcodec
     /// AV1.
     case libdav1d
@@ -20,6 +20,8 @@ public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed
     /// The picture is larger than the decoder was told to accept.
     case tooLarge
+    /// The picture's samples are of another form than 8 bits 4:2:0, which `text` names; so will be the next ones.
+    case unsupported
     /// The bitstream could be read, but pictures that it builds upon are damaged or missing.
     case corrupt
     /// An argument is outside what the codec can do (a size, a bit rate, a buffer that is too small).
@@ -53,6 +55,24 @@ public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
     self.code = code
     self.text = text
     self.detail = detail
+  }
+
+  /// The error of pictures of another form than 8 bits 4:2:0: bits of a sample, and how many columns and rows share a sample of
+  /// each colour; 0: another number of planes.
+  static func unsupported(
+    _ library: Library, _ operation: String, bits: Int, across: Int, down: Int
+  ) -> CodecError {
+    let chroma =
+      switch (across, down) {
+      case (2, 2): "4:2:0"
+      case (2, 1): "4:2:2"
+      case (1, 1): "4:4:4"
+      case (0, 0): "4:0:0"
+      default: "\(across):\(down)"
+      }
+    return CodecError(
+      library: library, reason: .unsupported, operation: operation, text: "\(bits) bits \(chroma)",
+      detail: "only 8 bits 4:2:0 are shown")
   }
 
   /// One line for a log: `libvpx: vpx_codec_decode: Corrupt frame detected (7): Truncated packet`.

@@ -27,6 +27,12 @@ public final class VP9Decoder: VideoDecoder {
     // Every frame is looked at: each may have a size of its own.
     for (number, frame) in frames.enumerated() {
       guard let header = VP9FrameHeader(frame) else { throw malformed("not a VP9 frame", frame.count) }
+      guard header.profile == 0 else {
+        reset()
+        throw CodecError(
+          library: .libvpx, reason: .unsupported, operation: "decode", text: "profile \(header.profile)",
+          detail: "only profile 0, 8 bits 4:2:0, is shown")
+      }
       if header.width > 0, !sizeCap.allows(width: header.width, height: header.height) {
         reset()
         throw sizeCap.error(.libvpx, width: header.width, height: header.height)

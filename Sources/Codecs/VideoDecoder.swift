@@ -12,7 +12,8 @@ public protocol VideoDecoder: AnyObject {
   /// picture is a copy in a picture of the pool. Nil when there is nothing to show, or when the frame was passed over
   /// because `needsKeyframe` is true.
   ///
-  /// - Throws: `malformed`, `tooLarge`, `corrupt`, `outOfMemory` or `library`. `needsKeyframe` is true after each.
+  /// - Throws: `malformed`, `tooLarge`, `unsupported`, `corrupt`, `outOfMemory` or `library`. `needsKeyframe` is true after
+  ///   each.
   func decode(
     _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, into pool: inout PicturePool
   ) throws(CodecError) -> Picture?
@@ -23,14 +24,15 @@ public protocol VideoDecoder: AnyObject {
 
 /// The decoders, a row for each codec of `CodecTable`.
 public enum VideoDecoders {
-  /// A decoder of a codec; nil when it carries no pictures, or can't be decoded.
+  /// A decoder of a codec; nil when it carries no pictures.
   public static func make(_ codec: Codec, sizeCap: SizeCap = .standard) -> (any VideoDecoder)? {
     switch codec {
     case .vp8: VP8Decoder(sizeCap: sizeCap)
     case .vp9: VP9Decoder(sizeCap: sizeCap)
-    case .h264: H264Decoder(sizeCap: sizeCap)
+    case .h264: LibavDecoder(.h264, sizeCap: sizeCap)
+    case .h265: LibavDecoder(.h265, sizeCap: sizeCap)
     case .av1: AV1Decoder(sizeCap: sizeCap)
-    case .h265, .opus, .g722, .pcmu, .pcma: nil
+    case .opus, .g722, .pcmu, .pcma: nil
     }
   }
 }

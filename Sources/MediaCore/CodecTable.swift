@@ -41,9 +41,6 @@ public enum Codec: String, Sendable, Hashable, CaseIterable {
   public var mimeType: String { "\(kind.rawValue)/\(rawValue)" }
   /// See `CodecTable.Row`.
   public var usualPayloadType: UInt8 { CodecTable.row(of: self)?.usualPayloadType ?? 96 }
-  /// True when its frames can be decoded. What can't be decoded is received all the same: a subscriber that refuses a
-  /// codec makes a room service take it away from everybody.
-  public var isDecodable: Bool { CodecTable.row(of: self)?.isDecodable ?? false }
 }
 
 /// What has to be known of a codec outside its own files: one row for each. Its depacketizer is named by
@@ -63,8 +60,6 @@ public struct CodecTable: Sendable {
     public let usualPayloadType: UInt8
     /// What `a=fmtp:` of an offer says; nil for nothing. An answer repeats what was offered.
     public let parameters: String?
-    /// True when its frames can be decoded.
-    public let isDecodable: Bool
     /// CodecID of the Matroska track (Matroska codec mappings); nil: it has none of its own.
     public let matroskaCodecID: String?
 
@@ -77,37 +72,38 @@ public struct CodecTable: Sendable {
   /// All rows, pictures first, in the order in which offers prefer them.
   public static let rows: [Row] = [
     Row(
-      codec: .vp8, title: "VP8", channels: 0, usualPayloadType: 96, parameters: nil, isDecodable: true,
+      codec: .vp8, title: "VP8", channels: 0, usualPayloadType: 96, parameters: nil,
       matroskaCodecID: "V_VP8"),
     Row(
-      codec: .vp9, title: "VP9", channels: 0, usualPayloadType: 98, parameters: "profile-id=0", isDecodable: true,
+      codec: .vp9, title: "VP9", channels: 0, usualPayloadType: 98, parameters: "profile-id=0",
       matroskaCodecID: "V_VP9"),
     Row(
       codec: .h264, title: "H.264", channels: 0, usualPayloadType: 108,
-      parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f", isDecodable: true,
+      parameters: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f",
       matroskaCodecID: "V_MPEG4/ISO/AVC"),
     Row(
-      codec: .av1, title: "AV1", channels: 0, usualPayloadType: 35, parameters: nil, isDecodable: true,
+      codec: .av1, title: "AV1", channels: 0, usualPayloadType: 35, parameters: nil,
       matroskaCodecID: "V_AV1"),
     Row(
-      codec: .h265, title: "H.265", channels: 0, usualPayloadType: 116, parameters: nil, isDecodable: false,
+      codec: .h265, title: "H.265", channels: 0, usualPayloadType: 116,
+      parameters: "level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST",
       matroskaCodecID: "V_MPEGH/ISO/HEVC"),
     Row(
       codec: .opus, title: "Opus", channels: 2, usualPayloadType: 111, parameters: "minptime=10;useinbandfec=1",
-      isDecodable: true, matroskaCodecID: "A_OPUS"),
+      matroskaCodecID: "A_OPUS"),
     Row(
-      codec: .g722, title: "G.722", channels: 1, usualPayloadType: 9, parameters: nil, isDecodable: true,
+      codec: .g722, title: "G.722", channels: 1, usualPayloadType: 9, parameters: nil,
       matroskaCodecID: nil),
     Row(
-      codec: .pcmu, title: "G.711 mu-law", channels: 1, usualPayloadType: 0, parameters: nil, isDecodable: true,
+      codec: .pcmu, title: "G.711 mu-law", channels: 1, usualPayloadType: 0, parameters: nil,
       matroskaCodecID: nil),
     Row(
-      codec: .pcma, title: "G.711 A-law", channels: 1, usualPayloadType: 8, parameters: nil, isDecodable: true,
+      codec: .pcma, title: "G.711 A-law", channels: 1, usualPayloadType: 8, parameters: nil,
       matroskaCodecID: nil),
   ]
 
-  /// The codecs that can be decoded, in the order of the rows.
-  public static let decodable = rows.filter(\.isDecodable).map(\.codec)
+  /// The codecs, in the order of the rows.
+  public static let codecs = rows.map(\.codec)
 
   /// The row of a codec.
   public static func row(of codec: Codec) -> Row? { rows.first { $0.codec == codec } }

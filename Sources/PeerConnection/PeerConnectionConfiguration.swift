@@ -28,7 +28,7 @@ extension PeerConnection {
     /// Local UDP ports; nil for any.
     public var portRange: ClosedRange<UInt16>?
     /// Codecs that are accepted and offered, in order of preference. The order of a remote offer goes before it.
-    public var codecs: [Codec] = CodecTable.decodable
+    public var codecs: [Codec] = CodecTable.codecs
     /// Whether redundant audio (RFC 2198) is accepted.
     public var acceptsRED = false
     /// Whether retransmission streams (RFC 4588) are accepted and offered.

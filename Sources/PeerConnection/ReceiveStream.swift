@@ -128,7 +128,6 @@ final class ReceiveStream {
     }
     switch kind {
     case .video:
-      guard codec.isDecodable else { return tellUndecodable(packet, in: connection, at: now) }
       if video == nil {
         var configuration = JitterBuffer.Configuration()
         configuration.maximumWait = receiver.maximumWait
@@ -146,17 +145,6 @@ final class ReceiveStream {
         audio?.insert(packet, sequence: sequence, at: now)
       }
     }
-  }
-
-  /// Of what can't be decoded the end of every picture is told, without its bytes: somebody has to say why nothing is shown.
-  private func tellUndecodable(_ packet: RTPPacket, in connection: PeerConnection, at now: Int64) {
-    keyframes.noLongerNeeded()
-    guard packet.marker else { return }
-    let time = timestamps.unwrap(packet.timestamp)
-    connection.deliver(
-      ReceivedFrame(
-        codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
-        arrivedAt: now, isKeyframe: false), of: self)
   }
 
   /// Hands out every frame that is ready at `now`.

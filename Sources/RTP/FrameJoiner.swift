@@ -9,13 +9,14 @@ extension Codec {
     case .vp9: VP9Depacketizer.parse(payload)
     case .h264: H264Depacketizer.parse(payload)
     case .av1: AV1Depacketizer.parse(payload)
-    case .h265, .opus, .g722, .pcmu, .pcma: nil
+    case .h265: H265Depacketizer.parse(payload)
+    case .opus, .g722, .pcmu, .pcma: nil
     }
   }
 }
 
 /// Joins the payloads of one frame's packets to what a decoder takes: a VP8 frame, a VP9 frame or superframe, an access
-/// unit of H.264 with start codes, a temporal unit of AV1.
+/// unit of H.264 or H.265 with start codes, a temporal unit of AV1.
 struct FrameJoiner: Sendable {
   private let codec: Codec
   /// The frame so far.
@@ -24,8 +25,8 @@ struct FrameJoiner: Sendable {
   private var layers: [Int] = []
   /// Spatial layers in the frame; 1 for what has none.
   var layerCount: Int { max(1, layers.count) }
-  /// The header of the unit of H.264 that goes on in the next packet; nil: none does.
-  private var openUnit: UInt8?
+  /// The header of the unit of H.264 or H.265 that goes on in the next packet; nil: none does.
+  private var openUnit: NALPacket.Header?
   /// The part of a unit of AV1 that goes on in the next packet; nil: none does.
   private var fragment: [UInt8]?
 
@@ -49,7 +50,8 @@ struct FrameJoiner: Sendable {
       if parsed.startsPart { layers.append(bytes.count) }
       bytes.append(contentsOf: payload.rest(parsed.headerCount))
       return !layers.isEmpty && layers.count <= VP9Superframe.maximumFrames
-    case .h264: return addUnits(payload)
+    case .h264: return addUnits(payload, H264Depacketizer.packet(payload))
+    case .h265: return addUnits(payload, H265Depacketizer.packet(payload))
     case .av1: return addElements(payload)
     default:
       bytes.append(contentsOf: payload.rest(parsed.headerCount))
@@ -67,33 +69,34 @@ struct FrameJoiner: Sendable {
     return !bytes.isEmpty
   }
 
-  private mutating func addUnits(_ payload: UnsafeRawBufferPointer) -> Bool {
-    guard let first = payload.byte(0) else { return false }
-    guard first & 0x1f == 28 else {
+  private mutating func addUnits(_ payload: UnsafeRawBufferPointer, _ packet: NALPacket?) -> Bool {
+    switch packet {
+    case nil: return false
+    case .unit:
       // A fragmented unit that never ended.
       guard openUnit == nil else { return false }
-      if first & 0x1f == 24 {
-        return H264Depacketizer.eachUnit(payload) { unit in
-          bytes += H264NALUnit.startCode
-          bytes.append(contentsOf: unit)
-        }
-      }
-      bytes += H264NALUnit.startCode
+      bytes += NALUnit.startCode
       bytes.append(contentsOf: payload)
       return true
-    }
-    guard let header = payload.byte(1) else { return false }
-    let unitHeader = first & 0xe0 | header & 0x1f
-    if header & 0x80 != 0 {
+    case .aggregate(let from):
       guard openUnit == nil else { return false }
-      bytes += H264NALUnit.startCode
-      bytes.append(unitHeader)
-    } else if openUnit != unitHeader {
-      return false
+      return NALPacket.eachUnit(payload, from: from) { unit in
+        bytes += NALUnit.startCode
+        bytes.append(contentsOf: unit)
+      }
+    case .fragment(let header, let isFirst, let isLast, let from):
+      if isFirst {
+        guard openUnit == nil else { return false }
+        bytes += NALUnit.startCode
+        bytes.append(header.first)
+        if let second = header.second { bytes.append(second) }
+      } else if openUnit != header {
+        return false
+      }
+      bytes.append(contentsOf: payload.rest(from))
+      openUnit = isLast ? nil : header
+      return true
     }
-    bytes.append(contentsOf: payload.rest(2))
-    openUnit = header & 0x40 == 0 ? unitHeader : nil
-    return true
   }
 
   private mutating func addElements(_ payload: UnsafeRawBufferPointer) -> Bool {

@@ -2,40 +2,28 @@ import MediaCore
 
 /// Reads the H.264 payload format (RFC 6184) of the packetization modes 0 and 1: single NAL units, aggregates (STAP-A)
 /// and fragments (FU-A). What only mode 2 has (interleaving) makes no sense here.
-public enum H264Depacketizer {
+public enum H264Depacketizer: NALDepacketizer {
   /// What a packet's payload says; nil when it is cut short, its sizes lie, or it is of another kind.
-  public static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPayload? {
+  public static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPayload? { Self.payload(payload) }
+
+  static func packet(_ payload: UnsafeRawBufferPointer) -> NALPacket? {
     guard let first = payload.byte(0) else { return nil }
-    var result = VideoPayload(headerCount: 0)
     switch first & 0x1f {
-    case 1...23: look(at: payload, header: first, &result)
-    case 24:
-      var isFirst = true
-      let isWhole = eachUnit(payload) { unit in
-        var part = VideoPayload(headerCount: 0)
-        look(at: unit, header: unit[0], &part)
-        if isFirst { result.start = part.start }
-        isFirst = false
-        result.isKeyframe = result.isKeyframe || part.isKeyframe
-        if part.width > 0 { (result.width, result.height) = (part.width, part.height) }
-      }
-      guard isWhole, !isFirst else { return nil }
+    case 1...23: return .unit
+    case 24: return .aggregate(from: 1)
     case 28:
       guard let fragment = payload.byte(1), payload.count > 2 else { return nil }
-      guard fragment & 0x80 != 0 else {
-        result.isKeyframe = H264NALUnit.kind(fragment) == .keySlice
-        return result
-      }
-      // The unit's own header byte is missing; the rest of it follows.
-      look(at: payload.rest(1), header: fragment, &result)
+      return .fragment(
+        NALPacket.Header(first: first & 0xe0 | fragment & 0x1f), isFirst: fragment & 0x80 != 0,
+        isLast: fragment & 0x40 != 0, from: 2)
     default: return nil
     }
-    return result
   }
 
-  /// Notes what a NAL unit says. Its first byte is not looked at; `header` stands for it.
-  private static func look(at unit: UnsafeRawBufferPointer, header: UInt8, _ result: inout VideoPayload) {
-    switch H264NALUnit.kind(header) {
+  static func kind(_ header: UInt8) -> NALUnit.Kind { NALUnit.h264Kind(header) }
+
+  static func look(at unit: UnsafeRawBufferPointer, _ kind: NALUnit.Kind, _ result: inout VideoPayload) {
+    switch kind {
     case .delimiter: result.start = .always
     case .sequenceParameters:
       result.start = .unlessContinued
@@ -50,21 +38,8 @@ public enum H264Depacketizer {
       // `first_mb_in_slice` is zero: a single one bit.
       let isFirst = unit.byte(1).map { $0 & 0x80 != 0 } ?? false
       result.start = isFirst ? .unlessContinued : .afterAnother
-    case .pictureParameters, .other: result.start = .afterAnother
+    case .videoParameters, .pictureParameters, .other: result.start = .afterAnother
     }
-  }
-
-  /// Calls `body` with every unit of an aggregate; false when the sizes don't add up.
-  static func eachUnit(_ payload: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
-    var offset = 1
-    while offset < payload.count {
-      guard let size = payload.uint16(offset), size > 0, let unit = payload.part(offset + 2, Int(size)) else {
-        return false
-      }
-      body(unit)
-      offset += 2 + Int(size)
-    }
-    return true
   }
 
   /// The parameter sets of `sprop-parameter-sets` (RFC 6184 section 8.1) as a byte stream with start codes; empty when the
@@ -74,8 +49,8 @@ public enum H264Depacketizer {
     var stream: [UInt8] = []
     for part in text.utf8.split(separator: UInt8(ascii: ",")) {
       guard let unit = base64(part), let first = unit.first else { return [] }
-      switch H264NALUnit.kind(first) {
-      case .sequenceParameters, .pictureParameters: stream += H264NALUnit.startCode + unit
+      switch NALUnit.h264Kind(first) {
+      case .sequenceParameters, .pictureParameters: stream += NALUnit.startCode + unit
       default: return []
       }
     }

@@ -441,7 +441,7 @@ public struct JitterBuffer {
     hasGap = true
     if hasOutput { lostSinceOutput = true }
     // Without picture identifiers nobody knows what was lost: only a keyframe helps.
-    if codec == .h264 || codec == .av1 { awaitsKeyframe = true }
+    if [.h264, .h265, .av1].contains(codec) { awaitsKeyframe = true }
     if awaitsKeyframe { isBroken = true }
   }
 }

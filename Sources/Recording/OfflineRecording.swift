@@ -41,7 +41,9 @@ public final class OfflineRecording {
   }
 
   private func perform() throws(RecordingError) {
-    while let output = core.pollOutput() { try pipeline.perform(output, isLate: false) }
+    while let output = core.pollOutput() {
+      if let found = try pipeline.perform(output, isLate: false) { core.take(found) }
+    }
   }
 
   /// Nobody to ask: all there is comes by itself.

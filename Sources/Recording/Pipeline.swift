@@ -85,14 +85,19 @@ final class Pipeline: Performer {
     event.payload = .frame(frame)
   }
 
-  /// Carries out one output. `isLate`: the machine does not keep up, so the picture of this slot is left out, and what
-  /// is to be decoded waits for a keyframe.
-  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
+  /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of
+  /// this slot is left out, and what is to be decoded waits for a keyframe.
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode(_, let frame) where isLate: videos.skip(frame.track)
     case .decode(let id, let frame):
-      if videos.decode(id, frame) == .needsKeyframe { control.requestKeyframe(frame.track) }
+      let outcome = videos.decode(id, frame)
       progress.decodeErrors = videos.errors + sounds.errors
+      switch outcome {
+      case .decoded: return SessionFinding(track: frame.track, unsupported: nil)
+      case .needsKeyframe: control.requestKeyframe(frame.track)
+      case .unsupported(let form): return SessionFinding(track: frame.track, unsupported: form)
+      }
     case .sound(let id, let frame, let time, let end): sounds.play(id, of: frame.track, at: time, until: end)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .note(let entry): note(entry)
@@ -104,6 +109,7 @@ final class Pipeline: Performer {
       sounds.release(track)
     case .ended: break
     }
+    return nil
   }
 
   /// Takes over, for progress, what the core knows of the room.
@@ -153,12 +159,10 @@ final class Pipeline: Performer {
     notes.take(entry, &progress)
     if case .title(let title) = entry.event { writer.setTitle(title) }
     if case .unsupportedCodec(let track, let identity, _, let codec) = entry.event {
-      let supported = CodecTable.decodable.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")
+      let supported = CodecTable.codecs.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")
       logger.warning(
-        "a track cannot be shown: its codec is not supported; publish one of the others",
-        metadata: [
-          "participant": "\(identity)", "track": "\(track)", "codec": "\(codec.title)", "supported": "\(supported)",
-        ])
+        "a track cannot be shown: its codec is not supported in this form; publish 8 bits 4:2:0",
+        metadata: ["participant": "\(identity)", "track": "\(track)", "codec": "\(codec)", "supported": "\(supported)"])
     }
     if case .bandwidth(let alert) = entry.event {
       logger.notice(
@@ -260,7 +264,7 @@ extension PlaceholderReason {
     case .arriving: .audioOnly
     case .noSignal: .noSignal
     case .lowBandwidth: .lowBandwidth
-    case .unsupportedCodec(let codec): .unsupportedCodec(codec.title)
+    case .unsupportedCodec(let codec): .unsupportedCodec(codec)
     case .reconnecting: .reconnecting
     }
   }

@@ -157,7 +157,7 @@ public final class Recording: Sendable {
           if let end = isOver() { return try finish(end) }
           if case .compose(let plan) = output { pace.plans(plan.sessionTime, at: sequencer.now) }
           let isLeftOut = pace.leavesOut(output)
-          try pipeline.perform(output, isLate: isLeftOut)
+          if let found = try pipeline.perform(output, isLate: isLeftOut) { core.take(found) }
           if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
             toldAt = now
             logger.warning(

@@ -7,8 +7,9 @@ protocol Performer: AnyObject {
   var progress: RecordingProgress { get }
   /// Looks at an event before the core does.
   func prepare(_ event: inout SessionEvent)
-  /// Carries out one output. `isLate`: the machine does not keep up, so what is only for the eye is left out.
-  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError)
+  /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so what is only for
+  /// the eye is left out.
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding?
   /// Takes over, for progress, what the core knows of the room at this instant.
   func tell(_ core: borrowing SessionCore, at now: SessionTime)
   /// Completes what was written.
@@ -32,7 +33,7 @@ final class TranscriptPipeline: Performer {
 
   func prepare(_ event: inout SessionEvent) {}
 
-  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) {
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .compose(let plan):
       progress.time = settings.session.slotTime(plan.slot + 1)
@@ -42,6 +43,7 @@ final class TranscriptPipeline: Performer {
     case .note(let entry): notes.take(entry, &progress)
     case .decode, .sound, .requestKeyframe, .subscribe, .receive, .release, .ended: break
     }
+    return nil
   }
 
   func tell(_ core: borrowing SessionCore, at now: SessionTime) { attendance.tell(core, &progress, at: now) }

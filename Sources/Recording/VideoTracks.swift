@@ -10,10 +10,12 @@ struct VideoTracks {
     case decoded
     /// Nothing could be made of the frame; a keyframe is needed.
     case needsKeyframe
+    /// The frame is of a form that can't be shown, such as "H.265 (10 bits 4:2:0)", and no keyframe will help.
+    case unsupported(String)
   }
 
   private struct Entry {
-    /// Nil before the first frame, and for a codec that can't be decoded.
+    /// Nil before the first frame.
     var decoder: (any VideoDecoder)?
     var codec: Codec?
     // The newest picture, the one a plan may still name, and one to decode into.
@@ -21,6 +23,8 @@ struct VideoTracks {
     var newest: (id: FrameID, picture: Picture)?
     /// True when frames were left out: nothing can be made of the next ones but of a keyframe.
     var isInterrupted = false
+    /// The form that can't be shown, as long as no other keyframe comes.
+    var unsupported: String?
   }
 
   private var entries: [TrackID: Entry] = [:]
@@ -37,14 +41,21 @@ struct VideoTracks {
       // A publisher may change its codec in the middle of a track.
       entry.codec = frame.codec
       entry.decoder = VideoDecoders.make(frame.codec)
+      entry.unsupported = nil
     }
     guard let decoder = entry.decoder else { return .decoded }
+    if let form = entry.unsupported, !frame.isKeyframe { return .unsupported(form) }
+    entry.unsupported = nil
     do {
       let bytes = frame.payload.bytes
       if let picture = try decoder.decode(bytes, isKeyframe: frame.isKeyframe, into: &entry.pool) {
         picture.rotation = frame.rotation
         entry.newest = (id, picture)
       }
+    } catch where error.reason == .unsupported {
+      let form = "\(frame.codec.title) (\(error.text))"
+      entry.unsupported = form
+      return .unsupported(form)
     } catch {
       errors += 1
     }

@@ -25,8 +25,8 @@ public enum PlaceholderReason: Sendable, Hashable {
   case arriving
   /// Subscribed and enabled, but nothing comes.
   case noSignal
-  /// Subscribed and enabled, and it comes, but in a codec that can't be decoded.
-  case unsupportedCodec(Codec)
+  /// Subscribed and enabled, and it comes, but in a codec, or a form of one, that can't be shown.
+  case unsupportedCodec(String)
   /// The service holds the track back because the connection is too narrow.
   case lowBandwidth
   /// The connection to the room is lost.

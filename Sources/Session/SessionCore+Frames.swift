@@ -99,11 +99,6 @@ extension SessionCore {
     guard let state = tracks[id] else { return }
     // Frames of a redacted time that come late are no better than those that came in time.
     guard waiting.presentation >= picturesBegin else { return }
-    guard waiting.frame.codec.isDecodable else {
-      refuse(waiting.frame.codec, of: state, at: time)
-      return
-    }
-    tracks[id]?.unsupportedCodec = nil
     if waiting.frame.followsLoss, !waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = true }
     if waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = false }
     guard tracks[id]?.needsKeyframe == false else {
@@ -117,18 +112,6 @@ extension SessionCore {
     guard state.isEnabled, since >= state.enabledSince else { return }
     tracks[id]?.show(waiting, at: time)
     if waiting.frame.isKeyframe { noteResolution(of: id, at: time) }
-  }
-
-  /// What comes of a track can't be decoded: it is told once, and a card says so.
-  private mutating func refuse(_ codec: Codec, of state: TrackState, at time: SessionTime) {
-    let id = state.track.id
-    if state.unsupportedCodec != codec {
-      tracks[id]?.unsupportedCodec = codec
-      if state.shown != nil { tracks[id]?.forgetPicture(now: time) }
-      note(.unsupportedCodec(id, state.track.participant, state.track.source, codec), at: time)
-    }
-    tracks[id]?.needsKeyframe = true
-    tracks[id]?.lastFrameAt = time
   }
 
   /// Asks for what is missing: keyframes when nothing comes, the subscription when there is none.

@@ -222,7 +222,7 @@ extension SessionCore {
     }
     if state.reception == .lowBandwidth { return (.card(.lowBandwidth), false) }
     if state.reception == .hidden { return (standIn(for: state), false) }
-    if let codec = state.unsupportedCodec { return (.card(.unsupportedCodec(codec)), false) }
+    if let form = state.unsupported { return (.card(.unsupportedCodec(form)), false) }
     let isLate = time - (state.lastFrameAt ?? state.enabledSince) >= patience
     // What is held back by the service stops at once, and says so.
     let isStopped = state.isPaused && time - (state.lastFrameAt ?? state.enabledSince) >= .milliseconds(500)

@@ -89,7 +89,7 @@ extension TimelineEvent {
     case .unsupportedCodec(let track, let identity, let source, let codec):
       [
         person(identity), text("source", source.timelineName), text("track", track.rawValue),
-        text("codec", codec.title),
+        text("codec", codec),
       ]
     case .bandwidth(let alert): MessageFields.of(alert)
     case .data(let message, let name): MessageFields.of(message, name: name)

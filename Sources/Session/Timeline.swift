@@ -29,8 +29,8 @@ public enum TimelineEvent: Hashable, Sendable {
   case activeTalkers([ParticipantIdentity])
   /// The pictures of a track have another size now: columns and rows as they are displayed.
   case resolution(TrackID, ParticipantIdentity, TrackSource, Int, Int)
-  /// A track comes in a codec that can't be decoded.
-  case unsupportedCodec(TrackID, ParticipantIdentity, TrackSource, Codec)
+  /// A track comes in a codec, or a form of one, that can't be shown.
+  case unsupportedCodec(TrackID, ParticipantIdentity, TrackSource, String)
   /// The number of videos that the connection carries has changed.
   case bandwidth(BandwidthAlert)
   /// An application sent something; with the sender's display name.

@@ -42,8 +42,8 @@ struct TrackState: Sendable {
   private(set) var lastKnown: FrameID?
   /// True when it was held back for want of a tile, until it is shown or disabled.
   private(set) var wasHidden = false
-  /// The codec of what comes, when it can't be decoded.
-  var unsupportedCodec: Codec? { didSet { if unsupportedCodec != oldValue { revision &+= 1 } } }
+  /// The form in which the pictures come, when it can't be shown.
+  var unsupported: String? { didSet { if unsupported != oldValue { revision &+= 1 } } }
   /// When the last frame was due, whether or not it is still shown.
   var lastFrameAt: SessionTime?
   /// Size of the pictures as they are displayed (after rotation), from the last keyframe; 0 when unknown.

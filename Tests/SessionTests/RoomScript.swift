@@ -67,9 +67,11 @@ struct RoomScript {
     }
   }
 
-  /// Runs the core over the stream, with time advanced at the given instants (and at every event).
+  /// Runs the core over the stream, with time advanced at the given instants (and at every event). `finding` says what comes
+  /// of decoding a frame.
   func run(
-    _ settings: SessionCore.Settings = .test, until end: Int64, every step: Int64 = 10
+    _ settings: SessionCore.Settings = .test, until end: Int64, every step: Int64 = 10,
+    finding: ((EncodedFrame) -> SessionFinding)? = nil
   ) -> SessionRun {
     var core = SessionCore(settings: settings)
     var run = SessionRun()
@@ -80,7 +82,10 @@ struct RoomScript {
         events.removeFirst()
       }
       core.advance(to: .milliseconds(ms))
-      while let output = core.pollOutput() { run.outputs.append(output) }
+      while let output = core.pollOutput() {
+        run.outputs.append(output)
+        if case .decode(_, let frame) = output, let finding { core.take(finding(frame)) }
+      }
     }
     return run
   }

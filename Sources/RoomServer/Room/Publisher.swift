@@ -110,7 +110,7 @@ final class Publisher: PeerConnectionDelegate {
   /// The codec that a client names, such as `vp9` or `video/VP9`; nil when it can't be forwarded.
   private static func codec(_ described: Livekit_SimulcastCodec, of kind: MediaKind) -> Codec? {
     let name = described.codec.lowercased()
-    return CodecTable.decodable.first { codec in
+    return CodecTable.codecs.first { codec in
       codec.kind == kind && (name == codec.rawValue.lowercased() || name == codec.mimeType.lowercased())
     }
   }
@@ -249,7 +249,7 @@ final class Publisher: PeerConnectionDelegate {
   /// The codec of pictures that a section lists first.
   private static func first(_ media: MediaDescription) -> Codec? {
     media.payloadTypes.lazy.compactMap { media.rtpMap(of: $0) }.compactMap { map in
-      CodecTable.decodable.first { $0.kind == .video && map.isEncoding($0.rawValue, clockRate: map.clockRate) }
+      CodecTable.codecs.first { $0.kind == .video && map.isEncoding($0.rawValue, clockRate: map.clockRate) }
     }.first
   }
 

@@ -241,7 +241,7 @@ final class Room {
   }
 
   /// What can be published, the preferred first.
-  static let codecs: [Livekit_Codec] = CodecTable.decodable.map {
+  static let codecs: [Livekit_Codec] = CodecTable.codecs.map {
     var codec = Livekit_Codec()
     codec.mime = $0.mimeType
     return codec

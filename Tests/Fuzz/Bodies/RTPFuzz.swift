@@ -107,6 +107,7 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
   _ = VP9FrameHeader(bytes)
   _ = VP9Superframe.frames(bytes)
   _ = H264SequenceParameters(bytes)
+  _ = H265SequenceParameters(bytes)
   _ = H264Depacketizer.parameterSets(String(decoding: bytes, as: UTF8.self))
   if let unit = AV1OBU(bytes) { _ = AV1SequenceHeader(unit.payload) }
   if let parsed = VP8Depacketizer.parse(bytes) {
@@ -132,7 +133,7 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
   var configuration = JitterBuffer.Configuration()
   configuration.capacity = 64
   configuration.frameBufferSize = 256
-  var videos = [Codec.vp8, .vp9, .h264, .av1].map { JitterBuffer(codec: $0, configuration: configuration) }
+  var videos = [Codec.vp8, .vp9, .h264, .h265, .av1].map { JitterBuffer(codec: $0, configuration: configuration) }
   var audios = [Codec.opus, .g722].map { AudioReorderBuffer(codec: $0) }
   var nack = NackGenerator()
   var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)

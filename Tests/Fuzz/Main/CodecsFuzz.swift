@@ -6,7 +6,7 @@ import MediaCore
 public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
   var pool = PicturePool()
   let pictures = VP8Decoder(sizeCap: .init(width: 176, height: 144))
-  let others = CodecTable.decodable.filter { $0 != .vp8 }.compactMap {
+  let others = CodecTable.codecs.filter { $0 != .vp8 }.compactMap {
     VideoDecoders.make($0, sizeCap: .init(width: 176, height: 144))
   }
   guard let sound = try? OpusDecoder() else { return }

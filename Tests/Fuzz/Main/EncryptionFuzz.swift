@@ -31,7 +31,7 @@ func fuzzEncryption(_ bytes: UnsafeRawBufferPointer) {
       let cut = frame.count / 2
       let layers = frame + VP9Superframe.index([cut, frame.count - cut])
       var rows = Codec.allCases.map { ($0, frame, 1) }
-      rows += [(.h264, H264NALUnit.startCode + [0x65, 0x88] + frame, 1), (.vp9, layers, 2)]
+      rows += [(.h264, NALUnit.startCode + [0x65, 0x88] + frame, 1), (.vp9, layers, 2)]
       for (codec, bytes, count) in rows {
         let outcome = bytes.withUnsafeBytes {
           decryption.open($0, codec: codec, layers: count, from: sender, at: now)

@@ -16,6 +16,7 @@ from scenarios.kill import kill, kill_long
 from scenarios.messages import messages
 from scenarios.outage import outage
 from scenarios.presence import presence
+from scenarios.rare import high_efficiency, telephones
 from scenarios.reception import bandwidth, layers
 from scenarios.refusals import refusals
 from scenarios.running import running
@@ -25,14 +26,13 @@ from scenarios.simulcast import simulcast
 from scenarios.soak import soak
 from scenarios.speaker import speaker
 from scenarios.stalls import stalls
-from scenarios.telephones import telephones
 from scenarios.tracks import tracks
 from scenarios.trouble import trouble
 from scenarios.waiting import bots_only, deleted, waiting
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    running, judging, refusals, demo, conversation, tracks, codecs, telephones, shapes, speaker, simulcast, layers, bandwidth,
-    messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
+    running, judging, refusals, demo, conversation, tracks, codecs, telephones, high_efficiency, shapes, speaker, simulcast,
+    layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
     faces, endings, waiting, deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.

@@ -1,12 +1,21 @@
 internal import CAVCodec
 public import MediaCore
 
-/// Decodes one H.264 stream with libavcodec: access units with start codes (H.264 Annex B), constrained baseline to high,
-/// 8 bits 4:2:0. Owns the library's context; confined to one thread at a time.
-public final class H264Decoder: VideoDecoder {
+/// Decodes one stream of H.264 or H.265 with libavcodec: access units with start codes (Annex B of both), 8 bits 4:2:0. Owns
+/// the library's context; confined to one thread at a time.
+public final class LibavDecoder: VideoDecoder {
+  /// The codecs that libavcodec is asked for.
+  public enum Interface: String, Sendable {
+    /// Constrained baseline to high.
+    case h264 = "H.264"
+    /// Main.
+    case h265 = "H.265"
+  }
+
   /// See `VideoDecoder`.
   public private(set) var needsKeyframe = true
 
+  private let interface: Interface
   private let sizeCap: SizeCap
   private var context: UnsafeMutablePointer<AVCodecContext>?
   private let frame = av_frame_alloc()
@@ -14,7 +23,10 @@ public final class H264Decoder: VideoDecoder {
   private var maximumBytes: Int { sizeCap.pixels * 3 / 2 }
 
   /// Makes a decoder. libavcodec is opened at the first keyframe.
-  public init(sizeCap: SizeCap = .standard) { self.sizeCap = sizeCap }
+  public init(_ interface: Interface, sizeCap: SizeCap = .standard) {
+    self.interface = interface
+    self.sizeCap = sizeCap
+  }
 
   deinit {
     close()
@@ -32,10 +44,11 @@ public final class H264Decoder: VideoDecoder {
         library: .libavcodec, reason: .malformed, operation: "decode", text: "not an access unit",
         detail: "\(bytes.count) bytes")
     }
-    if context == nil { context = recbot_av_open_h264(Int64(sizeCap.pixels)) }
+    if context == nil { context = open() }
     guard let context, let frame else {
       throw CodecError(
-        library: .libavcodec, reason: .outOfMemory, operation: "avcodec_open2", text: "no decoder of H.264")
+        library: .libavcodec, reason: .outOfMemory, operation: "avcodec_open2",
+        text: "no decoder of \(interface.rawValue)")
     }
     let result = recbot_av_decode(context, bytes.baseAddress, Int32(bytes.count), frame)
     defer { av_frame_unref(frame) }
@@ -53,6 +66,11 @@ public final class H264Decoder: VideoDecoder {
   public func reset() {
     close()
     needsKeyframe = true
+  }
+
+  private func open() -> UnsafeMutablePointer<AVCodecContext>? {
+    let codec = interface == .h264 ? AV_CODEC_ID_H264 : AV_CODEC_ID_HEVC
+    return recbot_av_open_video(codec, Int64(sizeCap.pixels))
   }
 
   private func close() {
@@ -79,13 +97,13 @@ public final class H264Decoder: VideoDecoder {
       reset()
       throw sizeCap.error(.libavcodec, width: width, height: height)
     }
-    guard withUnsafePointer(to: source, { recbot_av_is_i420($0) }) != 0, width > 0, height > 0,
-      let y = source.data.0, let u = source.data.1, let v = source.data.2
+    let form = withUnsafePointer(to: source) { recbot_av_form_of($0) }
+    guard form.bits == 8, form.across == 2, form.down == 2, width > 0, height > 0, let y = source.data.0,
+      let u = source.data.1, let v = source.data.2
     else {
       reset()
-      throw CodecError(
-        library: .libavcodec, reason: .library, operation: "avcodec_receive_frame", text: "unexpected picture format",
-        detail: "format \(source.format), \(width)x\(height)")
+      throw .unsupported(
+        .libavcodec, "avcodec_receive_frame", bits: Int(form.bits), across: Int(form.across), down: Int(form.down))
     }
     return pool.copy(
       width: width, height: height, y: (y, Int(source.linesize.0)), u: (u, Int(source.linesize.1)),

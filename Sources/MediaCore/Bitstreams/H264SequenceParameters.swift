@@ -1,37 +1,3 @@
-/// What is to be known of a NAL unit of H.264 (section 7.3.1) by its first bytes.
-public struct H264NALUnit: Hashable, Sendable {
-  /// Kinds of NAL units that matter here (table 7-1).
-  public enum Kind: Sendable {
-    /// A slice of a picture that refers to others, or may.
-    case slice
-    /// A slice of a picture with which decoding can start.
-    case keySlice
-    /// What pictures look like in general: their size, for one.
-    case sequenceParameters
-    /// What pictures look like in particular.
-    case pictureParameters
-    /// Begins a picture and says nothing else.
-    case delimiter
-    /// Anything else; a decoder knows whether it is of use.
-    case other
-  }
-
-  /// The kind that a header byte names.
-  public static func kind(_ header: UInt8) -> Kind {
-    switch header & 0x1f {
-    case 1, 2: .slice
-    case 5: .keySlice
-    case 7: .sequenceParameters
-    case 8: .pictureParameters
-    case 9: .delimiter
-    default: .other
-    }
-  }
-
-  /// What stands before a NAL unit in a byte stream (Annex B).
-  public static let startCode: [UInt8] = [0, 0, 0, 1]
-}
-
 /// The picture size that a sequence parameter set of H.264 gives (section 7.3.2.1.1).
 public struct H264SequenceParameters: Hashable, Sendable {
   /// In pixels, after cropping.
@@ -41,7 +7,7 @@ public struct H264SequenceParameters: Hashable, Sendable {
 
   /// Reads a NAL unit, header byte included; nil when it isn't such a set, or is cut short, or gives no size.
   public init?(_ unit: UnsafeRawBufferPointer) {
-    guard let first = unit.first, H264NALUnit.kind(first) == .sequenceParameters else { return nil }
+    guard let first = unit.first, NALUnit.h264Kind(first) == .sequenceParameters else { return nil }
     var reader = BitReader(UnsafeRawBufferPointer(rebasing: unit[1...]), skipsEmulation: true)
     guard let profile = reader.bits(8), reader.skip(16) != nil, reader.exponentialGolomb() != nil else { return nil }
     var chroma: UInt32 = 1

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A synthetic participant on aiortc, for the sound that Google's libwebrtc in the LiveKit SDK does not send: PCMU, PCMA, G.722.
+"""A synthetic participant on aiortc, for codecs that Google's libwebrtc in the LiveKit SDK does not send: PCMU, PCMA, G.722,
+H.265; and for another maker's H.264.
 
 Picture and sound are those of `publish.py`: one colour, white for 60 ms from each whole second, and a beep at the same
-instants; the camera sends VP8. What it does is printed as JSON lines; SIGTERM makes it leave.
+instants. What it does is printed as JSON lines; SIGTERM makes it leave.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCRtp
 from aiortc.sdp import candidate_from_sdp
 from livekit.protocol import models, rtc
 
+import h265
 from common import emit, make_token
 from publish import FLASH, SAMPLE_RATE, Voice
 
@@ -100,8 +102,8 @@ class Caller:
     async def publish(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         """Announces both tracks."""
         o = self.options
-        for track, source, codec in ((Camera(o.colour), models.CAMERA, "video/VP8"),
-                                     (Microphone(o.frequency), models.MICROPHONE, f"audio/{o.codec}")):
+        for track, source, codec in ((Camera(o.colour), models.CAMERA, f"video/{o.pictures}"),
+                                     (Microphone(o.frequency), models.MICROPHONE, f"audio/{o.sound}")):
             sender = self.pc.addTrack(track)
             transceiver = next(one for one in self.pc.getTransceivers() if one.sender is sender)
             known = RTCRtpSender.getCapabilities(track.kind).codecs
@@ -186,10 +188,14 @@ def main() -> None:
     parser.add_argument("--room", required=True)
     parser.add_argument("--identity", required=True)
     parser.add_argument("--name", default="")
-    parser.add_argument("--codec", required=True, choices=["PCMU", "PCMA", "G722"])
+    parser.add_argument("--sound", default="opus", choices=["opus", "PCMU", "PCMA", "G722"])
+    parser.add_argument("--pictures", default="VP8", choices=["VP8", "H264", "H265"])
+    parser.add_argument("--pixels", default="yuv420p", help="the form of H.265's pictures")
     parser.add_argument("--colour", required=True)
     parser.add_argument("--frequency", type=float, required=True)
-    asyncio.run(Caller(parser.parse_args()).run())
+    options = parser.parse_args()
+    h265.install(options.pixels)
+    asyncio.run(Caller(options).run())
 
 
 if __name__ == "__main__":
