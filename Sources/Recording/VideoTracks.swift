@@ -52,7 +52,7 @@ struct VideoTracks {
         picture.rotation = frame.rotation
         entry.newest = (id, picture)
       }
-    } catch where error.reason == .unsupported {
+    } catch  where error.reason == .unsupported {
       let form = "\(frame.codec.title) (\(error.text))"
       entry.unsupported = form
       return .unsupported(form)

@@ -186,7 +186,7 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
   /// Static types need no line (RFC 3551 table 4); keys of telephones and comfort noise are not asked for.
   @Test func codecsOfTelephonesAreTakenAndWhatIsNoSoundIsNot() throws {
     var policy = NegotiationPolicy()
-    policy.codecs = CodecTable.decodable
+    policy.codecs = CodecTable.codecs
     var machine = Negotiation(policy: policy, seed: 1)
     let text = """
       m=audio 9 UDP/TLS/RTP/SAVPF 9 0 8 13 101 102

@@ -123,10 +123,10 @@ import WebM
       core.advance(to: event.arrived)
       pipeline.prepare(&event)
       core.handle(event)
-      while let output = core.pollOutput() { try pipeline.perform(output, isLate: false) }
+      while let output = core.pollOutput() { _ = try pipeline.perform(output, isLate: false) }
     }
     core.advance(to: .seconds(20))
-    while let output = core.pollOutput() { try pipeline.perform(output, isLate: false) }
+    while let output = core.pollOutput() { _ = try pipeline.perform(output, isLate: false) }
     try pipeline.finish(at: pipeline.progress.time)
     let report = try WebMProbe.probe(path)
     #expect(report.problems.isEmpty && report.gaps.isEmpty)

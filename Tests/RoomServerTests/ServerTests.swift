@@ -122,7 +122,8 @@ import Testing
     #expect(join.subscriberPrimary && join.fastPublish)
     #expect(
       join.enabledPublishCodecs.map(\.mime) == [
-        "video/VP8", "video/VP9", "video/H264", "video/AV1", "audio/opus", "audio/G722", "audio/PCMU", "audio/PCMA",
+        "video/VP8", "video/VP9", "video/H264", "video/AV1", "video/H265", "audio/opus", "audio/G722", "audio/PCMU",
+        "audio/PCMA",
       ])
     #expect(!join.serverInfo.version.isEmpty)
     let fresh = try #require(client.next { if case .refreshToken(let text) = $0 { text } else { nil } })

@@ -42,7 +42,7 @@ class H265Encoder(Encoder):
             self.codec.width, self.codec.height, self.codec.pix_fmt = frame.width, frame.height, self.pixels
             self.codec.framerate, self.codec.time_base = fractions.Fraction(30), frame.time_base
             self.codec.options = {"preset": "ultrafast", "tune": "zerolatency", "x265-params":
-                                  "log-level=none:repeat-headers=1:bframes=0:keyint=300:pools=none:frame-threads=1"}
+                                  "log-level=none:info=0:repeat-headers=1:bframes=0:keyint=300:pools=none:frame-threads=1"}
         picture = frame.reformat(format=self.pixels)
         picture.pts, picture.time_base = frame.pts, frame.time_base
         picture.pict_type = av.video.frame.PictureType.I if force_keyframe else av.video.frame.PictureType.NONE
