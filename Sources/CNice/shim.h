@@ -245,11 +245,48 @@ static inline int cnice_probe(
   return length > 0 && nice_agent_send(agent, stream, component, (guint)length, (const gchar *)buffer) == (gint)length;
 }
 
+// The relay of the selected pair; false when it has none. The candidates that signals hand out don't know theirs.
+static inline int cnice_selected_relay(NiceAgent *agent, unsigned int stream, unsigned int component, NiceAddress *relay) {
+  NiceCandidate *local = NULL, *remote = NULL;
+  if (!nice_agent_get_selected_pair(agent, stream, component, &local, &remote)) return 0;
+  if (local->type != NICE_CANDIDATE_TYPE_RELAYED) return 0;
+  nice_candidate_relay_address(local, relay);
+  return 1;
+}
+
 static inline int cnice_add_local_address(NiceAgent *agent, const char *text) {
   NiceAddress address;
   nice_address_init(&address);
   if (!nice_address_set_from_string(&address, text)) return 0;
   return nice_agent_add_local_address(agent, &address);
+}
+
+// A socket that does not block and that `exec` closes; -1 when the system has none.
+static inline int cnice_socket(int family, int is_stream) {
+  return socket(family, (is_stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+// glibc shows it to those only who want all that is GNU's, which Swift's own view of glibc does not.
+extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+
+// The next connection, one that does not block and that `exec` closes; -1 when there is none.
+static inline int cnice_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
+
+// True when one of the agent's sockets is bound to the port.
+static inline int cnice_has_port(NiceAgent *agent, unsigned int stream, unsigned int component, uint16_t port) {
+  int found = 0;
+  GPtrArray *sockets = nice_agent_get_sockets(agent, stream, component);
+  if (!sockets) return 0;
+  for (guint i = 0; i < sockets->len; i++) {
+    struct sockaddr_storage bound;
+    socklen_t length = sizeof bound;
+    if (getsockname(g_socket_get_fd((GSocket *)g_ptr_array_index(sockets, i)), (struct sockaddr *)&bound, &length) != 0)
+      continue;
+    // The port stands at the same place in both families.
+    found |= ntohs(((struct sockaddr_in *)&bound)->sin_port) == port;
+  }
+  g_ptr_array_unref(sockets);
+  return found;
 }
 
 // A socket on which the kernel tells of changed links, addresses and routes (rtnetlink(7)); -1 when it can't be had.
@@ -266,9 +303,11 @@ static inline int cnice_netlink_open(void) {
   return fd;
 }
 
-static inline GSource *cnice_input_source_new(int fd) { return g_unix_fd_source_new(fd, G_IO_IN); }
+static inline GSource *cnice_descriptor_source_new(int fd, int is_output) {
+  return g_unix_fd_source_new(fd, is_output ? G_IO_OUT : G_IO_IN);
+}
 
-static inline void cnice_set_input_callback(
+static inline void cnice_set_descriptor_callback(
     GSource *source, gboolean (*callback)(gint, GIOCondition, gpointer), gpointer data) {
   g_source_set_callback(source, (GSourceFunc)(void (*)(void))callback, data, NULL);
 }

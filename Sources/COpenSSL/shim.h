@@ -10,11 +10,23 @@
 #include <openssl/ssl.h>
 #include <openssl/srtp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <string.h>
 #include <sys/time.h>
 
 static inline int copenssl_require_dtls12(SSL_CTX *context) {
   return SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION);
+}
+
+static inline int copenssl_require_tls12(SSL_CTX *context) {
+  return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+}
+
+// The name, or the numeric address, that the server's certificate must be for; a name is told to the server too.
+static inline int copenssl_expect_host(SSL *ssl, const char *host, int is_address) {
+  if (is_address) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
 }
 
 static inline uint64_t copenssl_set_options(SSL_CTX *context) {

@@ -112,6 +112,8 @@ public final class PeerConnection: @unchecked Sendable {
 
   /// What the transport counted; nil before the first description.
   public var transportCounters: TransportCounters? { transport?.counters }
+  /// The way that media take; nil before there is one.
+  public var path: NetworkPath? { transport?.path }
 
   // MARK: Descriptions
 
@@ -297,7 +299,8 @@ public final class PeerConnection: @unchecked Sendable {
         loop: loop, certificate: certificate,
         configuration: .init(
           iceServers: configuration.iceServers, policy: isRelayOnly ? .relay : .all, isControlling: isControlling,
-          localAddresses: configuration.localAddresses, portRange: configuration.portRange))
+          localAddresses: configuration.localAddresses, portRange: configuration.portRange,
+          tlsAuthorities: configuration.tlsAuthorities, listener: configuration.listener))
     } catch {
       throw .transport(error.description)
     }
@@ -400,6 +403,8 @@ public final class PeerConnection: @unchecked Sendable {
     guard negotiation.sections.indices.contains(index) else { return }
     delegate?.peerConnection(self, didGather: candidate, mid: negotiation.sections[index].mid, mLineIndex: index)
   }
+
+  func pathFailed(_ reason: String) { delegate?.peerConnection(self, pathFailed: reason) }
 
   func finishedGathering() {
     hasAllCandidates = true

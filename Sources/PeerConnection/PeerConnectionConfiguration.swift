@@ -27,6 +27,11 @@ extension PeerConnection {
     public var localAddresses: [String]?
     /// Local UDP ports; nil for any.
     public var portRange: ClosedRange<UInt16>?
+    /// A file of certificates in PEM that relays over TLS are checked against in place of the system's; nil: the
+    /// system's.
+    public var tlsAuthorities: String?
+    /// Where peers reach this side over TCP (RFC 6544); nil: they don't.
+    public var listener: ICEListener?
     /// Codecs that are accepted and offered, in order of preference. The order of a remote offer goes before it.
     public var codecs: [Codec] = CodecTable.codecs
     /// Whether redundant audio (RFC 2198) is accepted.

@@ -9,6 +9,8 @@ public protocol PeerConnectionDelegate: AnyObject {
   func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int)
   /// No more local candidates will come.
   func peerConnectionDidFinishGathering(_ pc: PeerConnection)
+  /// A way to the peer over TCP or TLS has failed, in words for a log; ICE goes on with the others.
+  func peerConnection(_ pc: PeerConnection, pathFailed reason: String)
   /// The transport's state changed.
   func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState)
 
@@ -50,6 +52,8 @@ extension PeerConnectionDelegate {
   public func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {}
   /// Does nothing.
   public func peerConnectionDidFinishGathering(_ pc: PeerConnection) {}
+  /// Does nothing.
+  public func peerConnection(_ pc: PeerConnection, pathFailed reason: String) {}
   /// Does nothing.
   public func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {}
   /// Does nothing.

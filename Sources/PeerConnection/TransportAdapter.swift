@@ -13,6 +13,8 @@ final class TransportAdapter: MediaTransportDelegate {
 
   func transportDidFinishGathering(_ transport: MediaTransport) { connection?.finishedGathering() }
 
+  func transport(_ transport: MediaTransport, pathFailed reason: String) { connection?.pathFailed(reason) }
+
   func transport(_ transport: MediaTransport, stateChanged state: TransportState) {
     connection?.changed(to: state)
   }

@@ -81,6 +81,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var spotlight: TileSelector?
   /// The newest word on how many videos the connection carries; nil before the first.
   public var bandwidth: BandwidthAlert?
+  /// The way that media take; nil while that is not known.
+  public var path: NetworkPath?
   /// The list of active talkers; empty when there is no limit to it.
   public var talkers: [ParticipantIdentity] = []
   /// Chat, captions and data messages so far.

@@ -99,6 +99,7 @@ final class Notes {
     case .paused(let policy): progress.pause = policy
     case .resumed: progress.pause = nil
     case .bandwidth(let alert): progress.bandwidth = alert
+    case .path(let path): progress.path = path
     case .activeTalkers(let list): progress.talkers = list
     default: break
     }

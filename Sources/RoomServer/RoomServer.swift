@@ -34,6 +34,8 @@ public final class RoomServer: Sendable {
     public var mediaAddresses = ["127.0.0.1"]
     /// UDP ports for media; nil for any.
     public var mediaPorts: ClosedRange<UInt16>?
+    /// TCP port at which clients reach media when UDP leads nowhere (RFC 6544); 0 takes any free one.
+    public var mediaTCPPort = 0
     /// STUN and TURN servers that clients are told to use.
     public var iceServers: [ICEServer] = []
     /// The most participants in one room.
@@ -52,6 +54,9 @@ public final class RoomServer: Sendable {
     /// Asked before each outgoing (`isOutgoing`) and after each incoming RTP packet: true loses it. For tests of repair
     /// under loss.
     package var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
+
+    /// The local address of media, when there is exactly one; else that of all.
+    var mediaAddress: String { mediaAddresses.count == 1 ? mediaAddresses[0] : "::" }
 
     /// The defaults, for these API keys.
     public init(apiKeys: [String: String]) { self.apiKeys = apiKeys }
@@ -108,6 +113,7 @@ public final class RoomServer: Sendable {
     }
     guard isNew else { throw .alreadyStarted }
     let directory = RoomDirectory(configuration: configuration, webhooks: makeWebhooks(), logger: logger)
+    let hasMediaPort = directory.listener != nil
     let gate = JoinGate(apiKeys: configuration.apiKeys)
     var services: [any HTTPService] = [
       RoomService(gate: gate, directory: directory), MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage(),
@@ -116,6 +122,11 @@ public final class RoomServer: Sendable {
     let listener = SignalListener(
       gate: gate, limits: configuration.limits, logger: logger, sink: directory, services: services)
     do throws(RoomServerError) {
+      guard hasMediaPort else {
+        throw .cannotListen(
+          host: configuration.mediaAddress, port: configuration.mediaTCPPort,
+          reason: "media over TCP needs that port (--ice-tcp-port)")
+      }
       let port = try listener.listen(host: configuration.bind, port: configuration.port)
       let wasStopped = state.withLock { state in
         if case .stopped = state { return true }

@@ -19,7 +19,7 @@ public struct RoomOptions: Sendable {
   public var url: String
   /// Where tokens come from.
   public var tokens: TokenSource
-  /// A file with certificates (PEM) that are trusted instead of the system's, for `wss://`.
+  /// A file with certificates (PEM) that are trusted instead of the system's, for `wss://` and `turns:`.
   public var tlsCAFile: String?
   /// Longest time for name look-up, TCP, TLS, upgrade and the server's first message, in nanoseconds. The server
   /// itself may take 12 s to place a session.

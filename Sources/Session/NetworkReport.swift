@@ -34,12 +34,14 @@ public struct NetworkReport: Hashable, Sendable {
   public var estimate: Int64?
   /// The service's own word.
   public var quality: ConnectionQuality
+  /// The way that media take; nil while that is not known.
+  public var path: NetworkPath?
 
   /// Makes a report.
   public init(
     incoming: Int64 = 0, incomingAudio: Int64 = 0, incomingVideo: Int64 = 0, flowingVideos: Int = 0,
     lossPerMille: Int = 0, queueDelay: SessionTime = .zero, estimate: Int64? = nil,
-    quality: ConnectionQuality = .unknown
+    quality: ConnectionQuality = .unknown, path: NetworkPath? = nil
   ) {
     self.incoming = incoming
     self.incomingAudio = incomingAudio
@@ -49,6 +51,7 @@ public struct NetworkReport: Hashable, Sendable {
     self.queueDelay = queueDelay
     self.estimate = estimate
     self.quality = quality
+    self.path = path
   }
 }
 

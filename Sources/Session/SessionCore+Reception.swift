@@ -17,7 +17,12 @@ extension SessionCore {
       if isLow != (state.reception == .lowBandwidth), !state.isPaused {
         note(.lowBandwidth(id, state.track.participant, isLow), at: now)
       }
-    case .network(let report): bandwidth.update(report, videos: videoCount, at: now)
+    case .network(let report):
+      bandwidth.update(report, videos: videoCount, at: now)
+      if let path = report.path, path != notedPath {
+        notedPath = path
+        note(.path(path), at: now)
+      }
     case .data(let message): noteMessage(.data(message, name: name(message.participant)), at: now)
     case .chat(let chat): noteMessage(.chat(chat, name: name(chat.participant)), at: now)
     case .caption(let caption): noteMessage(.caption(caption, name: name(caption.participant)), at: now)

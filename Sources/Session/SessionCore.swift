@@ -84,6 +84,8 @@ public struct SessionCore: Sendable {
   var notedTalkers: [ParticipantIdentity] = []
   var reception: ReceptionPolicy
   var bandwidth = BandwidthPolicy()
+  /// The way that media took when it was noted last.
+  var notedPath: NetworkPath?
   /// When to look next at what is wanted.
   var nextReception = SessionTime.zero
   /// Videos that should come at present.

@@ -38,6 +38,7 @@ extension TimelineEvent {
     case .resolution: "resolution"
     case .unsupportedCodec: "unsupported-codec"
     case .bandwidth: "bandwidth-alert"
+    case .path: "path"
     case .data: "data"
     case .chat: "chat"
     case .caption: "caption"
@@ -92,6 +93,7 @@ extension TimelineEvent {
         text("codec", codec),
       ]
     case .bandwidth(let alert): MessageFields.of(alert)
+    case .path(let path): [text("carrier", path.carrier.rawValue), text("address", path.address)]
     case .data(let message, let name): MessageFields.of(message, name: name)
     case .chat(let chat, let name): MessageFields.of(chat, name: name)
     case .caption(let caption, let name): MessageFields.of(caption, name: name)

@@ -33,6 +33,8 @@ public enum TimelineEvent: Hashable, Sendable {
   case unsupportedCodec(TrackID, ParticipantIdentity, TrackSource, String)
   /// The number of videos that the connection carries has changed.
   case bandwidth(BandwidthAlert)
+  /// Media take this way between the machine and the room from now on.
+  case path(NetworkPath)
   /// An application sent something; with the sender's display name.
   case data(DataMessage, name: String)
   /// Somebody wrote to the others.

@@ -63,6 +63,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case peerRole = "peer.as"
   case bind = "room-server.bind"
   case port = "room-server.port"
+  case iceTCPPort = "room-server.ice-tcp-port"
   case testAPI = "room-server.test-api"
   case connectionsPerAddress = "room-server.connections-per-address"
   case autoCreate = "room-server.auto-create"

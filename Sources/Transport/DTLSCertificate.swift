@@ -83,6 +83,13 @@ public final class DTLSCertificate: @unchecked Sendable {
 
 /// OpenSSL's queue of errors.
 enum OpenSSLError {
+  /// The oldest error's reason alone, `wrong version number`; the queue is empty afterwards.
+  static func takeReason() -> String {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    return ERR_reason_error_string(code).map { String(cString: $0) } ?? "the connection broke"
+  }
+
   /// The oldest error in words; the queue is empty afterwards.
   static func take() -> String {
     let code = ERR_get_error()

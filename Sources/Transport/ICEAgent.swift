@@ -1,4 +1,5 @@
 import CNice
+import MediaCore
 
 /// Owner of one `NiceAgent`: one generation of ICE credentials and candidates, one stream, one component. Confined to
 /// its loop. A restart is a new agent: libnice's own restart keeps sockets of addresses that may be gone, and forgets
@@ -11,6 +12,8 @@ final class ICEAgent {
     case connected
     /// All checks failed, or the selected pair is dead.
     case failed
+    /// A way over TCP or TLS cannot be used, in words.
+    case pathFailed(String)
   }
 
   /// What the agent gathers with.
@@ -21,16 +24,30 @@ final class ICEAgent {
     var portRange: ClosedRange<UInt16>?
   }
 
+  /// A TURN server, by a numeric address.
+  struct Relay {
+    var address: String
+    var port: UInt16
+    var username: String
+    var credential: String
+    /// How it is reached, and by which name the user knows it.
+    var path: NetworkPath
+    /// The name that its certificate must be for, when it is reached by TLS.
+    var tlsName: String
+  }
+
   let ufrag: String
   let password: String
   private(set) var isConnected = false
   private(set) var hasRemoteCredentials = false
   private(set) var remoteUfrag = ""
   private(set) var remotePassword = ""
-  /// True when the selected pair's datagrams travel inside TCP, so that the sockets' stamps say nothing.
-  private var usesTCPRelay = false
+  /// The way of the selected pair; nil before.
+  private(set) var path: NetworkPath?
 
   private let loop: MediaLoop
+  private let tlsAuthorities: String?
+  private let listener: ICEListener?
   private var relayOnly: Bool
   private var agent: OpaquePointer?
   private let stream: guint
@@ -43,6 +60,12 @@ final class ICEAgent {
   /// Addresses that the peer has not told but that a valid check came from.
   private(set) var learned = 0
   private var isDeaf = false
+  private var tunnels: [ICETunnel] = []
+  // Opened when datagrams have had their time.
+  private var fallbacks: [() -> Void] = []
+  private var fallbackTimer: LoopTimer?
+  private var opensFallbacks = false
+  private var isIPv6Only = false
 
   // RFC 8445 section 14.2 sets 5 ms as the least pacing.
   private static let pacingMilliseconds: UInt32 = 5
@@ -56,15 +79,22 @@ final class ICEAgent {
   // libnice neither bounds what it learns from that nor keeps more than 50 sources whose packets it passes on: forged
   // ones would push the genuine one out.
   private static let maximumLearned = 24
+  private static let maximumTunnels = 12
+  // How long UDP is tried alone, ns: where it works, nobody is asked for connections that are not needed.
+  private static let fallbackDelay: Int64 = 600_000_000
+  // RFC 6544 section 4.2: below UDP's host candidates (126), above reflexive ones where those are UDP's.
+  private static let listenerPriority: UInt32 = 90 << 24 | (4 << 13 | 8191) << 8 | 255
 
   init(
-    loop: MediaLoop, isControlling: Bool, relayOnly: Bool,
+    loop: MediaLoop, isControlling: Bool, relayOnly: Bool, tlsAuthorities: String?, listener: ICEListener?,
     onEvent: @escaping (ICEAgent, Event) -> Void,
     onPacket: @escaping (ICEAgent, UnsafeRawBufferPointer) -> Void
   ) throws(TransportError) {
     GLibLog.silence()
     self.loop = loop
     self.relayOnly = relayOnly
+    self.tlsAuthorities = tlsAuthorities
+    self.listener = listener
     self.onEvent = onEvent
     self.onPacket = onPacket
     // Aggressive nomination: regular nomination waits until every better pair has failed, which takes 6 s when one of
@@ -73,6 +103,7 @@ final class ICEAgent {
     guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
       throw .ice("no agent")
     }
+    // What goes over TCP goes through tunnels.
     cnice_set_bool(agent, "ice-tcp", 0)
     cnice_set_bool(agent, "upnp", 0)
     cnice_set_bool(agent, "controlling-mode", isControlling ? 1 : 0)
@@ -107,6 +138,7 @@ final class ICEAgent {
   /// Begins to gather. False when there is no address on which a socket could be opened.
   func gather(_ gathering: Gathering) -> Bool {
     guard let agent else { return false }
+    isIPv6Only = gathering.addresses.allSatisfy { $0.contains(":") }
     for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
     if let stun = gathering.stun {
       cnice_set_string(agent, "stun-server", stun.host)
@@ -120,17 +152,64 @@ final class ICEAgent {
     filterSTUN()
     hasGathered = true
     if hasRemoteCredentials { addEarlyCandidates() }
+    if relayOnly { openFallbacks() }
     return true
   }
 
-  /// Adds a TURN server, before or after `gather`. `address` is numeric.
-  func addRelay(address: String, port: UInt16, username: String, credential: String, overTCP: Bool) {
-    guard let agent, relays < ICEAgent.maximumRelays else { return }
+  /// Adds a TURN server, before or after `gather`.
+  func add(_ relay: Relay) {
+    guard agent != nil, relays < ICEAgent.maximumRelays else { return }
     relays += 1
-    if overTCP { usesTCPRelay = true }
+    guard relay.path.carrier != .relayUDP else { return add(relay, at: relay.address, relay.port) }
+    guard let address = SocketAddress(relay.address, port: relay.port) else { return }
+    let upstream = ICETunnel.Upstream(
+      path: relay.path, address: address, framing: .turn,
+      tlsName: relay.path.carrier == .relayTLS ? relay.tlsName : nil, tlsAuthorities: tlsAuthorities, maximumLinks: 8)
+    fallBack { [unowned self] in
+      if let tunnel = makeTunnel(to: upstream) { add(relay, at: tunnel.address, tunnel.port) }
+    }
+  }
+
+  private func add(_ relay: Relay, at address: String, _ port: UInt16) {
+    guard let agent else { return }
     _ = nice_agent_set_relay_info(
-      agent, stream, 1, address, guint(port), username, credential,
-      overTCP ? NICE_RELAY_TYPE_TURN_TCP : NICE_RELAY_TYPE_TURN_UDP)
+      agent, stream, 1, address, guint(port), relay.username, relay.credential, NICE_RELAY_TYPE_TURN_UDP)
+  }
+
+  // MARK: - Tunnels
+
+  /// Opens a way that is no datagram's own when UDP has led nowhere for a while; at once when only relays may be used.
+  private func fallBack(_ open: @escaping () -> Void) {
+    if opensFallbacks { open() } else { fallbacks.append(open) }
+  }
+
+  private func openFallbacks() {
+    fallbackTimer?.cancel()
+    guard agent != nil, !opensFallbacks else { return }
+    opensFallbacks = true
+    let waiting = fallbacks
+    fallbacks = []
+    for open in waiting { open() }
+  }
+
+  private func makeTunnel(to upstream: ICETunnel.Upstream) -> ICETunnel? {
+    guard agent != nil, tunnels.count < ICEAgent.maximumTunnels else { return nil }
+    let made = ICETunnel(
+      to: upstream, overIPv6: isIPv6Only, on: loop,
+      isOurs: { [weak self] port in
+        guard let self, let agent else { return false }
+        return cnice_has_port(agent, stream, 1, port) != 0
+      },
+      onEnd: { [weak self] tunnel, reason in
+        guard let self, agent != nil else { return }
+        onEvent(self, .pathFailed("\(tunnel.upstream.path): \(reason)"))
+        // No silence has to be waited for.
+        guard isConnected, path == tunnel.upstream.path else { return }
+        isConnected = false
+        onEvent(self, .failed)
+      })
+    if let made { tunnels.append(made) }
+    return made
   }
 
   /// The peer's credentials; checks begin with its first candidate.
@@ -141,6 +220,9 @@ final class ICEAgent {
     remotePassword = password
     _ = nice_agent_set_remote_credentials(agent, stream, ufrag, password)
     addEarlyCandidates()
+    fallbackTimer = loop.timer(after: ICEAgent.fallbackDelay) { [weak self] in
+      if let self, !isConnected { openFallbacks() }
+    }
   }
 
   /// False while the peer's candidates must wait: for its credentials; and when only relays may be used, for our own
@@ -170,11 +252,28 @@ final class ICEAgent {
 
   /// One candidate of the peer, also one whose checks came before it; those that come too early wait.
   func add(_ candidate: ICECandidate) {
-    guard let agent, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
+    guard agent != nil, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
     guard !remoteCandidates.contains(candidate) else { return }
     remoteCandidates.append(candidate)
     guard takesCandidates else { return }
     if let ufrag = candidate.ufrag, ufrag != remoteUfrag { return }
+    guard candidate.transport == .udp else { return connect(to: candidate) }
+    add(candidate, at: candidate.address, candidate.port)
+  }
+
+  /// A port of the peer that takes connections. Never when only relays may be used.
+  private func connect(to candidate: ICECandidate) {
+    guard !relayOnly, let address = SocketAddress(candidate.address, port: candidate.port) else { return }
+    let upstream = ICETunnel.Upstream(
+      path: NetworkPath(.tcp, host: candidate.address, port: candidate.port), address: address, framing: .length,
+      maximumLinks: 1)
+    fallBack { [unowned self] in
+      if let tunnel = makeTunnel(to: upstream) { add(candidate, at: tunnel.address, tunnel.port) }
+    }
+  }
+
+  private func add(_ candidate: ICECandidate, at address: String, _ port: UInt16) {
+    guard let agent else { return }
     let type =
       switch candidate.kind {
       case .host: NICE_CANDIDATE_TYPE_HOST
@@ -183,7 +282,7 @@ final class ICEAgent {
       case .relay: NICE_CANDIDATE_TYPE_RELAYED
       }
     _ = cnice_add_remote(
-      agent, stream, type, candidate.foundation, candidate.priority, candidate.address, guint(candidate.port))
+      agent, stream, type, candidate.foundation, candidate.priority, address, guint(port))
     if isFull { filterSTUN() }
   }
 
@@ -217,7 +316,7 @@ final class ICEAgent {
 
   /// True when a datagram has come in since the last call; nil when that cannot be known.
   func hasHeardSomething() -> Bool? {
-    guard let agent, !usesTCPRelay else { return nil }
+    guard let agent else { return nil }
     let stamp = cnice_last_datagram(agent, stream, 1)
     defer { lastStamp = stamp }
     return stamp == 0 ? nil : stamp != lastStamp
@@ -236,16 +335,34 @@ final class ICEAgent {
     guard let agent else { return }
     self.agent = nil
     isConnected = false
+    fallbackTimer?.cancel()
+    fallbacks = []
+    listener?.remove(ufrag: ufrag)
     cnice_disconnect_all(agent, Unmanaged.passUnretained(self).toOpaque())
     // Its sockets must be read to the end, for the relays' answers; without a callback nothing would read them.
     nice_agent_attach_recv(agent, stream, 1, loop.context, { _, _, _, _, _, _ in }, nil)
     loop.closingBegan()
+    let closing = Closing(loop: loop, tunnels: tunnels)
+    tunnels = []
     nice_agent_close_async(
       agent,
       { source, _, data in
         if let source { cnice_unref_source(source) }
-        if let data { Unmanaged<MediaLoop>.fromOpaque(data).takeRetainedValue().closingEnded() }
-      }, Unmanaged.passRetained(loop).toOpaque())
+        if let data { Unmanaged<Closing>.fromOpaque(data).takeRetainedValue().end() }
+      }, Unmanaged.passRetained(closing).toOpaque())
+  }
+
+  /// What is needed until the relays have been freed.
+  private final class Closing {
+    let loop: MediaLoop
+    let tunnels: [ICETunnel]
+
+    init(loop: MediaLoop, tunnels: [ICETunnel]) { (self.loop, self.tunnels) = (loop, tunnels) }
+
+    func end() {
+      for tunnel in tunnels { tunnel.close() }
+      loop.closingEnded()
+    }
   }
 
   // Every callback comes on the loop's thread, and none after `close()`; so the unretained pointer is good.
@@ -278,9 +395,9 @@ final class ICEAgent {
       }, me)
     _ = cnice_connect_selected_pair(
       agent,
-      { _, _, _, local, _, data in
-        guard let data, let local else { return }
-        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().selected(local)
+      { _, _, _, _, remote, data in
+        guard let data, let remote else { return }
+        Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().selected(remote)
       }, me)
     nice_agent_attach_recv(
       agent, stream, 1, loop.context,
@@ -304,14 +421,21 @@ final class ICEAgent {
     guard let foundation = cnice_foundation(candidate) else { return }
     // With relays only, the base would give away what relaying is to hide (RFC 8828 section 5.2).
     let hidesBase = relayOnly
-    onEvent(
-      self,
-      .candidate(
-        ICECandidate(
-          foundation: String(cString: foundation), priority: candidate.pointee.priority,
-          address: ICEAgent.text(&candidate.pointee.addr), port: ICEAgent.port(&candidate.pointee.addr), kind: kind,
-          relatedAddress: hidesBase ? "0.0.0.0" : ICEAgent.text(&candidate.pointee.base_addr),
-          relatedPort: hidesBase ? 0 : ICEAgent.port(&candidate.pointee.base_addr))))
+    let made = ICECandidate(
+      foundation: String(cString: foundation), priority: candidate.pointee.priority,
+      address: ICEAgent.text(&candidate.pointee.addr), port: ICEAgent.port(&candidate.pointee.addr), kind: kind,
+      relatedAddress: hidesBase ? "0.0.0.0" : ICEAgent.text(&candidate.pointee.base_addr),
+      relatedPort: hidesBase ? 0 : ICEAgent.port(&candidate.pointee.base_addr))
+    if let listener, kind == .host {
+      listener.add(ufrag: ufrag, address: made.address, port: made.port)
+      onEvent(
+        self,
+        .candidate(
+          ICECandidate(
+            foundation: "tcp\(made.foundation)", priority: ICEAgent.listenerPriority, address: made.address,
+            port: listener.port, kind: .host, transport: .tcp)))
+    }
+    onEvent(self, .candidate(made))
   }
 
   private func changed(state: guint) {
@@ -324,9 +448,22 @@ final class ICEAgent {
     }
   }
 
-  private func selected(_ local: UnsafeMutablePointer<NiceCandidate>) {
-    if local.pointee.type != NICE_CANDIDATE_TYPE_RELAYED { usesTCPRelay = false }
+  private func selected(_ remote: UnsafeMutablePointer<NiceCandidate>) {
+    guard let agent else { return }
+    var relay = NiceAddress()
+    if cnice_selected_relay(agent, stream, 1, &relay) != 0 {
+      path = way(.relayUDP, &relay)
+    } else {
+      path = way(.udp, &remote.pointee.addr)
+    }
     becomeConnected()
+  }
+
+  /// The way by an address: a tunnel's when it is a tunnel's.
+  private func way(_ carrier: NetworkPath.Carrier, _ address: inout NiceAddress) -> NetworkPath {
+    let (text, port) = (ICEAgent.text(&address), ICEAgent.port(&address))
+    let tunnel = tunnels.first { $0.port == port && $0.address == text }
+    return tunnel?.upstream.path ?? NetworkPath(carrier, host: text, port: port)
   }
 
   private func becomeConnected() {

@@ -16,6 +16,11 @@ extension MediaTransport {
     /// UDP ports to use for host candidates; nil leaves the choice to the system. A restart needs a second port for
     /// each address for a moment.
     public var portRange: ClosedRange<UInt16>?
+    /// A file of certificates in PEM that relays over TLS are checked against in place of the system's; nil: the
+    /// system's.
+    public var tlsAuthorities: String?
+    /// Where peers reach this transport over TCP (RFC 6544); nil: they don't.
+    public var listener: ICEListener?
     /// Bytes of the largest datagram (UDP payload) that DTLS and SCTP may send. RTP is not cut.
     public var mtu: Int
     /// SRTP profiles to offer or accept, best first.
@@ -25,7 +30,7 @@ extension MediaTransport {
     public init(
       iceServers: [ICEServer] = [], policy: ICETransportPolicy = .all, isControlling: Bool,
       localAddresses: [String]? = nil, includeLoopback: Bool = true, portRange: ClosedRange<UInt16>? = nil,
-      mtu: Int = 1200, srtpProfiles: [SRTPProfile] = SRTPProfile.allCases
+      tlsAuthorities: String? = nil, listener: ICEListener? = nil, mtu: Int = 1200, srtpProfiles: [SRTPProfile] = SRTPProfile.allCases
     ) {
       self.iceServers = iceServers
       self.policy = policy
@@ -33,6 +38,8 @@ extension MediaTransport {
       self.localAddresses = localAddresses
       self.includeLoopback = includeLoopback
       self.portRange = portRange
+      self.tlsAuthorities = tlsAuthorities
+      self.listener = listener
       self.mtu = mtu
       self.srtpProfiles = srtpProfiles
     }

@@ -124,7 +124,7 @@ extension MediaTransport {
   }
 
   /// When the last datagram came in of which is known, at `now` (ns of the monotonic clock); as exact as it is asked
-  /// often. Nil when that cannot be known (a relay over TCP), or nothing is connected.
+  /// often. Nil when that cannot be known, or nothing is connected.
   public func heardAt(now: Int64) -> Int64? {
     guard carrier.isConnected, let isNew = carrier.hasHeardSomething() else { return nil }
     if isNew { lastHeard = now }

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// Leads an agent's callbacks to the transport that owns it, without keeping it alive.
 final class ICEEvents {
   weak var owner: MediaTransport?
@@ -7,6 +9,7 @@ final class ICEEvents {
   ) throws(TransportError) -> ICEAgent {
     try ICEAgent(
       loop: loop, isControlling: isControlling, relayOnly: configuration.policy == .relay,
+      tlsAuthorities: configuration.tlsAuthorities, listener: configuration.listener,
       onEvent: { [self] agent, event in owner?.handle(event, of: agent) },
       onPacket: { [self] _, datagram in owner?.received(datagram) })
   }
@@ -54,7 +57,7 @@ extension MediaTransport {
     update()
   }
 
-  /// One candidate of the peer, `candidate:…` with or without `a=`. What cannot be used (TCP, names, component 2,
+  /// One candidate of the peer, `candidate:…` with or without `a=`. What cannot be used (names, component 2,
   /// malformed) is ignored. Candidates may come before the credentials.
   public func addRemoteCandidate(_ candidateLine: String) {
     guard state != .closed, let candidate = ICECandidate(line: candidateLine) else { return }
@@ -122,7 +125,10 @@ extension MediaTransport {
         addRelay(server, address, at: address.host, to: agent)
       } else {
         NameResolver.resolve(address.host, on: loop) { [weak self] found in
-          guard let self, agent === ice, state != .closed, let first = found.first else { return }
+          guard let self, agent === ice, state != .closed else { return }
+          guard let first = found.first else {
+            return pathFailed("the name of the relay \(address.host) is unknown")
+          }
           addRelay(server, address, at: first, to: agent)
         }
       }
@@ -137,9 +143,16 @@ extension MediaTransport {
   }
 
   private func addRelay(_ server: ICEServer, _ address: ICEServerAddress, at numeric: String, to agent: ICEAgent) {
-    agent.addRelay(
-      address: numeric, port: address.port, username: server.username, credential: server.credential,
-      overTCP: address.kind == .turnTCP)
+    let carrier: NetworkPath.Carrier =
+      switch address.kind {
+      case .turnTLS: .relayTLS
+      case .turnTCP: .relayTCP
+      case .turnUDP, .stun: .relayUDP
+      }
+    agent.add(
+      ICEAgent.Relay(
+        address: numeric, port: address.port, username: server.username, credential: server.credential,
+        path: NetworkPath(carrier, host: address.host, port: address.port), tlsName: address.host))
   }
 
   private func gather(_ agent: ICEAgent, stun: (host: String, port: UInt16)?) {
@@ -180,7 +193,15 @@ extension MediaTransport {
       delegate?.transportDidFinishGathering(self)
     case .connected: connected(agent)
     case .failed: failed(agent)
+    case .pathFailed(let reason):
+      if agent === ice || agent === carrier { pathFailed(reason) }
     }
+  }
+
+  private func pathFailed(_ reason: String) {
+    // A service may name any number of relays, and a restart brings them all again.
+    guard failedPaths.count < 16, failedPaths.insert(reason).inserted else { return }
+    delegate?.transport(self, pathFailed: reason)
   }
 
   private func signal(_ candidate: ICECandidate) {
@@ -196,8 +217,12 @@ extension MediaTransport {
     delegate?.transport(self, didGather: candidate.line)
   }
 
+  /// The way that packets take; nil before there is one.
+  public var path: NetworkPath? { carrier.isConnected ? carrier.path : nil }
+
   private func connected(_ agent: ICEAgent) {
     guard agent === ice else { return }
+    failedPaths = []
     iceTimer?.cancel()
     iceTimer = nil
     iceFailed = false
@@ -234,7 +259,7 @@ extension MediaTransport {
     iceTimer = nil
     // A restart that leads nowhere harms nobody while the old pair is alive.
     guard !ice.isConnected, !carrier.isConnected || isSilent else { return }
-    failureReason = "no candidate pair was found"
+    failureReason = (["no candidate pair was found"] + failedPaths.sorted()).joined(separator: "; ")
     iceFailed = true
     update()
   }

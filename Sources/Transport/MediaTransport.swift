@@ -31,6 +31,8 @@ public final class MediaTransport {
   var heldLoopback: [ICECandidate] = []
   var iceTimer: LoopTimer?
   var iceFailed = false
+  /// Why ways over TCP or TLS have failed since the last time that there was a pair.
+  var failedPaths: Set<String> = []
   var isControlling: Bool
   var isCut = false
 

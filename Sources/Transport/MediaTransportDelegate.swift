@@ -7,6 +7,8 @@ public protocol MediaTransportDelegate: AnyObject {
   func transport(_ transport: MediaTransport, didGather candidateLine: String)
   /// No further local candidates will come for the present credentials.
   func transportDidFinishGathering(_ transport: MediaTransport)
+  /// A way to the peer over TCP or TLS has failed, in words for a log; ICE goes on with the others.
+  func transport(_ transport: MediaTransport, pathFailed reason: String)
   /// The state is now another one.
   func transport(_ transport: MediaTransport, stateChanged state: TransportState)
   /// A decrypted RTP packet; `now` is `MediaLoop.now()` at its arrival. The buffer may be kept.

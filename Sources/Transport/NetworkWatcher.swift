@@ -7,7 +7,7 @@ public final class NetworkWatcher {
   private let loop: MediaLoop
   private var onChange: (() -> Void)?
   private var descriptor: Int32
-  private var source: UnsafeMutablePointer<GSource>?
+  private var source: DescriptorSource?
   private var addresses: [String]
   private var settling: LoopTimer?
 
@@ -22,16 +22,8 @@ public final class NetworkWatcher {
     self.onChange = onChange
     addresses = NetworkInterfaces.addresses().sorted()
     descriptor = cnice_netlink_open()
-    guard descriptor >= 0, let made = cnice_input_source_new(descriptor) else { return }
-    source = made
-    cnice_set_input_callback(
-      made,
-      { _, _, data in
-        guard let data else { return 0 }
-        Unmanaged<NetworkWatcher>.fromOpaque(data).takeUnretainedValue().readable()
-        return 1
-      }, Unmanaged.passUnretained(self).toOpaque())
-    g_source_attach(made, loop.context)
+    guard descriptor >= 0 else { return }
+    source = DescriptorSource(descriptor, .input, on: loop) { [weak self] in self?.readable() }
   }
 
   deinit { stop() }
@@ -41,10 +33,7 @@ public final class NetworkWatcher {
     onChange = nil
     settling?.cancel()
     settling = nil
-    if let source {
-      g_source_destroy(source)
-      g_source_unref(source)
-    }
+    source?.cancel()
     source = nil
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1

@@ -2,8 +2,8 @@ import MediaCore
 
 /// One STUN or TURN entry of a room's configuration (W3C `RTCIceServer`).
 public struct ICEServer: Sendable, Hashable {
-  /// URLs of RFC 7064 and RFC 7065: `stun:host[:port]`, `turn:host[:port][?transport=udp|tcp]`. Those that cannot
-  /// be used (`stuns:`, `turns:`, unknown schemes) are skipped.
+  /// URLs of RFC 7064 and RFC 7065: `stun:host[:port]`, `turn:host[:port][?transport=udp|tcp]`,
+  /// `turns:host[:port][?transport=tcp]`. Those that cannot be used (`stuns:`, unknown schemes) are skipped.
   public var urls: [String]
   /// Long-term credential for TURN (RFC 8489 section 9.2); empty for STUN.
   public var username: String

@@ -350,12 +350,12 @@ class Stage:
                                    environment))
         return store, store.line(lambda text: text.startswith("http://"), 120)[1]
 
-    def relay(self, host: str, port: int, password: str, *options: str) -> Process:
-        """Starts a TURN server (coturn) for the user `u`; it tells its allocations on standard output."""
+    def relay(self, host: str, port: int, password: str, *options: str, tls: bool = False) -> Process:
+        """Starts a TURN server (coturn) for the user `u`, without TLS unless told otherwise; it tells its allocations on standard output."""
         binary = shutil.which("turnserver") or "/usr/bin/turnserver"
         return self.start(Process("coturn", [
             binary, "-n", "--lt-cred-mech", "--user", f"u:{password}", "--realm", "r", "--listening-ip", host,
-            "--relay-ip", host, "--listening-port", str(port), "--no-tls", "--no-dtls", "--no-cli", "--log-file",
+            "--relay-ip", host, "--listening-port", str(port), *([] if tls else ["--no-tls"]), "--no-dtls", "--no-cli", "--log-file",
             "stdout", "--simple-log", "--verbose", "--pidfile", "/dev/null", *options], self.folder,
             namespace=self.namespace))
 

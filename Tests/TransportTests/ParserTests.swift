@@ -56,6 +56,7 @@ import Testing
 
   @Test(arguments: [
     "", "candidate:", "candidate:1 1 udp", "candidate:1 1 tcp 1518280447 10.0.0.1 9 typ host tcptype active",
+    "candidate:1 1 tcp 1518280447 10.0.0.1 9 typ host", "candidate:1 1 sctp 1 10.0.0.1 9 typ host",
     "candidate:1 2 udp 1 10.0.0.1 5000 typ host", "candidate:1 1 udp 0 10.0.0.1 5000 typ host",
     "candidate:1 1 udp 99999999999 10.0.0.1 5000 typ host", "candidate:1 1 udp 1 10.0.0.1 0 typ host",
     "candidate:1 1 udp 1 10.0.0.1 70000 typ host", "candidate:1 1 udp 1 abc.local 5000 typ host",
@@ -64,15 +65,23 @@ import Testing
   ])
   func ignoresCandidatesThatItCannotUse(line: String) { #expect(ICECandidate(line: line) == nil) }
 
+  @Test func readsAndWritesPortsThatListen() throws {
+    let line = "candidate:1 1 tcp 1518280447 10.0.0.1 7881 typ host tcptype passive"
+    let candidate = try #require(ICECandidate(line: line))
+    #expect(candidate.transport == .tcp && candidate.port == 7881 && candidate.line == line)
+  }
+
   @Test func readsServerURLs() {
     #expect(ICEServerAddress(url: "stun:stun.example.org")?.port == 3478)
     #expect(ICEServerAddress(url: "STUN:10.0.0.1:19302")?.port == 19302)
     #expect(ICEServerAddress(url: "turn:h:5349?transport=tcp")?.kind == .turnTCP)
     #expect(ICEServerAddress(url: "turn:h?transport=udp")?.kind == .turnUDP)
+    #expect(ICEServerAddress(url: "turns:h") == ICEServerAddress(url: "turns:h:5349?transport=tcp"))
+    #expect(ICEServerAddress(url: "turns:h:443")?.kind == .turnTLS)
     #expect(ICEServerAddress(url: "turn:[2001:db8::1]:99")?.host == "2001:db8::1")
     #expect(ICEServerAddress(url: "turn:[2001:db8::1]")?.port == 3478)
     for bad in [
-      "", "stun", "stun:", "http://x", "turns:h", "stuns:h", "stun:h:", "stun:h:0", "stun:h:99999", "turn:[::1",
+      "", "stun", "stun:", "http://x", "turns:h?transport=udp", "stuns:h", "stun:h:", "stun:h:0", "stun:h:99999", "turn:[::1",
       "turn:h?transport=sctp", "turn::5", "stun:h:1:2",
     ] {
       #expect(ICEServerAddress(url: bad) == nil, "\(bad)")

@@ -41,6 +41,8 @@ import Testing
       #expect(!candidates.isEmpty)
       #expect(candidates.allSatisfy { $0.kind == .relay && $0.relatedAddress == nil })
     }
+    let carrier: NetworkPath.Carrier = transport == "udp" ? .relayUDP : .relayTCP
+    #expect(pair.a.on { $0.path } == NetworkPath(carrier, host: "127.0.0.1", port: relay.port))
     exchange(pair, from: 1)
     pair.a.run { $0.openDataChannel(label: "relayed") }
     #expect(pair.b.heard.wait { $0.opened.values.contains("relayed") })

@@ -9,6 +9,7 @@ final class Heard: @unchecked Sendable {
   struct Log {
     var states: [TransportState] = []
     var candidates: [String] = []
+    var failedPaths: [String] = []
     var gatheringDone = 0
     var rtp: [[UInt8]] = []
     var rtcp: [[UInt8]] = []
@@ -70,6 +71,8 @@ final class TestEnd: MediaTransportDelegate, @unchecked Sendable {
   /// Where candidates go; set on the loop.
   weak var peer: TestEnd?
   var closesOnConnect = false
+  /// What stands in the candidates that the peer is told; nil: all. Set on the loop.
+  var tellsOnly: String?
 
   init(_ name: String, _ configuration: MediaTransport.Configuration) throws {
     loop = MediaLoop(name: name)
@@ -119,11 +122,13 @@ final class TestEnd: MediaTransportDelegate, @unchecked Sendable {
 
   func transport(_ transport: MediaTransport, didGather candidateLine: String) {
     heard.add { $0.candidates.append(candidateLine) }
-    guard let peer else { return }
+    guard let peer, tellsOnly.map(candidateLine.contains) != false else { return }
     peer.loop.post { peer.transport?.addRemoteCandidate(candidateLine) }
   }
 
   func transportDidFinishGathering(_ transport: MediaTransport) { heard.add { $0.gatheringDone += 1 } }
+
+  func transport(_ transport: MediaTransport, pathFailed reason: String) { heard.add { $0.failedPaths.append(reason) } }
 
   func transport(_ transport: MediaTransport, stateChanged state: TransportState) {
     heard.add { $0.states.append(state) }
@@ -161,7 +166,7 @@ struct TestPair {
 
   init(
     profiles: [SRTPProfile] = SRTPProfile.allCases, iceServers: [ICEServer] = [],
-    policy: ICETransportPolicy = .all, mtu: Int = 1200
+    policy: ICETransportPolicy = .all, mtu: Int = 1200, listener: ICEListener? = nil
   ) throws {
     a = try TestEnd(
       "a",
@@ -171,8 +176,8 @@ struct TestPair {
     b = try TestEnd(
       "b",
       .init(
-        iceServers: iceServers, policy: policy, isControlling: false, localAddresses: ["127.0.0.1"], mtu: mtu,
-        srtpProfiles: profiles))
+        iceServers: iceServers, policy: policy, isControlling: false, localAddresses: ["127.0.0.1"],
+        listener: listener, mtu: mtu, srtpProfiles: profiles))
     let (a, b) = (a, b)
     a.loop.sync { a.peer = b }
     b.loop.sync { b.peer = a }

@@ -90,6 +90,7 @@ final class Room {
     var media = PeerConnection.Configuration()
     media.localAddresses = configuration.mediaAddresses.isEmpty ? nil : configuration.mediaAddresses
     media.portRange = configuration.mediaPorts
+    media.listener = directory.listener
     media.losesPacket = configuration.losesPacket
     return media
   }

@@ -9,6 +9,8 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   let configuration: RoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
+  /// Where clients reach media over TCP; nil: nobody may listen there.
+  let listener: ICEListener?
   /// For two-party rooms.
   let mailbox: MailboxService
 
@@ -30,6 +32,11 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger
+    let (address, port) = (configuration.mediaAddress, UInt16(clamping: configuration.mediaTCPPort))
+    listener =
+      ICEListener(loop: loop, address: address, port: port)
+      // A machine without IPv6.
+      ?? (address == "::" ? ICEListener(loop: loop, address: "0.0.0.0", port: port) : nil)
     var limits = MailboxState.Limits()
     limits.lease = Int64(max(1, min(configuration.seatTimeout, 3600))) * 1_000_000_000
     mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers, limits: limits)
@@ -55,6 +62,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       participants.removeAll()
       mailbox.close()
     }
+    listener?.close()
     loop.stop()
     webhooks?.shutDown()
   }

@@ -23,6 +23,11 @@ extension LiveKitRoomClient: PeerConnectionDelegate {
     handle(.transport(generation: generation, state))
   }
 
+  /// Says that a way to the room server has failed.
+  public func peerConnection(_ pc: PeerConnection, pathFailed reason: String) {
+    logger.warning("a way to the room server cannot be used; the others are tried", metadata: ["way": "\(reason)"])
+  }
+
   /// Wants complete frames of every receiver.
   public func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) {
     receiver.wantsFrames = true
@@ -63,7 +68,7 @@ extension LiveKitRoomClient {
             incoming: rate(sample.bytes), incomingAudio: rate(sample.audioBytes),
             incomingVideo: rate(sample.videoBytes), flowingVideos: sample.flowingVideos,
             lossPerMille: sample.lossPerMille, queueDelay: SessionTime(nanoseconds: sample.queueDelay),
-            estimate: sample.estimate.map { Int64(clamping: $0) })))
+            estimate: sample.estimate.map { Int64(clamping: $0) }, path: media.path)))
     }
   }
 }

@@ -271,6 +271,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     configuration.transportPolicy = relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
+    configuration.tlsAuthorities = options.tlsCAFile
     configuration.acceptsRED = options.acceptsRED
     // What can't be decoded, too: what one subscriber refuses a server takes away from all.
     configuration.codecs = CodecTable.rows.map(\.codec)

@@ -164,7 +164,7 @@ extension LiveKitSession {
   private mutating func iceServers(_ named: [Livekit_ICEServer]) -> [ICEServer] {
     let servers =
       named.map { ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential) } + settings.iceServers
-    policy.hasRelays = servers.contains { $0.urls.contains { $0.hasPrefix("turn:") } }
+    policy.hasRelays = servers.contains { $0.urls.contains { $0.hasPrefix("turn") } }
     return servers
   }
 

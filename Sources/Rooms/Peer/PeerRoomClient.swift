@@ -31,6 +31,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
   private var timerAt: Int64?
   private var hearing: LoopTimer?
   private var heardPackets: UInt64 = 0
+  private var toldPath: NetworkPath?
   private var network: NetworkWatcher?
   private var onJoin: (@Sendable (RoomError?) -> Void)?
   private(set) var media: PeerConnection?
@@ -203,6 +204,7 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     configuration.transportPolicy = relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
+    configuration.tlsAuthorities = options.tlsCAFile
     configuration.acceptsRED = options.acceptsRED
     // A browser that hears nothing about the path goes on with the little that it began with.
     configuration.bandwidthFeedback = .transportWide
@@ -230,6 +232,10 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     guard let count = media?.transportCounters?.packetsReceived, count != heardPackets else { return }
     heardPackets = count
     handle(.heard(generation: generation))
+    if let path = media?.path, path != toldPath {
+      toldPath = path
+      sink.put(.room(.network(NetworkReport(path: path))))
+    }
   }
 
   /// Closes the peer connection. We may be in one of its own calls to us: it is let go only after that.

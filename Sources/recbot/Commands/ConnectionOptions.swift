@@ -42,7 +42,8 @@ struct ConnectionOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "A TURN server beside those that the room server names, turn:host:port?transport=udp or tcp.", valueName: "url"))
+      "A TURN server beside those that the room server names, turn:host:port?transport=udp or tcp, or turns:host:port.",
+      valueName: "url"))
   var turnServer: String?
 
   @Option(help: ArgumentHelp("The user name for it.", valueName: "text"))
@@ -84,7 +85,7 @@ struct ConnectionOptions: ParsableArguments {
       options.keys = try KeyFile.read(file)
     }
     guard let server = configuration.text(flag: turnServer, .turnServer) else { return }
-    guard server.hasPrefix("turn:") else {
+    guard server.hasPrefix("turn:") || server.hasPrefix("turns:") else {
       throw Failure(.usage, "--turn-server: '\(server)' is not a TURN address; write for example turn:host:3478")
     }
     options.iceServers = [

@@ -22,6 +22,11 @@ struct RoomServerCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "TCP port for media of clients that UDP does not reach; 0 takes any free one (default: 0).", valueName: "port"))
+  var iceTcpPort: String?
+
+  @Option(
+    help: ArgumentHelp(
       "A STUN or TURN server for clients, such as turn:host:3478?transport=udp; may be repeated.",
       valueName: "url"))
   var iceServer: [String] = []
@@ -54,6 +59,8 @@ struct RoomServerCommand: AsyncParsableCommand {
     var server = RoomServer.Configuration(apiKeys: [key: secret])
     server.bind = bind
     server.port = try configuration.value(flag: port, "--port", .port, default: 7880, parse: Values.port)
+    server.mediaTCPPort = try configuration.value(
+      flag: iceTcpPort, "--ice-tcp-port", .iceTCPPort, default: 0, parse: Values.port)
     if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
     server.hasTestAPI = try testApi || configuration.value(.testAPI, default: false, parse: Values.boolean)
     server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate, default: true, parse: Values.boolean)

@@ -153,7 +153,8 @@ struct ProgressReporter {
       + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateSound.wholeMilliseconds),"
       + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),"
-      + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),\(status.json)}"
+      + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"
+      + "\"path\":\(progress.path.map { JSONText.quoted("\($0)") } ?? "null"),\(status.json)}"
   }
 
   /// A line when the number of videos that can be received has changed.

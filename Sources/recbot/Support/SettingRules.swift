@@ -113,7 +113,7 @@ struct SettingRule: Sendable {
       SettingRule("http://127.0.0.1:8080", url(["http://", "https://"]).check)
     case .webhooks, .webhookURLs: url(["http://", "https://"], isList: true)
     case .iceServers: url(["stun:", "stuns:", "turn:", "turns:"], isList: true)
-    case .turnServer: url(["turn:"])
+    case .turnServer: url(["turn:", "turns:"])
     case .database: url(["sqlite:", "postgres://", "postgresql://"])
     case .apiKey, .apiSecret, .token, .tlsCA, .turnUsername, .turnCredential, .iceUsername, .iceCredential,
       .connectOptions, .identity, .transcript, .layoutsDir, .avatarFolder, .timeline, .runDirectory, .job,
@@ -123,6 +123,7 @@ struct SettingRule: Sendable {
     case .name: SettingRule("recbot")
     case .bind, .backendBind: SettingRule("127.0.0.1")
     case .port: port("7880")
+    case .iceTCPPort: port("0")
     case .backendPort: port("8080")
     case .allowReconnect, .notifyResolution, .control, .autoCreate: boolean("true")
     case .forceTurn, .chatOnly, .testAPI, .withWorker, .s3PathStyle: boolean("false")

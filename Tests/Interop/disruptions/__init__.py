@@ -10,9 +10,10 @@ from disruptions.narrow import narrow
 from disruptions.outages import outage_120, outages
 from disruptions.relays import relays
 from disruptions.servers import meanwhile, restart
+from disruptions.walls import walls
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    outages, restart, meanwhile, addresses, first_picture, families, relays, booths, losses, weather, narrow, codes,
+    outages, restart, meanwhile, addresses, first_picture, families, relays, walls, booths, losses, weather, narrow, codes,
     outage_120, losses_long)}
 # The page over a relay: relays, and PeerRelayTests among the unit tests.
 LONG = ("outage_120", "losses_long", "booths")

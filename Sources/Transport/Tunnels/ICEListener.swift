@@ -1,0 +1,157 @@
+import CNice
+import Glibc
+import Synchronization
+
+/// A TCP port at which peers reach this machine's ICE agents (RFC 6544): who connects says in the first check which
+/// agent is meant. Each connection goes on to that agent's own socket, as datagrams. `Sendable`: what several threads
+/// use is in `agents`, the rest is confined to the loop.
+public final class ICEListener: @unchecked Sendable {
+  /// The port that peers connect to.
+  public let port: UInt16
+  private let loop: MediaLoop
+  private let descriptor: Int32
+  private var source: DescriptorSource?
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  private let agents = Mutex<[String: SocketAddress]>([:])
+
+  // Connections in all, and those that have not said whom they want.
+  private static let maximumConnections = 1024
+  private static let maximumUnknown = 64
+  // Time for the first check, ns.
+  private static let introductionLimit: Int64 = 5_000_000_000
+
+  /// Listens on a numeric address; port 0 leaves the choice to the system. Nil when the system refuses.
+  public init?(loop: MediaLoop, address: String, port: UInt16) {
+    guard let wanted = SocketAddress(address, port: port), let descriptor = wanted.makeSocket(isStream: true) else {
+      return nil
+    }
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    guard wanted.with({ bind(descriptor, $0, $1) }) == 0, listen(descriptor, 128) == 0,
+      let bound = SocketAddress(of: descriptor)
+    else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    self.port = bound.port
+    self.loop = loop
+    self.descriptor = descriptor
+    loop.post { [self] in
+      source = DescriptorSource(descriptor, .input, on: loop) { [weak self] in self?.accept() }
+    }
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  /// Ends all connections and takes no more; when it returns, it is done. Any thread but the loop's after its end.
+  public func close() {
+    loop.sync { [self] in
+      source?.cancel()
+      source = nil
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      for connection in connections.values { connection.close() }
+      connections = [:]
+    }
+  }
+
+  /// Leads connections for an agent to one of its sockets.
+  func add(ufrag: String, address: String, port: UInt16) {
+    guard let socket = SocketAddress(address, port: port) else { return }
+    agents.withLock { $0[ufrag] = socket }
+  }
+
+  /// Takes no further connections for an agent.
+  func remove(ufrag: String) {
+    agents.withLock { _ = $0.removeValue(forKey: ufrag) }
+  }
+
+  private func accept() {
+    while let taken = take() {
+      let unknown = connections.values.filter { !$0.isKnown }
+      if connections.count >= Self.maximumConnections || unknown.count >= Self.maximumUnknown {
+        // The oldest stranger makes room; without strangers there is none.
+        guard let oldest = unknown.min(by: { $0.began < $1.began }) else {
+          Glibc.close(taken)
+          continue
+        }
+        drop(oldest)
+      }
+      let made = Connection(
+        taken, on: loop, find: { [weak self] ufrag in self?.agents.withLock { $0[ufrag] } },
+        onEnd: { [weak self] in self?.drop($0) })
+      connections[ObjectIdentifier(made)] = made
+      loop.timer(after: Self.introductionLimit) { [weak self, weak made] in
+        if let made, !made.isKnown { self?.drop(made) }
+      }
+    }
+  }
+
+  private func take() -> Int32? {
+    let taken = cnice_accept(descriptor)
+    return taken < 0 ? nil : taken
+  }
+
+  private func drop(_ connection: Connection) {
+    connection.close()
+    connections[ObjectIdentifier(connection)] = nil
+  }
+
+  /// One peer's connection, and the socket by which it reaches the agent.
+  private final class Connection {
+    let began = MediaLoop.now()
+    private(set) var isKnown = false
+    private var link: StreamLink?
+    private var socket: Int32 = -1
+    private var source: DescriptorSource?
+    private var buffer: [UInt8] = []
+    private let loop: MediaLoop
+
+    init(
+      _ descriptor: Int32, on loop: MediaLoop, find: @escaping (String) -> SocketAddress?,
+      onEnd: @escaping (Connection) -> Void
+    ) {
+      self.loop = loop
+      link = StreamLink(
+        descriptor, isConnected: true, framing: .length, on: loop,
+        onDatagram: { [weak self] datagram in
+          guard let self else { return }
+          if !isKnown, !introduce(datagram, find) { return onEnd(self) }
+          _ = send(socket, datagram.baseAddress, datagram.count, 0)
+        },
+        onEnd: { [weak self] _ in
+          if let self { onEnd(self) }
+        })
+    }
+
+    deinit { close() }
+
+    func close() {
+      link?.close()
+      source?.cancel()
+      (link, source) = (nil, nil)
+      if socket >= 0 { Glibc.close(socket) }
+      socket = -1
+    }
+
+    /// Reads whom the peer wants; false when that can't be known, or is nobody.
+    private func introduce(_ datagram: UnsafeRawBufferPointer, _ find: (String) -> SocketAddress?) -> Bool {
+      guard let ufrag = BindingRequest.localUfrag(datagram), let agent = find(ufrag),
+        let made = agent.makeSocket(isStream: false)
+      else { return false }
+      socket = made
+      guard agent.with({ connect(made, $0, $1) }) == 0 else { return false }
+      isKnown = true
+      buffer = [UInt8](repeating: 0, count: 65_536)
+      source = DescriptorSource(made, .input, on: loop) { [weak self] in self?.readable() }
+      return true
+    }
+
+    private func readable() {
+      for _ in 0..<32 {
+        let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+        guard count >= 0, let link else { return }
+        buffer.withUnsafeBytes { link.send(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
+      }
+    }
+  }
+}
