@@ -65,7 +65,8 @@ final class ICEAgent {
   private var fallbacks: [() -> Void] = []
   private var fallbackTimer: LoopTimer?
   private var opensFallbacks = false
-  private var isIPv6Only = false
+  // libnice ties each socket to its interface, from which loopback cannot be reached, but its own address can.
+  private var tunnelAddress = "127.0.0.1"
 
   // RFC 8445 section 14.2 sets 5 ms as the least pacing.
   private static let pacingMilliseconds: UInt32 = 5
@@ -138,7 +139,9 @@ final class ICEAgent {
   /// Begins to gather. False when there is no address on which a socket could be opened.
   func gather(_ gathering: Gathering) -> Bool {
     guard let agent else { return false }
-    isIPv6Only = gathering.addresses.allSatisfy { $0.contains(":") }
+    if let first = gathering.addresses.first { tunnelAddress = first }
+    // Before gathering, so that nothing but the relay is ever asked.
+    if relayOnly { openFallbacks() }
     for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
     if let stun = gathering.stun {
       cnice_set_string(agent, "stun-server", stun.host)
@@ -152,7 +155,6 @@ final class ICEAgent {
     filterSTUN()
     hasGathered = true
     if hasRemoteCredentials { addEarlyCandidates() }
-    if relayOnly { openFallbacks() }
     return true
   }
 
@@ -195,7 +197,7 @@ final class ICEAgent {
   private func makeTunnel(to upstream: ICETunnel.Upstream) -> ICETunnel? {
     guard agent != nil, tunnels.count < ICEAgent.maximumTunnels else { return nil }
     let made = ICETunnel(
-      to: upstream, overIPv6: isIPv6Only, on: loop,
+      to: upstream, at: tunnelAddress, on: loop,
       isOurs: { [weak self] port in
         guard let self, let agent else { return false }
         return cnice_has_port(agent, stream, 1, port) != 0

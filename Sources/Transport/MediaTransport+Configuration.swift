@@ -30,7 +30,8 @@ extension MediaTransport {
     public init(
       iceServers: [ICEServer] = [], policy: ICETransportPolicy = .all, isControlling: Bool,
       localAddresses: [String]? = nil, includeLoopback: Bool = true, portRange: ClosedRange<UInt16>? = nil,
-      tlsAuthorities: String? = nil, listener: ICEListener? = nil, mtu: Int = 1200, srtpProfiles: [SRTPProfile] = SRTPProfile.allCases
+      tlsAuthorities: String? = nil, listener: ICEListener? = nil, mtu: Int = 1200,
+      srtpProfiles: [SRTPProfile] = SRTPProfile.allCases
     ) {
       self.iceServers = iceServers
       self.policy = policy

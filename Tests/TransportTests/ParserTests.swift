@@ -81,7 +81,8 @@ import Testing
     #expect(ICEServerAddress(url: "turn:[2001:db8::1]:99")?.host == "2001:db8::1")
     #expect(ICEServerAddress(url: "turn:[2001:db8::1]")?.port == 3478)
     for bad in [
-      "", "stun", "stun:", "http://x", "turns:h?transport=udp", "stuns:h", "stun:h:", "stun:h:0", "stun:h:99999", "turn:[::1",
+      "", "stun", "stun:", "http://x",
+      "turns:h?transport=udp", "stuns:h", "stun:h:", "stun:h:0", "stun:h:99999", "turn:[::1",
       "turn:h?transport=sctp", "turn::5", "stun:h:1:2",
     ] {
       #expect(ICEServerAddress(url: bad) == nil, "\(bad)")

@@ -45,7 +45,9 @@ struct TunnelTests {
     let check = request([(6, [1, 2, 3])])
     let data: [UInt8] = [0x40, 1, 0, 5, 1, 2, 3, 4, 5]
     var stream: [UInt8] = []
-    for datagram in [data, check, data] { #expect(datagram.withUnsafeBytes { StreamFraming.turn.append($0, to: &stream) }) }
+    for datagram in [data, check, data] {
+      #expect(datagram.withUnsafeBytes { StreamFraming.turn.append($0, to: &stream) })
+    }
     #expect(stream.count == 12 + check.count + 12)
     #expect(steps(.turn, stream) == ([data, check, data], .incomplete))
   }

@@ -1,8 +1,8 @@
 import Glibc
 import MediaCore
 
-/// A way over TCP or TLS that ICE uses like any datagram's: libnice sends to a socket of ours on loopback, and what comes
-/// there goes on over a connection. So libnice has to do with UDP alone (its own TCP keeps one buffer for all streams,
+/// A way over TCP or TLS that ICE uses like any datagram's: libnice sends to a socket of ours on this machine, and what
+/// comes there goes on over a connection. So libnice has to do with UDP alone (its own TCP keeps one buffer for all streams,
 /// and it has no TLS). Confined to its loop.
 final class ICETunnel {
   /// Where a tunnel leads.
@@ -36,20 +36,20 @@ final class ICETunnel {
   // Datagrams read at a time, so that nobody else on the loop waits.
   private static let burst = 32
 
-  /// Opens the socket on loopback; nil when the system has none. `isOurs` says whether a port is one of the agent's,
+  /// Opens the socket at an address of this machine; nil when the system has none. `isOurs` says whether a port is one of the agent's,
   /// so that no other program uses the connection. `onEnd` says why the first connection that ended is over.
   init?(
-    to upstream: Upstream, overIPv6: Bool, on loop: MediaLoop, isOurs: @escaping (UInt16) -> Bool,
+    to upstream: Upstream, at address: String, on loop: MediaLoop, isOurs: @escaping (UInt16) -> Bool,
     onEnd: @escaping (ICETunnel, String) -> Void
   ) {
-    address = overIPv6 ? "::1" : "127.0.0.1"
-    guard let loopback = SocketAddress(address, port: 0), let descriptor = loopback.makeSocket(isStream: false) else {
+    guard let wanted = SocketAddress(address, port: 0), let descriptor = wanted.makeSocket(isStream: false) else {
       return nil
     }
-    guard loopback.with({ bind(descriptor, $0, $1) }) == 0, let bound = SocketAddress(of: descriptor) else {
+    guard wanted.with({ bind(descriptor, $0, $1) }) == 0, let bound = SocketAddress(of: descriptor) else {
       Glibc.close(descriptor)
       return nil
     }
+    self.address = address
     port = bound.port
     self.upstream = upstream
     self.loop = loop

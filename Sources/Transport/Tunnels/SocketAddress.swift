@@ -58,7 +58,8 @@ struct SocketAddress: Equatable {
   static func == (a: SocketAddress, b: SocketAddress) -> Bool {
     guard a.length == b.length else { return false }
     return withUnsafeBytes(of: a.storage) { first in
-      withUnsafeBytes(of: b.storage) { second in first.prefix(Int(a.length)).elementsEqual(second.prefix(Int(b.length))) }
+      withUnsafeBytes(of: b.storage) { second in first.prefix(Int(a.length)).elementsEqual(second.prefix(Int(b.length)))
+      }
     }
   }
 
