@@ -19,7 +19,7 @@ public enum RecordingCodec: String, Sendable, Hashable, CaseIterable {
   public var title: String { codec.title }
   /// CodecID of the track (Matroska codec mappings).
   public var matroskaCodecID: String { CodecTable.row(of: codec)?.matroskaCodecID ?? "" }
-  /// Bits a second that a picture of 1280x720 usually gets. VP9's files are made 40 % smaller rather than better.
+  /// Bits a second that the picture gets where nobody says how many. VP9 gets 40 % fewer: smaller files, not better ones.
   public var usualBitrate: Int {
     switch self {
     case .vp8: 2_500_000
