@@ -39,7 +39,8 @@ struct PartHead: Sendable {
       case (_, nil, _) where codec != nil:
         var settings = WebMConfiguration.Video(width: track.width, height: track.height, framesPerSecond: 30)
         settings.codec = codec ?? .vp8
-        settings.level = track.level
+        // Other codecs have other things in their CodecPrivate.
+        if codec == .vp9 { settings.level = track.level }
         if (1_000_000...10_000_000_000).contains(track.defaultDuration) {
           settings.frameDuration = track.defaultDuration
         }
