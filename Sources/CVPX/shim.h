@@ -22,14 +22,15 @@ static inline vpx_codec_err_t recbot_vpx_vp9_decoder_init(vpx_codec_ctx_t *conte
   return vpx_codec_dec_init(context, vpx_codec_vp9_dx(), &configuration, 0);
 }
 
-static inline vpx_codec_err_t recbot_vpx_vp8_encoder_defaults(vpx_codec_enc_cfg_t *configuration) {
-  return vpx_codec_enc_config_default(vpx_codec_vp8_cx(), configuration, 0);
+static inline vpx_codec_err_t recbot_vpx_encoder_defaults(vpx_codec_iface_t *codec,
+                                                          vpx_codec_enc_cfg_t *configuration) {
+  return vpx_codec_enc_config_default(codec, configuration, 0);
 }
 
 // vpx_codec_enc_init is a macro as above.
-static inline vpx_codec_err_t recbot_vpx_vp8_encoder_init(vpx_codec_ctx_t *context,
-                                                          const vpx_codec_enc_cfg_t *configuration) {
-  return vpx_codec_enc_init(context, vpx_codec_vp8_cx(), configuration, 0);
+static inline vpx_codec_err_t recbot_vpx_encoder_init(vpx_codec_ctx_t *context, vpx_codec_iface_t *codec,
+                                                      const vpx_codec_enc_cfg_t *configuration) {
+  return vpx_codec_enc_init(context, codec, configuration, 0);
 }
 
 // vpx_codec_control is variadic behind a macro. Unsigned and signed arguments are of the same size and are read by

@@ -163,6 +163,10 @@ class Events : public webm::Callback {
     if (entry.video.is_present()) {
       track.width = entry.video.value().pixel_width.value();
       track.height = entry.video.value().pixel_height.value();
+      const webm::Colour &colour = entry.video.value().colour.value();
+      track.primaries = static_cast<std::uint64_t>(colour.primaries.value());
+      track.transfer = static_cast<std::uint64_t>(colour.transfer_characteristics.value());
+      track.matrix = static_cast<std::uint64_t>(colour.matrix_coefficients.value());
     }
     if (entry.audio.is_present()) {
       track.sampling_frequency = entry.audio.value().sampling_frequency.value();

@@ -16,7 +16,7 @@ final class Pipeline: Performer {
   private var videos = VideoTracks()
   private var sounds = SoundTracks()
   private let compositor: Compositor
-  private let videoEncoder: VP8Encoder
+  private let videoEncoder: VPXEncoder
   private let soundEncoder: OpusEncoder
   private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
   private let writer: WebMWriter
@@ -41,12 +41,12 @@ final class Pipeline: Performer {
     }
     compositor = Compositor(canvas: session.canvas, images: images)
     do {
-      var encoding = VP8EncoderSettings()
+      var encoding = VPXEncoderSettings(settings.codec)
       encoding.maximumKeyframeInterval = max(
         1, Int(settings.keyframeInterval.wholeMilliseconds) * session.framesPerSecond / 1000)
-      videoEncoder = try VP8Encoder(
-        width: session.canvas.width, height: session.canvas.height, framesPerSecond: session.framesPerSecond,
-        bitrate: settings.videoBitrate, settings: encoding)
+      videoEncoder = try VPXEncoder(
+        settings.codec, width: session.canvas.width, height: session.canvas.height,
+        framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate, settings: encoding)
       var sound = OpusEncoderSettings()
       sound.bitrate = settings.audioBitrate
       soundEncoder = try OpusEncoder(settings: sound)
@@ -58,7 +58,8 @@ final class Pipeline: Performer {
         path: settings.output,
         configuration: WebMConfiguration(
           video: .init(
-            width: session.canvas.width, height: session.canvas.height, framesPerSecond: session.framesPerSecond),
+            codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
+            framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
           audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: session.title,
           date: session.startDate))
     } catch {

@@ -8,6 +8,8 @@ public struct RecordingSettings: Sendable {
   public var session: SessionCore.Settings
   /// The file to write. It must not exist.
   public var output: String
+  /// What the picture is written in.
+  public var codec: RecordingCodec
   /// Bits a second of the picture.
   public var videoBitrate: Int
   /// Bits a second of the sound.
@@ -25,14 +27,16 @@ public struct RecordingSettings: Sendable {
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
   public var notesResolution = true
 
-  /// Makes settings; the defaults are those of the command line.
+  /// Makes settings; the defaults are those of the command line, and no `videoBitrate` is the codec's usual one.
   public init(
-    session: SessionCore.Settings, output: String, videoBitrate: Int = 2_500_000, audioBitrate: Int = 96_000,
+    session: SessionCore.Settings, output: String, codec: RecordingCodec = .vp8, videoBitrate: Int? = nil,
+    audioBitrate: Int = 96_000,
     keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil, transcript: String? = nil
   ) {
     self.session = session
     self.output = output
-    self.videoBitrate = videoBitrate
+    self.codec = codec
+    self.videoBitrate = videoBitrate ?? codec.usualBitrate
     self.audioBitrate = audioBitrate
     self.keyframeInterval = keyframeInterval
     self.timeline = timeline

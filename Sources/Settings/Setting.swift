@@ -35,6 +35,7 @@ public enum Setting: String, CaseIterable, Sendable {
   case theme = "recording.theme"
   case size = "recording.size"
   case framesPerSecond = "recording.fps"
+  case codec = "recording.codec"
   case videoBitrate = "recording.video-bitrate"
   case audioBitrate = "recording.audio-bitrate"
   case maxDuration = "recording.max-duration"

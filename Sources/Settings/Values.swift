@@ -70,6 +70,15 @@ public enum Values {
     return Int(bits)
   }
 
+  /// What the picture is written in: `vp8` or `vp9`.
+  public static func codec(_ text: String) throws(ValueError) -> RecordingCodec {
+    guard let codec = RecordingCodec(rawValue: text) else {
+      let known = RecordingCodec.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValueError("there is no \(RecordingCodec.what) '\(text)'; known: \(known)")
+    }
+    return codec
+  }
+
   /// Pictures a second: 1 to 60.
   public static func framesPerSecond(_ text: String) throws(ValueError) -> Int {
     guard let value = Int(text), (1...60).contains(value) else {

@@ -25,6 +25,7 @@ extension ProbeReport {
         writer.field("number", Int64(clamping: track.number))
         writer.field("kind", track.kind?.rawValue)
         writer.field("codec", track.codec)
+        writer.field("codecString", track.codecString)
         writer.field("width", Int64(track.width))
         writer.field("height", Int64(track.height))
         writer.field("sampleRate", Int64(track.sampleRate))

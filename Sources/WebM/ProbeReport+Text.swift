@@ -46,6 +46,7 @@ extension ProbeReport {
   private static func describe(_ track: Track) -> [String] {
     var head = "  " + pad("track \(track.number)", 10) + pad(clean(track.kind?.rawValue ?? "other"), 7)
     head += clean(track.codec)
+    if track.codec == RecordingCodec.vp9.matroskaCodecID, let string = track.codecString { head += "  \(string)" }
     if track.kind == .video {
       head += "  \(track.width)x\(track.height)"
       if track.defaultDuration.nanoseconds > 0 {

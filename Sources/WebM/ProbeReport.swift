@@ -11,6 +11,9 @@ public struct ProbeReport: Sendable, Hashable {
     public var kind: MediaKind?
     /// Codec ID, such as "V_VP8" or "A_OPUS".
     public var codec: String
+    /// The codec as the `codecs` parameter of a MIME type names it (RFC 6381), such as "vp8", "vp09.00.31.08.01.01.01.06.00" or
+    /// "opus"; nil for other codecs, and when there are no frames.
+    public var codecString: String?
     /// Picture size in pixels; 0 for sound.
     public var width = 0
     /// See `width`.

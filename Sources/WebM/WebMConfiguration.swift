@@ -1,7 +1,13 @@
+public import MediaCore
+
 /// What a recording's file says about itself before its first frame.
 public struct WebMConfiguration: Sendable, Hashable {
-  /// The pictures: VP8 (WebM container guidelines, codec ID V_VP8).
+  /// The pictures (WebM container guidelines, codec IDs V_VP8 and V_VP9).
   public struct Video: Sendable, Hashable {
+    /// What the frames are.
+    public var codec: RecordingCodec
+    /// What decoders of VP9 must be able to do; nil: the file does not say (VP8 has no levels).
+    public var level: VP9Level?
     /// Size of the coded pictures in pixels, 1...16383 each.
     public var width: Int
     /// See `width`.
@@ -9,10 +15,15 @@ public struct WebMConfiguration: Sendable, Hashable {
     /// Nominal length of a frame in nanoseconds (DefaultDuration, RFC 9559 section 5.1.4.1.13); greater than zero.
     public var frameDuration: Int64
 
-    /// Pictures at a whole number of frames a second (at least 1).
-    public init(width: Int, height: Int, framesPerSecond: Int) {
+    /// Pictures at a whole number of frames a second (at least 1). `bitrate`, in bits a second, is what `level` counts with.
+    public init(codec: RecordingCodec = .vp8, width: Int, height: Int, framesPerSecond: Int, bitrate: Int = 0) {
+      self.codec = codec
       self.width = width
       self.height = height
+      if codec == .vp9 {
+        level = VP9Level(
+          width: width, height: height, framesPerSecond: Double(framesPerSecond), bitrate: Double(bitrate))
+      }
       frameDuration = 1_000_000_000 / Int64(max(1, framesPerSecond))
     }
   }

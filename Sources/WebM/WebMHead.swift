@@ -115,14 +115,15 @@ struct WebMHead {
   }
 
   private static func putVideo(_ entry: inout EBMLBuffer, _ video: WebMConfiguration.Video) {
-    putCommon(&entry, number: TrackNumber.video, type: 1, codec: "V_VP8")
+    putCommon(&entry, number: TrackNumber.video, type: 1, codec: video.codec.matroskaCodecID)
+    if let level = video.level { entry.putBinary(ElementID.codecPrivate, VP9Features.codecPrivate(level)) }
     entry.putUnsigned(ElementID.defaultDuration, UInt64(video.frameDuration))
     entry.putMaster(ElementID.video) { settings in
       settings.putUnsigned(ElementID.flagInterlaced, 2)
       settings.putUnsigned(ElementID.pixelWidth, UInt64(video.width))
       settings.putUnsigned(ElementID.pixelHeight, UInt64(video.height))
       settings.putMaster(ElementID.colour) { colour in
-        // VP8 is BT.601 limited range (RFC 6386 section 9.2). What is painted and what cameras send is meant for
+        // VP8 is BT.601 limited range (RFC 6386 section 9.2), and the encoder makes VP9 say the same of itself. What is painted and what cameras send is meant for
         // sRGB displays, so primaries and transfer are those of BT.709: no player then shifts the colours.
         colour.putUnsigned(ElementID.matrixCoefficients, 6)
         colour.putUnsigned(ElementID.range, 1)

@@ -28,6 +28,9 @@ private final class ProbeEvents: ParserEvents {
     var latest: Int64?
     var latestEnd: Int64 = 0
     var latestKeyframe: Int64?
+    /// Of a VP9 track: what its first keyframe says, and what the container adds.
+    var vp9: VP9FrameHeader?
+    var colour = VP9Features.Colour()
   }
 
   private var report: ProbeReport
@@ -80,7 +83,9 @@ private final class ProbeEvents: ParserEvents {
     result.defaultDuration = SessionTime(nanoseconds: Int64(clamping: track.default_duration))
     result.codecDelay = SessionTime(nanoseconds: Int64(clamping: track.codec_delay))
     report.tracks.append(result)
-    progress.append(Progress())
+    var beginning = Progress()
+    beginning.colour = .init(primaries: track.primaries, transfer: track.transfer, matrix: track.matrix)
+    progress.append(beginning)
   }
 
   override func seek(id: UInt32, position: UInt64) { report.seekEntries += 1 }
@@ -144,6 +149,9 @@ private final class ProbeEvents: ParserEvents {
     }
     if frame.is_keyframe != 0 {
       report.tracks[index].keyframes += 1
+      if progress[index].vp9 == nil, report.tracks[index].codec == RecordingCodec.vp9.matroskaCodecID {
+        progress[index].vp9 = VP9FrameHeader(UnsafeRawBufferPointer(start: frame.bytes, count: frame.available))
+      }
       noteKeyframe(index, at: time)
       progress[index].latestKeyframe = time
     }
@@ -170,6 +178,7 @@ private final class ProbeEvents: ParserEvents {
       report.tracks[index].end = SessionTime(nanoseconds: end)
       report.end = max(report.end, report.tracks[index].end)
       noteKeyframe(index, at: end)
+      report.tracks[index].codecString = codecString(index)
     }
     if let durationTicks {
       let nanoseconds = durationTicks * Double(scale)
@@ -180,6 +189,22 @@ private final class ProbeEvents: ParserEvents {
     report.hasSegmentSize = segmentEnd == result.size
     findProblems(result)
     return report
+  }
+
+  /// How players are asked whether they play a track; the level of VP9 is that of the frames, whatever the file declares.
+  private func codecString(_ index: Int) -> String? {
+    let track = report.tracks[index]
+    switch track.codec {
+    case "V_VP8": return "vp8"
+    case "A_OPUS": return "opus"
+    default: break
+    }
+    guard let header = progress[index].vp9 else { return nil }
+    let nominal = track.defaultDuration.nanoseconds
+    let level = VP9Level(
+      width: header.width, height: header.height,
+      framesPerSecond: nominal > 0 ? 1e9 / Double(nominal) : track.framesPerSecond, bitrate: track.bitrate)
+    return level.flatMap { VP9Features.codecString(header, $0, progress[index].colour) }
   }
 
   private func findProblems(_ result: cwebm_result) {

@@ -92,7 +92,7 @@ public final class WebMWriter {
 
   deinit { syncer?.stop() }
 
-  /// Takes a VP8 frame (RFC 6386). Its bytes are copied. `time` is when it is shown, since the recording began, rounded
+  /// Takes a frame of the configuration's codec. Its bytes are copied. `time` is when it is shown, since the recording began, rounded
   /// to milliseconds; a time not later than that of the picture before becomes one millisecond later. Pictures before
   /// the first keyframe cannot be decoded and are dropped; empty frames (the encoder skipped one) are ignored.
   /// After an error nothing more is taken: what is in the file stays valid, and `finish()` can still end it properly.

@@ -259,6 +259,16 @@ import Testing
     }
     #expect(try tracks.job(Self.rules).selection == JobSelection(tracks: ["TR_a", "TR_v"]))
     #expect(try tracks.job(Self.rules).outputs == [JobOutput(path: "{room}-{time}.webm", destination: .s3)])
+    // Whoever names a codec gets it, whatever the workers are set to.
+    var named = Livekit_RoomCompositeEgressRequest.with {
+      $0.roomName = "talk"
+      $0.file = .with { $0.filepath = "a.webm" }
+    }
+    named.advanced.width = 640
+    named.advanced.height = 360
+    #expect(try named.job(Self.rules).picture == JobPicture(width: 640, height: 360))
+    named.advanced.videoCodec = .vp8
+    #expect(try named.job(Self.rules).picture == JobPicture(width: 640, height: 360, codec: .vp8))
     let sound = Livekit_RoomCompositeEgressRequest.with {
       $0.roomName = "talk"
       $0.audioOnly = true

@@ -125,6 +125,7 @@ import Testing
         (#"{"room":"r","max_duration":0}"#, "max_duration"), (#"{"room":"r","max_duration":1.5}"#, "max_duration"),
         (#"{"room":"r","metadata":{"a":1}}"#, "metadata.a"), (#"{"room":"r","outputs":{}}"#, "outputs"),
         (#"{"room":"r","outputs":[{"destination":"ftp"}]}"#, "outputs[0].destination"),
+        (#"{"room":"r","picture":{"codec":"h264"}}"#, "picture.codec: there is no codec for recordings 'h264'"),
         (#"{"room":"r","outputs":[{},{"path":"a/../../b.webm"}]}"#, "outputs[1].path: name 'a/../../b.webm' has a"),
         (#"{"room":"r","outputs":[{"path":"/etc/x.webm"}]}"#, "outputs[0].path"),
         (#"{"room":"r","outputs":[{"path":"{home}.webm"}]}"#, "outputs[0].path: name: there is no {home}"),

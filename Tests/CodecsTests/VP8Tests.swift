@@ -41,15 +41,6 @@ func meanSquaredError(_ a: Picture, _ b: Picture) -> Double {
   return Double(sum) / Double(a.width * a.height + 2 * a.chromaWidth * a.chromaHeight)
 }
 
-extension VP8Encoder {
-  /// One frame as an array.
-  func frame(_ picture: Picture, pts: Int64, forceKeyframe: Bool = false) throws -> (bytes: [UInt8], key: Bool) {
-    var out: ([UInt8], Bool) = ([], false)
-    try encode(picture, pts: pts, forceKeyframe: forceKeyframe) { out = (Array($0), $1) }
-    return out
-  }
-}
-
 extension VP8Decoder {
   func picture(_ bytes: [UInt8], _ pool: inout PicturePool) throws(CodecError) -> Picture? {
     let buffer = MediaBuffer(bytes)
@@ -58,31 +49,13 @@ extension VP8Decoder {
 }
 
 private func stream(width: Int, height: Int, frames: Int) throws -> [[UInt8]] {
-  let encoder = try VP8Encoder(width: width, height: height, framesPerSecond: 30, bitrate: 500_000)
+  let encoder = try VPXEncoder(.vp8, width: width, height: height, framesPerSecond: 30, bitrate: 500_000)
   return try (0..<frames).map {
     try encoder.frame(pattern(width: width, height: height, shift: $0), pts: Int64($0) * 3000).bytes
   }
 }
 
 @Suite struct VP8Tests {
-  @Test(arguments: [
-    (640, 360), (8, 8), (1, 1), (2, 2), (17, 33), (639, 359), (161, 90), (15, 240), (1280, 720),
-  ])
-  func picturesSurviveEncodingAndDecoding(width: Int, height: Int) throws {
-    let encoder = try VP8Encoder(width: width, height: height, framesPerSecond: 30, bitrate: 2_000_000)
-    let decoder = VP8Decoder()
-    var pool = PicturePool()
-    for index in 0..<5 {
-      let source = pattern(width: width, height: height, shift: index)
-      let frame = try encoder.frame(source, pts: Int64(index) * 3000)
-      #expect(frame.key == (index == 0))
-      let decoded = try #require(try decoder.picture(frame.bytes, &pool))
-      #expect(decoded.width == width && decoded.height == height)
-      // Of the tiniest ones only the size matters.
-      if width >= 8 { #expect(meanSquaredError(source, decoded) < 12) }
-    }
-  }
-
   @Test func aPictureStaysAsItIsWhileTheNextIsDecoded() throws {
     let frames = try stream(width: 160, height: 90, frames: 3)
     let decoder = VP8Decoder()
@@ -174,90 +147,5 @@ private func stream(width: Int, height: Int, frames: Int) throws -> [[UInt8]] {
       _ = try? decoder.picture(frame, &pool)
     }
     #expect(try decoder.picture(frames[0], &pool) != nil, "seed \(seed)")
-  }
-
-  @Test func keyframesComeWhenForcedAndAtTheInterval() throws {
-    var settings = VP8EncoderSettings()
-    settings.maximumKeyframeInterval = 10
-    let encoder = try VP8Encoder(
-      width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000, settings: settings)
-    var keys: [Int] = []
-    for index in 0..<30 {
-      let frame = try encoder.frame(
-        pattern(width: 160, height: 90), pts: Int64(index) * 3000, forceKeyframe: index == 5)
-      if frame.key { keys.append(index) }
-      let header = frame.bytes.withUnsafeBytes { VP8FrameHeader($0) }
-      #expect(header?.isKeyframe == frame.key)
-      if frame.key { #expect(header?.width == 160 && header?.height == 90) }
-    }
-    #expect(keys.starts(with: [0, 5]))
-    #expect(zip(keys, keys.dropFirst()).allSatisfy { $1 - $0 <= 10 })
-    #expect(keys.last ?? 0 >= 20)
-  }
-
-  @Test func theRateFollowsItsTarget() throws {
-    let camera = SyntheticCamera(seed: 1, identity: 0, width: 320, height: 180)
-    let encoder = try VP8Encoder(width: 320, height: 180, framesPerSecond: 30, bitrate: 400_000)
-    let picture = Picture(width: 320, height: 180)
-    func bits(_ range: Range<Int>) throws -> Int {
-      var sum = 0
-      var random = SeededRandom(seed: 4)
-      for index in range {
-        camera.draw(frame: index, voiceLevel: 0.5, into: picture)
-        for at in 0..<(picture.strideY * picture.height) {
-          picture.y[at] = picture.y[at] &+ UInt8(random.next() % 24)
-        }
-        sum += try encoder.frame(picture, pts: Int64(index) * 3000).bytes.count * 8
-      }
-      return sum * 30 / range.count
-    }
-    _ = try bits(0..<60)
-    let before = try bits(60..<150)
-    #expect((300_000...520_000).contains(before), "\(before)")
-    try encoder.setBitrate(150_000)
-    #expect(encoder.bitrate == 150_000)
-    _ = try bits(150..<210)
-    let after = try bits(210..<300)
-    #expect((100_000...200_000).contains(after), "\(after)")
-  }
-
-  @Test func wrongArgumentsAreRefused() throws {
-    #expect(throws: CodecError.self) { try VP8Encoder(width: 0, height: 90, framesPerSecond: 30, bitrate: 1_000_000) }
-    #expect(throws: CodecError.self) {
-      try VP8Encoder(width: 16_384, height: 90, framesPerSecond: 30, bitrate: 1_000_000)
-    }
-    #expect(throws: CodecError.self) { try VP8Encoder(width: 160, height: 90, framesPerSecond: 0, bitrate: 1) }
-    let encoder = try VP8Encoder(width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000)
-    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 3000)
-    let late = #expect(throws: CodecError.self) { try encoder.frame(pattern(width: 160, height: 90), pts: 3000) }
-    #expect(late?.reason == .invalidArgument)
-    let size = #expect(throws: CodecError.self) { try encoder.frame(pattern(width: 162, height: 90), pts: 6000) }
-    #expect(size?.description.contains("162x90") == true)
-    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 6000)
-  }
-
-  @Test func settingsOutOfRangeAreBroughtInside() throws {
-    var settings = VP8EncoderSettings()
-    settings.cpuUsed = -1000
-    settings.minimumQuantizer = 90
-    settings.maximumQuantizer = -1
-    settings.bufferOptimalMilliseconds = .max
-    settings.tokenPartitions = .min
-    settings.maximumKeyframeInterval = .min
-    settings.staticThreshold = .min
-    settings.maximumIntraBitratePercent = .max
-    settings.noiseSensitivity = .max
-    let encoder = try VP8Encoder(
-      width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000, settings: settings)
-    #expect(try encoder.frame(pattern(width: 160, height: 90), pts: 0).key)
-  }
-
-  @Test func whatTheReceiverOfAFrameThrowsComesThrough() throws {
-    struct Full: Error {}
-    let encoder = try VP8Encoder(width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000)
-    #expect(throws: Full.self) {
-      try encoder.encode(pattern(width: 160, height: 90), pts: 0) { _, _ in throw Full() }
-    }
-    _ = try encoder.frame(pattern(width: 160, height: 90), pts: 3000)
   }
 }

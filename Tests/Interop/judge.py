@@ -68,12 +68,12 @@ class Recording:
     zero: float
 
     @classmethod
-    def load(cls, path: str) -> "Recording":
-        """Decodes a file; raises `Unplayable` when ffmpeg has anything to say against it."""
+    def load(cls, path: str, codec: str = "vp8") -> "Recording":
+        """Decodes a file whose pictures are in a codec; raises `Unplayable` when ffmpeg has anything to say against it."""
         info = probe(path)
         video = next(s for s in info["streams"] if s["codec_type"] == "video")
         audio = next(s for s in info["streams"] if s["codec_type"] == "audio")
-        if (video["codec_name"], audio["codec_name"]) != ("vp8", "opus"):
+        if (video["codec_name"], audio["codec_name"]) != (codec, "opus"):
             raise Unplayable(f"codecs {video['codec_name']}, {audio['codec_name']}")
         if (int(audio["channels"]), int(audio["sample_rate"])) != (2, AUDIO_RATE):
             raise Unplayable("the sound is not 48 kHz stereo")

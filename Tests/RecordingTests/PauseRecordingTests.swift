@@ -31,9 +31,10 @@ import WebM
         events.append((0, .room(.track(track))))
         events.append((0, .room(.trackSubscribed(track.id, true))))
       }
-      var settings = VP8EncoderSettings()
+      var settings = VPXEncoderSettings(.vp8)
       settings.maximumKeyframeInterval = 10_000
-      let video = try VP8Encoder(width: 160, height: 90, framesPerSecond: 30, bitrate: 500_000, settings: settings)
+      let video = try VPXEncoder(
+        .vp8, width: 160, height: 90, framesPerSecond: 30, bitrate: 500_000, settings: settings)
       for index in Int64(0)..<180 {
         let ms = index * 1000 / 30
         let colour = secrets.contains(ms) ? Self.secret : Self.open
@@ -110,11 +111,13 @@ import WebM
   }
 
   /// Records a stream as fast as possible, and decodes the file.
-  private func record(_ publisher: Publisher, _ commands: [(ms: Int64, event: RoomEvent)]) throws -> Found {
+  private func record(
+    _ publisher: Publisher, _ commands: [(ms: Int64, event: RoomEvent)], codec: RecordingCodec = .vp8
+  ) throws -> Found {
     let path = FileManager.default.temporaryDirectory.appending(path: "recbot-\(UUID()).webm").path
     defer { try? FileManager.default.removeItem(atPath: path) }
     let session = SessionCore.Settings(canvas: CanvasSize(width: 320, height: 180), layout: .grid)
-    var settings = RecordingSettings(session: session, output: path)
+    var settings = RecordingSettings(session: session, output: path, codec: codec)
     settings.timeline = path + ".jsonl"
     defer { try? FileManager.default.removeItem(atPath: path + ".jsonl") }
     let pipeline = try Pipeline(settings: settings, control: Control(), listener: nil, logger: Logger(label: "test"))
@@ -131,14 +134,15 @@ import WebM
     let report = try WebMProbe.probe(path)
     #expect(report.problems.isEmpty && report.gaps.isEmpty)
     var found = Found(length: report.duration, chapters: report.chapters.map { "\($0.start) \($0.title)" })
-    let video = VP8Decoder()
+    #expect(report.tracks.first?.codec == codec.matroskaCodecID)
+    let video = try #require(VideoDecoders.make(codec.codec))
     var pool = PicturePool()
     let audio = try OpusDecoder()
     let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: OpusDecoder.maximumBufferCount)
     defer { samples.deallocate() }
     _ = try WebMReader.forEachFrame(path: path) { frame in
       if frame.track == 1 {
-        guard let picture = try? video.decode(frame.bytes, into: &pool) else { return }
+        guard let picture = try? video.decode(frame.bytes, isKeyframe: frame.isKeyframe, into: &pool) else { return }
         let (secret, open) = colours(in: picture)
         if secret > 0 { found.secretPictures.append(frame.time) }
         if open > 1_000 { found.openPictures.append(frame.time) }
@@ -178,8 +182,8 @@ import WebM
     return (real * real + imaginary * imaginary).squareRoot() * 4 / Double(max(1, count))
   }
 
-  @Test func withoutAPauseTheSecretIsInTheFile() throws {
-    let found = try record(Publisher(secrets: 2_000..<4_000), [])
+  @Test(arguments: RecordingCodec.allCases) func withoutAPauseTheSecretIsInTheFile(codec: RecordingCodec) throws {
+    let found = try record(Publisher(secrets: 2_000..<4_000), [], codec: codec)
     #expect(found.length == .seconds(6))
     #expect(found.secretPictures.count > 50)
     #expect(found.secretSound > 0.2)
@@ -209,10 +213,11 @@ import WebM
     #expect(!found.openPictures.contains { $0 > .seconds(2) })
   }
 
-  @Test func aCutIsShorterByExactlyItsLengthAndHasNoneOfIt() throws {
+  @Test(arguments: RecordingCodec.allCases)
+  func aCutIsShorterByExactlyItsLengthAndHasNoneOfIt(codec: RecordingCodec) throws {
     // Pictures and sound that are due in the cut; sound on its way belongs to what follows.
     let publisher = try Publisher(secrets: 2_000..<3_850)
-    let found = try record(publisher, [(2_000, .pause(.cut)), (4_000, .resume)])
+    let found = try record(publisher, [(2_000, .pause(.cut)), (4_000, .resume)], codec: codec)
     #expect(found.length == .seconds(4))
     #expect(found.secretPictures.isEmpty)
     #expect(found.secretSound < 0.01)

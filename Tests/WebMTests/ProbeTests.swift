@@ -24,6 +24,7 @@ import Testing
     #expect(report.cues == 3 && report.seekEntries == 3)
     let video = try #require(report.tracks.first)
     #expect(video.kind == .video && video.codec == "V_VP8" && video.width == 320 && video.height == 180)
+    #expect(video.codecString == "vp8")
     #expect(video.frames == 120 && video.keyframes == 3 && video.start == .zero)
     #expect(video.longestKeyframeInterval == .milliseconds(1500))
     #expect(abs(video.framesPerSecond - 30) < 0.05)

@@ -1,4 +1,5 @@
 import Jobs
+import MediaCore
 import Signaling
 
 /// Size and rate that a request asks for. The codecs are WebM's: a preset's H.264 only stands for its size.
@@ -10,9 +11,14 @@ struct EgressEncoding: Hashable, Sendable {
   func picture() throws(TwirpProblem) -> JobPicture? {
     if let preset { return try Self.picture(preset) }
     guard let advanced else { return nil }
+    let codec: RecordingCodec?
     switch advanced.videoCodec {
-    case .defaultVc, .vp8: break
-    default: throw .invalid("advanced.video_codec: WebM is written with VP8; give DEFAULT_VC or VP8")
+    case .defaultVc: codec = nil
+    case .vp8: codec = .vp8
+    default:
+      throw .invalid(
+        "advanced.video_codec: WebM is written with VP8 or VP9; give VP8, or DEFAULT_VC for the codec of the workers' settings"
+      )
     }
     switch advanced.audioCodec {
     case .defaultAc, .opus: break
@@ -21,7 +27,7 @@ struct EgressEncoding: Hashable, Sendable {
     func given(_ value: Int32) -> Int? { value == 0 ? nil : Int(value) }
     return JobPicture(
       width: given(advanced.width), height: given(advanced.height), framesPerSecond: given(advanced.framerate),
-      bitrate: given(advanced.videoBitrate).map { $0 * 1000 })
+      bitrate: given(advanced.videoBitrate).map { $0 * 1000 }, codec: codec)
   }
 
   private static func picture(_ preset: Livekit_EncodingOptionsPreset) throws(TwirpProblem) -> JobPicture {

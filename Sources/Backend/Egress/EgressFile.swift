@@ -53,7 +53,7 @@ struct EgressFile: Hashable, Sendable {
   func output(places others: [String: String]) throws(TwirpProblem) -> JobOutput {
     guard type == .defaultFiletype else {
       throw .invalid(
-        "file_type: \(typeName) files are not written, only WebM (VP8 and Opus); leave file_type out (DEFAULT_FILETYPE) "
+        "file_type: \(typeName) files are not written, only WebM; leave file_type out (DEFAULT_FILETYPE) "
           + "and end the name in .webm")
     }
     var output = JobOutput(path: try name(others))
@@ -107,7 +107,7 @@ struct EgressFile: Hashable, Sendable {
     result += rest
     let file = result.split(separator: "/").last ?? ""
     if let dot = file.lastIndex(of: "."), Self.foreign.contains(file[file.index(after: dot)...].lowercased()) {
-      throw .invalid("filepath: only WebM is written (VP8 and Opus); end the name in .webm instead of \(file[dot...])")
+      throw .invalid("filepath: only WebM is written; end the name in .webm instead of \(file[dot...])")
     }
     if !result.lowercased().hasSuffix(".webm") { result += ".webm" }
     if let problem = KeyTemplate.problem(with: result) { throw .invalid("filepath: \(problem)") }

@@ -42,6 +42,7 @@ typedef struct {
   uint64_t default_duration;  // nanoseconds
   uint64_t codec_delay;       // nanoseconds
   uint64_t width, height;     // pixels
+  uint64_t primaries, transfer, matrix;  // Colour, in the numbers of ITU-T H.273; 2: not specified
   double sampling_frequency;
   uint64_t channels;
 } cwebm_track;

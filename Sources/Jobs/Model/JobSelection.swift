@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// The part of a room that is recorded. Nothing given: all of it.
 public struct JobSelection: Codable, Hashable, Sendable {
   /// Sound or pictures.
@@ -46,6 +48,8 @@ public struct JobSelection: Codable, Hashable, Sendable {
   }
 }
 
+extension RecordingCodec: Word {}
+
 /// The picture of a recording; what is not given has the worker's default.
 public struct JobPicture: Codable, Hashable, Sendable {
   /// Columns; even.
@@ -56,17 +60,23 @@ public struct JobPicture: Codable, Hashable, Sendable {
   public var framesPerSecond: Int?
   /// Bits a second.
   public var bitrate: Int?
+  /// What it is written in.
+  public var codec: RecordingCodec?
 
   /// Makes a picture.
-  public init(width: Int? = nil, height: Int? = nil, framesPerSecond: Int? = nil, bitrate: Int? = nil) {
+  public init(
+    width: Int? = nil, height: Int? = nil, framesPerSecond: Int? = nil, bitrate: Int? = nil,
+    codec: RecordingCodec? = nil
+  ) {
     self.width = width
     self.height = height
     self.framesPerSecond = framesPerSecond
     self.bitrate = bitrate
+    self.codec = codec
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case width, height, bitrate
+    case width, height, bitrate, codec
     case framesPerSecond = "fps"
   }
 

@@ -5,6 +5,16 @@ public struct VP9FrameHeader: Hashable, Sendable {
   public private(set) var isKeyframe = false
   /// 0: 8 bits 4:2:0.
   public private(set) var profile: UInt8 = 0
+  /// Bits of a sample. Like what follows about colours, it is given by keyframes.
+  public private(set) var bitDepth: UInt8 = 8
+  /// `color_space` (section 7.2.2): 0 unknown, 1 BT.601, 2 BT.709, 3 SMPTE 170, 4 SMPTE 240, 5 BT.2020, 7 RGB.
+  public private(set) var colorSpace: UInt8 = 0
+  /// False: limited range, 16 to 235.
+  public private(set) var isFullRange = false
+  /// Two columns share a sample of each colour.
+  public private(set) var subsamplesAcross = true
+  /// Two rows share a sample of each colour.
+  public private(set) var subsamplesDown = true
   /// The frame only shows one that was decoded before.
   public private(set) var showsExisting = false
   /// Picture size in pixels where the header gives it; zero where the picture is as large as one that it refers to.
@@ -50,16 +60,25 @@ public struct VP9FrameHeader: Hashable, Sendable {
     guard readSize(&reader) else { return nil }
   }
 
-  private func readColors(_ reader: inout BitReader) -> Bool {
-    if profile >= 2, reader.flag() == nil { return false }
-    guard let space = reader.bits(3) else { return false }
-    if space != 7 {
-      guard reader.skip(profile & 1 == 1 ? 4 : 1) != nil else { return false }
-    } else {
-      // RGB exists in the odd profiles only.
-      guard profile & 1 == 1, reader.skip(1) != nil else { return false }
+  private mutating func readColors(_ reader: inout BitReader) -> Bool {
+    if profile >= 2 {
+      guard let isTwelve = reader.flag() else { return false }
+      bitDepth = isTwelve ? 12 : 10
     }
-    return true
+    guard let space = reader.bits(3) else { return false }
+    colorSpace = UInt8(space)
+    if space == 7 {
+      // RGB exists in the odd profiles only.
+      guard profile & 1 == 1 else { return false }
+      (isFullRange, subsamplesAcross, subsamplesDown) = (true, false, false)
+    } else {
+      guard let range = reader.flag() else { return false }
+      isFullRange = range
+      guard profile & 1 == 1 else { return true }
+      guard let across = reader.flag(), let down = reader.flag() else { return false }
+      (subsamplesAcross, subsamplesDown) = (across, down)
+    }
+    return reader.skip(1) != nil
   }
 
   private mutating func readSize(_ reader: inout BitReader) -> Bool {

@@ -5,8 +5,8 @@ public import MediaCore
 /// slate instead of pictures, silence of exactly the right length instead of sound, and a chapter.
 ///
 /// Parts may have been cut off anywhere by a crash: what can be read of them is taken. All parts must have the same
-/// tracks, the same picture size and the same number of channels (a job's settings never change; VP8 could change its
-/// size at a keyframe, but many players do not follow). Memory does not grow with the length of the parts.
+/// tracks of the same codecs, the same picture size and the same number of channels (a job's settings never change; VP8 and VP9
+/// could change their size at a keyframe, but many players do not follow). Memory does not grow with the length of the parts.
 public struct Concatenation: Sendable {
   /// One part.
   public struct Part: Sendable, Hashable {
@@ -107,8 +107,12 @@ public struct Concatenation: Sendable {
     self.spacing = spacing
     self.skipped = skipped
     size = heads.reduce(0) { $0 &+ $1.size }
+    var video = first.video?.settings
+    // The highest level is right for all of them; where one does not say, none is.
+    let levels = heads.map { $0.video?.settings.level }
+    video?.level = levels.contains(nil) ? nil : levels.compactMap { $0 }.max { $0.rawValue < $1.rawValue }
     configuration = WebMConfiguration(
-      video: first.video?.settings, audio: first.audio?.settings,
+      video: video, audio: first.audio?.settings,
       title: heads.last { !$0.title.isEmpty }?.title ?? "", date: first.date)
     if let fault = configuration.fault { throw WebMError(code: .invalid, operation: fault, path: first.path) }
   }
@@ -118,7 +122,7 @@ public struct Concatenation: Sendable {
   ///
   /// - Parameters:
   ///   - path: must not exist.
-  ///   - slate: the pictures for a gap: one group of VP8 frames of the file's size that begins with a keyframe, a frame
+  ///   - slate: the pictures for a gap: one group of frames of the file's codec and size that begins with a keyframe, a frame
   ///     for each frame time; it is repeated as often as needed. Called once per gap, and not for sound only.
   ///   - progress: is told how many bytes of the parts have been read; what it throws ends the work.
   /// - Throws: `WebMError`, or what `slate` or `progress` throws.

@@ -141,9 +141,13 @@ final class Joiner {
   }
 
   private func takePicture(_ bytes: UnsafeRawBufferPointer, at time: SessionTime) throws {
-    // RFC 6386 section 9.1: the lowest bit of a keyframe is 0.
     guard let first = bytes.first else { return }
-    let isKeyframe = first & 1 == 0
+    let isKeyframe =
+      switch head.video?.settings.codec {
+      case .vp9: VP9FrameHeader(bytes)?.isKeyframe == true
+      // RFC 6386 section 9.1: the lowest bit of a keyframe is 0.
+      case .vp8, nil: first & 1 == 0
+      }
     guard isKeyframe || video.hasBegun else { return }
     if !video.hasBegun {
       try begin(at: time.nanoseconds)

@@ -34,9 +34,13 @@ struct PartHead: Sendable {
     title = events.title
     hasFrames = events.hasFrames
     for track in events.tracks {
+      let codec = RecordingCodec.allCases.first { $0.matroskaCodecID == track.codec }
       switch (track.codec, video, audio) {
-      case ("V_VP8", nil, _):
+      case (_, nil, _) where codec != nil:
         var settings = WebMConfiguration.Video(width: track.width, height: track.height, framesPerSecond: 30)
+        settings.codec = codec ?? .vp8
+        // Other codecs have other things in their CodecPrivate.
+        if codec == .vp9 { settings.level = track.level }
         if (1_000_000...10_000_000_000).contains(track.defaultDuration) {
           settings.frameDuration = track.defaultDuration
         }
@@ -48,7 +52,7 @@ struct PartHead: Sendable {
       default:
         throw WebMError(
           code: .invalid,
-          operation: "track \(track.number) (\(track.codec)) cannot be joined: one of VP8 and one of Opus can",
+          operation: "track \(track.number) (\(track.codec)) cannot be joined: one of VP8 or VP9 and one of Opus can",
           path: path)
       }
     }
@@ -59,6 +63,7 @@ struct PartHead: Sendable {
     switch (video?.settings, other.video?.settings) {
     case (nil, nil): break
     case (let a?, let b?):
+      if a.codec != b.codec { return "its pictures are \(a.codec.title), not \(b.codec.title)" }
       if a.width != b.width || a.height != b.height {
         return "its pictures are \(a.width)x\(a.height), not \(b.width)x\(b.height)"
       }
@@ -86,6 +91,7 @@ private final class HeadEvents: ParserEvents {
   struct Track {
     var number: UInt64
     var codec: String
+    var level: VP9Level?
     var width: Int
     var height: Int
     var channels: Int
@@ -110,9 +116,15 @@ private final class HeadEvents: ParserEvents {
     guard tracks.count < 128 else { return }
     tracks.append(
       Track(
-        number: track.number, codec: Self.text(track.codec_id), width: Int(clamping: track.width),
+        number: track.number, codec: Self.text(track.codec_id), level: Self.level(track),
+        width: Int(clamping: track.width),
         height: Int(clamping: track.height), channels: Int(clamping: track.channels),
         defaultDuration: Int64(clamping: track.default_duration), codecDelay: Int64(clamping: track.codec_delay)))
+  }
+
+  private static func level(_ track: cwebm_track) -> VP9Level? {
+    VP9Features.level(
+      codecPrivate: UnsafeRawBufferPointer(start: track.codec_private, count: track.codec_private_size))
   }
 
   override func frame(_ frame: cwebm_frame) -> Bool {

@@ -59,6 +59,7 @@ struct RecordCommand: AsyncParsableCommand {
     if let picture = request.picture {
       if let width = picture.width, let height = picture.height { chosen.size = "\(width)x\(height)" }
       chosen.fps = picture.framesPerSecond.map { "\($0)" } ?? chosen.fps
+      chosen.codec = picture.codec?.rawValue ?? chosen.codec
       chosen.videoBitrate = picture.bitrate.map { "\($0)" } ?? chosen.videoBitrate
     }
     try OutputPath.check(order.output)

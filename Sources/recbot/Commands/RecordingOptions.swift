@@ -21,7 +21,12 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Pictures a second, 1 to 60 (default: 30).", valueName: "n"))
   var fps: String?
 
-  @Option(help: ArgumentHelp("Bits a second of the picture, such as 2500k or 4M (default: 2500k).", valueName: "rate"))
+  @Option(help: ArgumentHelp("What the picture is written in: vp8 or vp9 (default: vp8).", valueName: "codec"))
+  var codec: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits a second of the picture, such as 2500k or 4M (default: 2500k; 1500k with vp9).", valueName: "rate"))
   var videoBitrate: String?
 
   @Option(help: ArgumentHelp("How progress is shown: auto, plain, json or none (default: auto).", valueName: "mode"))
@@ -52,8 +57,9 @@ struct RecordingOptions: ParsableArguments {
     let layout = try configuration.value(flag: asked, "--layout", .layout, default: .grid, parse: find)
     let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
     let fps = try configuration.value(flag: fps, "--fps", .framesPerSecond, default: 30, parse: Values.framesPerSecond)
+    let codec = try configuration.value(flag: codec, "--codec", .codec, default: .vp8, parse: Values.codec)
     let video = try configuration.value(
-      flag: videoBitrate, "--video-bitrate", .videoBitrate, default: 2_500_000, parse: Values.bitrate)
+      flag: videoBitrate, "--video-bitrate", .videoBitrate, parse: Values.bitrate)
     let audio = try configuration.value(
       flag: nil, "audio-bitrate", .audioBitrate, default: 96_000, parse: Values.bitrate)
     var session = SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: fps)
@@ -62,7 +68,7 @@ struct RecordingOptions: ParsableArguments {
     session.talker = try configuration.talker()
     session.title = title
     var settings = RecordingSettings(
-      session: session, output: output, videoBitrate: video, audioBitrate: audio,
+      session: session, output: output, codec: codec, videoBitrate: video, audioBitrate: audio,
       timeline: configuration.text(flag: timeline, .timeline))
     settings.images = try images(configuration)
     return settings

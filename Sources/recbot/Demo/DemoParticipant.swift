@@ -36,8 +36,8 @@ final class DemoParticipant: @unchecked Sendable {
   private let camera: SyntheticCamera
   private let screen: SyntheticScreen
   private var voice: SyntheticVoice
-  private let cameraEncoder: VP8Encoder
-  private let screenEncoder: VP8Encoder
+  private let cameraEncoder: VPXEncoder
+  private let screenEncoder: VPXEncoder
   private let soundEncoder: OpusEncoder
   private let cameraPicture: Picture
   private let screenPicture = Picture(
@@ -59,12 +59,12 @@ final class DemoParticipant: @unchecked Sendable {
       seed: 1, width: Self.screenSize.width, height: Self.screenSize.height,
       framesPerSecond: Self.screenFramesPerSecond)
     voice = SyntheticVoice(seed: 1, identity: person)
-    cameraEncoder = try VP8Encoder(
-      width: script.size.width, height: script.size.height, framesPerSecond: Self.framesPerSecond,
+    cameraEncoder = try VPXEncoder(
+      .vp8, width: script.size.width, height: script.size.height, framesPerSecond: Self.framesPerSecond,
       bitrate: max(60_000, script.size.width * script.size.height * 3))
     cameraPicture = Picture(width: script.size.width, height: script.size.height)
-    screenEncoder = try VP8Encoder(
-      width: Self.screenSize.width, height: Self.screenSize.height, framesPerSecond: Self.screenFramesPerSecond,
+    screenEncoder = try VPXEncoder(
+      .vp8, width: Self.screenSize.width, height: Self.screenSize.height, framesPerSecond: Self.screenFramesPerSecond,
       bitrate: 1_200_000)
     var sound = OpusEncoderSettings()
     sound.bitrate = 48_000
@@ -153,7 +153,7 @@ final class DemoParticipant: @unchecked Sendable {
   }
 
   private func sendPicture(
-    _ picture: Picture, with encoder: VP8Encoder, to publication: LiveKitPublisher.Publication, block: Int64,
+    _ picture: Picture, with encoder: VPXEncoder, to publication: LiveKitPublisher.Publication, block: Int64,
     now: Int64
   ) throws {
     let pts = block * 1_800

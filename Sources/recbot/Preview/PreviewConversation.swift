@@ -112,8 +112,8 @@ private final class Person {
   private let camera: SyntheticCamera
   private let screen: SyntheticScreen
   private var voice: SyntheticVoice
-  private let cameraEncoder: VP8Encoder
-  private var screenEncoder: VP8Encoder?
+  private let cameraEncoder: VPXEncoder
+  private var screenEncoder: VPXEncoder?
   private let soundEncoder: OpusEncoder
   private let cameraPicture: Picture
   private let screenPicture: Picture
@@ -133,7 +133,7 @@ private final class Person {
     camera = SyntheticCamera(seed: 1, identity: number, width: size.width, height: size.height)
     screen = SyntheticScreen(seed: 1, width: screenSize.width, height: screenSize.height)
     voice = SyntheticVoice(seed: 1, identity: number)
-    cameraEncoder = try VP8Encoder(width: size.width, height: size.height, framesPerSecond: 30, bitrate: 900_000)
+    cameraEncoder = try VPXEncoder(.vp8, width: size.width, height: size.height, framesPerSecond: 30, bitrate: 900_000)
     soundEncoder = try OpusEncoder()
     cameraPicture = Picture(width: size.width, height: size.height)
     screenPicture = Picture(width: screenSize.width, height: screenSize.height)
@@ -207,7 +207,7 @@ private final class Person {
       let isFirst = screenEncoder == nil
       let encoder =
         try screenEncoder
-        ?? VP8Encoder(width: screen.width, height: screen.height, framesPerSecond: 10, bitrate: 1_500_000)
+        ?? VPXEncoder(.vp8, width: screen.width, height: screen.height, framesPerSecond: 10, bitrate: 1_500_000)
       screenEncoder = encoder
       screen.draw(frame: Int(picture / 2), into: screenPicture)
       if let frame = try encode(
@@ -220,7 +220,7 @@ private final class Person {
   }
 
   private func encode(
-    _ picture: Picture, with encoder: VP8Encoder, of source: TrackSource, block: Int64, forceKeyframe: Bool
+    _ picture: Picture, with encoder: VPXEncoder, of source: TrackSource, block: Int64, forceKeyframe: Bool
   ) throws -> EncodedFrame? {
     let time = block * 1_800
     var frame: EncodedFrame?

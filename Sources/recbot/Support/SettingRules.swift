@@ -138,7 +138,9 @@ struct SettingRule: Sendable {
     case .theme: words(nil, "theme", ThemeName.self)
     case .size: SettingRule("1280x720") { text throws(ValueError) in _ = try Values.size(text) }
     case .framesPerSecond: whole("30", 1...60)
-    case .videoBitrate: SettingRule("2500k") { text throws(ValueError) in _ = try Values.bitrate(text) }
+    case .codec: SettingRule("vp8") { text throws(ValueError) in _ = try Values.codec(text) }
+    // The default is the codec's.
+    case .videoBitrate: SettingRule { text throws(ValueError) in _ = try Values.bitrate(text) }
     case .audioBitrate: SettingRule("96k") { text throws(ValueError) in _ = try Values.bitrate(text) }
     case .avatars: words("off", "source of avatars", AvatarRules.Origin.self)
     case .progress: words("auto", "progress mode", ProgressMode.self)

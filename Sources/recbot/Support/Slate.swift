@@ -21,17 +21,18 @@ enum Slate {
     let framesPerSecond = Int(min(max((1_000_000_000 + frameDuration / 2) / frameDuration, 1), 240))
     let missing = (gap.end.nanoseconds &- gap.start.nanoseconds) / frameDuration + 1
     let count = Int(min(max(missing, 1), length.nanoseconds / frameDuration + 1))
-    var settings = VP8EncoderSettings()
+    var settings = VPXEncoderSettings(video.codec)
     settings.maximumKeyframeInterval = count + 1
-    let encoder = try VP8Encoder(
-      width: video.width, height: video.height, framesPerSecond: framesPerSecond, bitrate: bitrate, settings: settings)
+    let encoder = try VPXEncoder(
+      video.codec, width: video.width, height: video.height, framesPerSecond: framesPerSecond, bitrate: bitrate,
+      settings: settings)
     var frames: [EncodedFrame] = []
     for index in 0..<count {
       let time = Int64(index) * 90_000 / Int64(framesPerSecond)
       try encoder.encode(picture, pts: time, forceKeyframe: index == 0) { bytes, isKeyframe in
         frames.append(
           EncodedFrame(
-            track: TrackID("slate"), codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: time,
+            track: TrackID("slate"), codec: video.codec.codec, payload: MediaBuffer(copying: bytes), rtpTime: time,
             isKeyframe: isKeyframe, width: video.width, height: video.height))
       }
     }

@@ -26,8 +26,10 @@ func report(_ name: String, calls: Int, perSecond: Double, nanoseconds: Int64) {
   print("\(name)\(padding)\(fixed(each, 1)) us each, \(fixed(cores, 4)) cores at \(Int(perSecond))/s")
 }
 
-func videoBenchmarks() throws {
+/// Cameras as they come in, in a codec, and what is written in it.
+func videoBenchmarks(_ codec: RecordingCodec) throws {
   let frames = 300
+  let name = codec.title
   let cameras = (0..<9).map { SyntheticCamera(seed: 1, identity: $0) }
   let picture = Picture(width: 640, height: 360)
   var encoded: [[MediaBuffer]] = []
@@ -35,7 +37,7 @@ func videoBenchmarks() throws {
   var publishing: Int64 = 0
   var bytes = 0
   for camera in cameras {
-    let encoder = try VP8Encoder(width: 640, height: 360, framesPerSecond: 30, bitrate: 600_000)
+    let encoder = try VPXEncoder(codec, width: 640, height: 360, framesPerSecond: 30, bitrate: 600_000)
     var list: [MediaBuffer] = []
     for frame in 0..<frames {
       let start = cpuTime()
@@ -52,16 +54,18 @@ func videoBenchmarks() throws {
   }
   let total = frames * cameras.count
   report("SyntheticCamera 640x360", calls: total, perSecond: 30, nanoseconds: drawing)
-  report("VP8Encoder 640x360, 600 kbit/s", calls: total, perSecond: 30, nanoseconds: publishing)
+  report("\(name) encoder 640x360, 600 kbit/s", calls: total, perSecond: 30, nanoseconds: publishing)
   print("  (\(bytes * 8 * 30 / total / 1000) kbit/s)")
 
-  let decoders = cameras.map { _ in VP8Decoder() }
+  let decoders = cameras.compactMap { _ in VideoDecoders.make(codec.codec) }
   var pools = cameras.map { _ in PicturePool() }
   var start = cpuTime()
   for frame in 0..<frames {
-    for index in decoders.indices { _ = try decoders[index].decode(encoded[index][frame].bytes, into: &pools[index]) }
+    for index in decoders.indices {
+      _ = try decoders[index].decode(encoded[index][frame].bytes, isKeyframe: frame == 0, into: &pools[index])
+    }
   }
-  report("VP8Decoder 640x360, 9 in turn", calls: total, perSecond: 30, nanoseconds: cpuTime() - start)
+  report("\(name) decoder 640x360, 9 in turn", calls: total, perSecond: 30, nanoseconds: cpuTime() - start)
 
   let screen = SyntheticScreen(seed: 1)
   let large = Picture(width: 1280, height: 720)
@@ -69,20 +73,22 @@ func videoBenchmarks() throws {
   for frame in 0..<frames { screen.draw(frame: frame, into: large) }
   report("SyntheticScreen 1280x720", calls: frames, perSecond: 15, nanoseconds: cpuTime() - start)
 
-  try encodeCanvas(encoded: encoded, frames: frames)
+  try encodeCanvas(codec, encoded: encoded, frames: frames)
 }
 
 /// A 2x2 mosaic of decoded cameras as 1280x720, with the settings of a recording.
-func encodeCanvas(encoded: [[MediaBuffer]], frames: Int) throws {
-  let decoders = (0..<4).map { _ in VP8Decoder() }
+func encodeCanvas(_ codec: RecordingCodec, encoded: [[MediaBuffer]], frames: Int) throws {
+  let decoders = (0..<4).compactMap { _ in VideoDecoders.make(codec.codec) }
   var pool = PicturePool()
   let canvas = Picture(width: 1280, height: 720)
-  let encoder = try VP8Encoder(width: 1280, height: 720, framesPerSecond: 30, bitrate: 2_500_000)
+  let encoder = try VPXEncoder(
+    codec, width: 1280, height: 720, framesPerSecond: 30, bitrate: codec.usualBitrate)
   var spent: Int64 = 0
   var bytes = 0
   for frame in 0..<frames {
     for index in decoders.indices {
-      guard let tile = try decoders[index].decode(encoded[index][frame].bytes, into: &pool) else { continue }
+      guard let tile = try decoders[index].decode(encoded[index][frame].bytes, isKeyframe: frame == 0, into: &pool)
+      else { continue }
       let x = index % 2 * 640
       let y = index / 2 * 360
       for row in 0..<360 {
@@ -98,7 +104,9 @@ func encodeCanvas(encoded: [[MediaBuffer]], frames: Int) throws {
     try encoder.encode(canvas, pts: Int64(frame) * 3000) { data, _ in bytes += data.count }
     spent += cpuTime() - start
   }
-  report("VP8Encoder 1280x720, 2500 kbit/s", calls: frames, perSecond: 30, nanoseconds: spent)
+  report(
+    "\(codec.title) encoder 1280x720, \(codec.usualBitrate / 1000) kbit/s", calls: frames, perSecond: 30,
+    nanoseconds: spent)
   print("  (\(bytes * 8 * 30 / frames / 1000) kbit/s)")
 }
 
@@ -174,5 +182,5 @@ guard arguments.isEmpty else {
   print("usage: codec-bench")
   exit(["-h", "--help", "help"].contains(arguments.first) ? 0 : 64)
 }
-try videoBenchmarks()
+for codec in RecordingCodec.allCases { try videoBenchmarks(codec) }
 try audioBenchmarks()

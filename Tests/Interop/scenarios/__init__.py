@@ -29,13 +29,14 @@ from scenarios.stalls import stalls
 from scenarios.tracks import tracks
 from scenarios.trouble import trouble
 from scenarios.waiting import bots_only, deleted, waiting
+from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    running, judging, refusals, demo, conversation, tracks, codecs, telephones, high_efficiency, shapes, speaker, simulcast,
+    running, judging, refusals, demo, conversation, tracks, codecs, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
     faces, endings, waiting, deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("churn", "crowd", "outage", "kill_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
-ALONE = ("codecs", "encrypted", "encrypted_codecs")
+ALONE = ("codecs", "written", "encrypted", "encrypted_codecs")

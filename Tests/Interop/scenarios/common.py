@@ -11,13 +11,13 @@ DURATION = 0.100
 FRAME = 1 / 30
 
 
-def load(recorder: Recorder, verdict: Verdict) -> Recording:
+def load(recorder: Recorder, verdict: Verdict, codec: str = "vp8") -> Recording:
     """Decodes the finished file and checks what holds for every recording.
 
     Duration against wall clock: the recording begins at the date in the file (the moment of joining, to the
     microsecond; `clock` checks that date against the flashes) and ends when SIGINT was sent.
     """
-    recording = Recording.load(str(recorder.path))
+    recording = Recording.load(str(recorder.path), codec)
     verdict.check(recorder.output[-1] == str(recorder.path), "standard output does not end with the file's path")
     verdict.check(recorder.started <= recording.zero <= recorder.ended, "the file's date is not that of the recording")
     if recorder.stopped_at is not None:

@@ -21,6 +21,11 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Pictures a second, 1 to 60.", valueName: "n"))
   var fps: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "What the picture is written in: vp8 or vp9 (default: as the workers are set).", valueName: "codec"))
+  var codec: String?
+
   @OptionGroup var part: SelectionOptions
 
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
@@ -62,8 +67,9 @@ struct JobRequestOptions: ParsableArguments {
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
     let fps = try parse(fps, "--fps", Values.framesPerSecond)
-    if size != nil || fps != nil {
-      request.picture = JobPicture(width: size?.width, height: size?.height, framesPerSecond: fps)
+    let codec = try parse(codec, "--codec", Values.codec)
+    if size != nil || fps != nil || codec != nil {
+      request.picture = JobPicture(width: size?.width, height: size?.height, framesPerSecond: fps, codec: codec)
     }
     let destination = try parse(to, "--to") { text throws(ValueError) in
       try Values.word(text, JobOutput.Destination.what, of: JobOutput.Destination.self)

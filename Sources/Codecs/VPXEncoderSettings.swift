@@ -1,10 +1,13 @@
+public import MediaCore
+
 /// How libvpx encodes. The defaults are for a composed recording at constant bit rate in real time on one core.
-public struct VP8EncoderSettings: Hashable, Sendable {
-  /// Speed against quality in real-time mode, -16 (fastest) ... -1. -8 costs as much as -6 or -10 within the noise;
-  /// beyond -12 quality falls off.
-  public var cpuUsed = -8
-  /// Differences below which a block counts as unchanged, 0... (1000 halves the cost of mostly still pictures).
-  public var staticThreshold = 100
+public struct VPXEncoderSettings: Hashable, Sendable {
+  /// Speed against quality in real-time mode. VP8: -16 (fastest) ... -1; -8 costs as much as -6 or -10 within the noise;
+  /// beyond -12 quality falls off. VP9: 5 ... 9 (fastest); 8 is better than 7 in both, 9 is for overload.
+  public var cpuUsed: Int
+  /// Differences below which a block counts as unchanged, 0... (1000 halves the cost of mostly still pictures in VP8; VP9 has
+  /// hardly a use for it).
+  public var staticThreshold: Int
   /// The most frames from one keyframe to the next.
   public var maximumKeyframeInterval = 300
   /// Best quantizer, 0...63.
@@ -25,18 +28,28 @@ public struct VP8EncoderSettings: Hashable, Sendable {
   public var maximumIntraBitratePercent = 900
   /// Temporal noise filter, 0 (off) ... 6. A composed picture has no camera noise of its own.
   public var noiseSensitivity = 0
-  /// Token partitions as a power of two, 0...3; more than one only serves decoders with threads.
+  /// Where bits go inside a picture (VP9's aq-mode), 0 (evenly) ... 3 (cyclic refresh, which is made for constant bit rate in
+  /// real time: half a decibel).
+  public var adaptiveQuantization = 3
+  /// Token partitions of VP8 as a power of two, 0...3; more than one only serves decoders with threads.
   public var tokenPartitions = 0
   /// Frames stay decodable, though damaged, when others are lost. Costs bits; a file loses none.
   public var isErrorResilient = false
 
-  /// The defaults.
-  public init() {}
+  /// The defaults of a codec.
+  public init(_ codec: RecordingCodec) {
+    cpuUsed = codec == .vp8 ? -8 : 8
+    staticThreshold = codec == .vp8 ? 100 : 0
+  }
+
+  /// The values of `cpuUsed` that libvpx accepts.
+  static func cpuUsedRange(_ codec: RecordingCodec) -> ClosedRange<Int> { codec == .vp8 ? -16...16 : -9...9 }
 
   /// The same with every value brought into the range that libvpx accepts.
-  var clamped: VP8EncoderSettings {
+  func clamped(for codec: RecordingCodec) -> VPXEncoderSettings {
     var s = self
-    s.cpuUsed = min(max(cpuUsed, -16), 16)
+    let speeds = Self.cpuUsedRange(codec)
+    s.cpuUsed = min(max(cpuUsed, speeds.lowerBound), speeds.upperBound)
     s.staticThreshold = min(max(staticThreshold, 0), 1_000_000)
     s.maximumKeyframeInterval = min(max(maximumKeyframeInterval, 1), 1_000_000)
     s.minimumQuantizer = min(max(minimumQuantizer, 0), 63)
@@ -48,6 +61,7 @@ public struct VP8EncoderSettings: Hashable, Sendable {
     s.bufferOptimalMilliseconds = min(max(bufferOptimalMilliseconds, 0), s.bufferMilliseconds)
     s.maximumIntraBitratePercent = min(max(maximumIntraBitratePercent, 0), 10_000)
     s.noiseSensitivity = min(max(noiseSensitivity, 0), 6)
+    s.adaptiveQuantization = min(max(adaptiveQuantization, 0), 3)
     s.tokenPartitions = min(max(tokenPartitions, 0), 3)
     return s
   }

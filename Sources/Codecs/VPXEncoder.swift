@@ -1,12 +1,14 @@
 internal import CVPX
 public import MediaCore
 
-/// Encodes pictures of one size as VP8 (RFC 6386) with libvpx, at constant bit rate in real time. Owns the library's
-/// context; confined to one thread at a time.
+/// Encodes pictures of one size as VP8 (RFC 6386) or VP9 (profile 0) with libvpx, at constant bit rate in real time. Owns the
+/// library's context; confined to one thread at a time.
 ///
 /// Size and threads are fixed for the encoder's life (changing them on a running libvpx encoder has led to memory
 /// errors, CVE-2023-5217 and CVE-2023-44488): make a new encoder instead.
-public final class VP8Encoder {
+public final class VPXEncoder {
+  /// What the frames are.
+  public let codec: RecordingCodec
   /// Width and height of the pictures, pixels.
   public let width: Int
   /// See `width`.
@@ -23,14 +25,16 @@ public final class VP8Encoder {
   /// Opens an encoder.
   ///
   /// - Parameters:
+  ///   - codec: what the frames are.
   ///   - width: pixels, 1...16383.
   ///   - height: pixels, 1...16383.
   ///   - framesPerSecond: the expected rate, 1...240; used for frames that are given no duration.
   ///   - bitrate: target, bits per second, at least 1000.
-  ///   - settings: values outside libvpx's ranges are brought inside.
+  ///   - settings: nil for the codec's own; values outside libvpx's ranges are brought inside.
   /// - Throws: `invalidArgument`, `outOfMemory` or `library`.
   public init(
-    width: Int, height: Int, framesPerSecond: Int, bitrate: Int, settings: VP8EncoderSettings = .init()
+    _ codec: RecordingCodec, width: Int, height: Int, framesPerSecond: Int, bitrate: Int,
+    settings: VPXEncoderSettings? = nil
   ) throws(CodecError) {
     guard (1...Picture.maximumSide).contains(width), (1...Picture.maximumSide).contains(height),
       (1...240).contains(framesPerSecond), (1000...1_000_000_000).contains(bitrate)
@@ -39,13 +43,15 @@ public final class VP8Encoder {
         library: .libvpx, reason: .invalidArgument, operation: "init", text: "size, rate or bit rate out of range",
         detail: "\(width)x\(height), \(framesPerSecond) frames per second, \(bitrate) bits per second")
     }
+    self.codec = codec
     self.width = width
     self.height = height
     self.bitrate = bitrate
     lastDuration = 90_000 / Int64(framesPerSecond)
-    let s = settings.clamped
+    let s = (settings ?? VPXEncoderSettings(codec)).clamped(for: codec)
+    let library = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
     var c = vpx_codec_enc_cfg_t()
-    let defaults = recbot_vpx_vp8_encoder_defaults(&c)
+    let defaults = recbot_vpx_encoder_defaults(library, &c)
     if defaults != VPX_CODEC_OK {
       throw CodecError(vpx: defaults, operation: "vpx_codec_enc_config_default", context: nil)
     }
@@ -73,7 +79,7 @@ public final class VP8Encoder {
     configuration = c
     context = .allocate(capacity: 1)
     context.initialize(to: vpx_codec_ctx_t())
-    let opened = recbot_vpx_vp8_encoder_init(context, &configuration)
+    let opened = recbot_vpx_encoder_init(context, library, &configuration)
     if opened != VPX_CODEC_OK {
       throw CodecError(vpx: opened, operation: "vpx_codec_enc_init", context: context)
     }
@@ -81,8 +87,21 @@ public final class VP8Encoder {
     try control(VP8E_SET_CPUUSED, s.cpuUsed)
     try control(VP8E_SET_STATIC_THRESHOLD, s.staticThreshold)
     try control(VP8E_SET_MAX_INTRA_BITRATE_PCT, s.maximumIntraBitratePercent)
-    try control(VP8E_SET_NOISE_SENSITIVITY, s.noiseSensitivity)
-    try control(VP8E_SET_TOKEN_PARTITIONS, s.tokenPartitions)
+    switch codec {
+    case .vp8:
+      try control(VP8E_SET_NOISE_SENSITIVITY, s.noiseSensitivity)
+      try control(VP8E_SET_TOKEN_PARTITIONS, s.tokenPartitions)
+    case .vp9:
+      try control(VP9E_SET_NOISE_SENSITIVITY, s.noiseSensitivity)
+      try control(VP9E_SET_AQ_MODE, s.adaptiveQuantization)
+      // Of one thread, and of one tile as far as the width lets it: columns cost bits.
+      try control(VP9E_SET_TILE_COLUMNS, 0)
+      try control(VP9E_SET_ROW_MT, 0)
+      try control(VP9E_SET_FRAME_PARALLEL_DECODING, 0)
+      // What VP8 always is: BT.601, limited range.
+      try control(VP9E_SET_COLOR_SPACE, Int(VPX_CS_BT_601.rawValue))
+      try control(VP9E_SET_COLOR_RANGE, Int(VPX_CR_STUDIO_RANGE.rawValue))
+    }
   }
 
   deinit {
@@ -132,9 +151,10 @@ public final class VP8Encoder {
     bitrate = value
   }
 
-  /// Changes the speed from the next frame on (`VP8EncoderSettings.cpuUsed`): faster under overload, back afterwards.
+  /// Changes the speed from the next frame on (`VPXEncoderSettings.cpuUsed`): faster under overload, back afterwards.
   public func setCPUUsed(_ value: Int) throws(CodecError) {
-    try control(VP8E_SET_CPUUSED, min(max(value, -16), 16))
+    let range = VPXEncoderSettings.cpuUsedRange(codec)
+    try control(VP8E_SET_CPUUSED, min(max(value, range.lowerBound), range.upperBound))
   }
 
   private func submit(
