@@ -12,6 +12,7 @@ public final class ICEListener: @unchecked Sendable {
   private let descriptor: Int32
   private var source: DescriptorSource?
   private var connections: [ObjectIdentifier: Connection] = [:]
+  private var accepted = 0
   private let agents = Mutex<[String: SocketAddress]>([:])
 
   // Connections in all, and those that have not said whom they want.
@@ -70,14 +71,15 @@ public final class ICEListener: @unchecked Sendable {
       let unknown = connections.values.filter { !$0.isKnown }
       if connections.count >= Self.maximumConnections || unknown.count >= Self.maximumUnknown {
         // The oldest stranger makes room; without strangers there is none.
-        guard let oldest = unknown.min(by: { $0.began < $1.began }) else {
+        guard let oldest = unknown.min(by: { $0.number < $1.number }) else {
           Glibc.close(taken)
           continue
         }
         drop(oldest)
       }
+      accepted += 1
       let made = Connection(
-        taken, on: loop, find: { [weak self] ufrag in self?.agents.withLock { $0[ufrag] } },
+        taken, number: accepted, on: loop, find: { [weak self] ufrag in self?.agents.withLock { $0[ufrag] } },
         onEnd: { [weak self] in self?.drop($0) })
       connections[ObjectIdentifier(made)] = made
       loop.timer(after: Self.introductionLimit) { [weak self, weak made] in
@@ -98,7 +100,8 @@ public final class ICEListener: @unchecked Sendable {
 
   /// One peer's connection, and the socket by which it reaches the agent.
   private final class Connection {
-    let began = MediaLoop.now()
+    /// The how manieth it is.
+    let number: Int
     private(set) var isKnown = false
     private var link: StreamLink?
     private var socket: Int32 = -1
@@ -107,9 +110,10 @@ public final class ICEListener: @unchecked Sendable {
     private let loop: MediaLoop
 
     init(
-      _ descriptor: Int32, on loop: MediaLoop, find: @escaping (String) -> SocketAddress?,
+      _ descriptor: Int32, number: Int, on loop: MediaLoop, find: @escaping (String) -> SocketAddress?,
       onEnd: @escaping (Connection) -> Void
     ) {
+      self.number = number
       self.loop = loop
       link = StreamLink(
         descriptor, isConnected: true, framing: .length, on: loop,
