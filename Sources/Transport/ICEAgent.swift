@@ -66,7 +66,9 @@ final class ICEAgent {
   private var fallbackTimer: LoopTimer?
   private var opensFallbacks = false
   // libnice ties each socket to its interface, from which loopback cannot be reached, but its own address can.
-  private var tunnelAddress = "127.0.0.1"
+  private var ownAddress = "127.0.0.1"
+  // Where a peer's port is taken to be: a relay refuses to ask loopback, and what asks is the agent's socket there.
+  private var peerAddress = "127.0.0.1"
 
   // RFC 8445 section 14.2 sets 5 ms as the least pacing.
   private static let pacingMilliseconds: UInt32 = 5
@@ -139,7 +141,8 @@ final class ICEAgent {
   /// Begins to gather. False when there is no address on which a socket could be opened.
   func gather(_ gathering: Gathering) -> Bool {
     guard let agent else { return false }
-    if let first = gathering.addresses.first { tunnelAddress = first }
+    if let first = gathering.addresses.first { ownAddress = first }
+    if !gathering.addresses.contains(peerAddress) { peerAddress = ownAddress }
     // Before gathering, so that nothing but the relay is ever asked.
     if relayOnly { openFallbacks() }
     for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
@@ -166,9 +169,9 @@ final class ICEAgent {
     guard let address = SocketAddress(relay.address, port: relay.port) else { return }
     let upstream = ICETunnel.Upstream(
       path: relay.path, address: address, framing: .turn,
-      tlsName: relay.path.carrier == .relayTLS ? relay.tlsName : nil, tlsAuthorities: tlsAuthorities, maximumLinks: 8)
+      tlsName: relay.path.carrier == .relayTLS ? relay.tlsName : nil, tlsAuthorities: tlsAuthorities)
     fallBack { [unowned self] in
-      if let tunnel = makeTunnel(to: upstream) { add(relay, at: tunnel.address, tunnel.port) }
+      if let tunnel = makeTunnel(to: upstream, at: ownAddress) { add(relay, at: tunnel.address, tunnel.port) }
     }
   }
 
@@ -194,19 +197,20 @@ final class ICEAgent {
     for open in waiting { open() }
   }
 
-  private func makeTunnel(to upstream: ICETunnel.Upstream) -> ICETunnel? {
+  private func makeTunnel(to upstream: ICETunnel.Upstream, at address: String) -> ICETunnel? {
     guard agent != nil, tunnels.count < ICEAgent.maximumTunnels else { return nil }
     let made = ICETunnel(
-      to: upstream, at: tunnelAddress, on: loop,
+      to: upstream, at: address, on: loop,
       isOurs: { [weak self] port in
         guard let self, let agent else { return false }
         return cnice_has_port(agent, stream, 1, port) != 0
       },
       onEnd: { [weak self] tunnel, reason in
-        guard let self, agent != nil else { return }
+        // What is not used any more may end.
+        guard let self, agent != nil, !isConnected || path == tunnel.upstream.path else { return }
         onEvent(self, .pathFailed("\(tunnel.upstream.path): \(reason)"))
+        guard isConnected else { return }
         // No silence has to be waited for.
-        guard isConnected, path == tunnel.upstream.path else { return }
         isConnected = false
         onEvent(self, .failed)
       })
@@ -267,10 +271,9 @@ final class ICEAgent {
   private func connect(to candidate: ICECandidate) {
     guard !relayOnly, let address = SocketAddress(candidate.address, port: candidate.port) else { return }
     let upstream = ICETunnel.Upstream(
-      path: NetworkPath(.tcp, host: candidate.address, port: candidate.port), address: address, framing: .length,
-      maximumLinks: 1)
+      path: NetworkPath(.tcp, host: candidate.address, port: candidate.port), address: address, framing: .length)
     fallBack { [unowned self] in
-      if let tunnel = makeTunnel(to: upstream) { add(candidate, at: tunnel.address, tunnel.port) }
+      if let tunnel = makeTunnel(to: upstream, at: peerAddress) { add(candidate, at: tunnel.address, tunnel.port) }
     }
   }
 

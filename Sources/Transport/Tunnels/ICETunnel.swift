@@ -14,8 +14,6 @@ final class ICETunnel {
     var tlsName: String?
     /// See `MediaTransport.Configuration.tlsAuthorities`.
     var tlsAuthorities: String?
-    /// How many sockets of the agent may use it, each by a connection of its own.
-    var maximumLinks: Int
   }
 
   /// Where libnice finds the tunnel.
@@ -28,16 +26,18 @@ final class ICETunnel {
   private let onEnd: (ICETunnel, String) -> Void
   private let descriptor: Int32
   private var source: DescriptorSource?
-  private var links: [(local: SocketAddress, link: StreamLink)] = []
+  // The one of the agent's sockets that was first to use it, and its connection; the others would lead to the same place, and
+  // a relay would be asked for as many allocations.
+  private var local: SocketAddress?
+  private var link: StreamLink?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
   private var isClosed = false
-  private var hasFailed = false
 
   // Datagrams read at a time, so that nobody else on the loop waits.
   private static let burst = 32
 
   /// Opens the socket at an address of this machine; nil when the system has none. `isOurs` says whether a port is one of the agent's,
-  /// so that no other program uses the connection. `onEnd` says why the first connection that ended is over.
+  /// so that no other program uses the connection. `onEnd` says why the connection is over, once.
   init?(
     to upstream: Upstream, at address: String, on loop: MediaLoop, isOurs: @escaping (UInt16) -> Bool,
     onEnd: @escaping (ICETunnel, String) -> Void
@@ -66,8 +66,8 @@ final class ICETunnel {
     guard !isClosed else { return }
     isClosed = true
     source?.cancel()
-    for entry in links { entry.link.close() }
-    links = []
+    link?.close()
+    link = nil
     Glibc.close(descriptor)
   }
 
@@ -79,44 +79,39 @@ final class ICETunnel {
         return count >= 0
       }
       guard count >= 0, !isClosed else { return }
-      guard let sender, let link = link(of: sender) else { continue }
+      guard let sender, sender == local || open(to: sender), let link else { continue }
       buffer.withUnsafeBytes { link.send(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
     }
   }
 
-  /// The connection of one of the agent's sockets; made for its first datagram.
-  private func link(of local: SocketAddress) -> StreamLink? {
-    if let known = links.first(where: { $0.local == local }) { return known.link }
-    guard !hasFailed, links.count < upstream.maximumLinks, isOurs(local.port) else { return nil }
+  /// Connects for the agent's first datagram; false for anybody else's.
+  private func open(to sender: SocketAddress) -> Bool {
+    guard local == nil, isOurs(sender.port) else { return false }
+    local = sender
     do {
       let tls = try upstream.tlsName.map { name throws(TransportError) in
         try TLSClient(host: name, authorities: upstream.tlsAuthorities)
       }
-      let made = StreamLink(
+      link = StreamLink(
         to: upstream.address, framing: upstream.framing, tls: tls, on: loop,
-        onDatagram: { [weak self] datagram in self?.deliver(datagram, to: local) },
+        onDatagram: { [weak self] datagram in self?.deliver(datagram) },
         onEnd: { [weak self] reason in self?.fail(reason) })
-      guard let made else {
-        fail(String(cString: strerror(errno)))
-        return nil
-      }
-      links.append((local, made))
-      return made
+      if link == nil { fail(String(cString: strerror(errno))) }
     } catch {
       fail("\(error)")
-      return nil
     }
+    return link != nil
   }
 
-  private func deliver(_ datagram: UnsafeRawBufferPointer, to local: SocketAddress) {
-    guard !isClosed else { return }
+  private func deliver(_ datagram: UnsafeRawBufferPointer) {
+    guard let local, !isClosed else { return }
     _ = local.with { sendto(descriptor, datagram.baseAddress, datagram.count, 0, $0, $1) }
   }
 
-  /// No further connections are made: ICE finds that the way is dead, and another agent will try anew.
+  /// It is not opened again: ICE finds that the way is dead, and another agent will try anew.
   private func fail(_ reason: String) {
-    guard !isClosed, !hasFailed else { return }
-    hasFailed = true
+    guard !isClosed else { return }
+    link = nil
     onEnd(self, reason)
   }
 }
