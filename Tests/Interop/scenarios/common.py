@@ -1,9 +1,13 @@
 """Checks that several scenarios share."""
 
+import json
+import pathlib
+import subprocess
+
 import numpy as np
 
 from judge import Recording, beeps, flashes, skews
-from stage import Publisher, Recorder
+from stage import Publisher, Recorder, Stage
 from verdict import Verdict, ms, worst
 
 SKEW = 0.060
@@ -81,3 +85,14 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
         verdict.figure(f"shown after {ms(float(np.median(lateness)))}")
         verdict.check(-FRAME - limit + SKEW <= min(lateness) and max(lateness) <= 0.4,
                       f"flashes are shown {ms(min(lateness))} to {ms(max(lateness))} after they were")
+
+
+def concat(stage: Stage, path: pathlib.Path, parts: list[Recorder], verdict: Verdict) -> tuple[float, float, float] | None:
+    """Joins two parts of a recording; gives where the gap between them begins and ends and how long all is, in seconds."""
+    done = subprocess.run([stage.recbot, "concat", "--json", str(path), *(str(part.path) for part in parts)],
+                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    if not verdict.check(done.returncode == 0, f"concat: {done.returncode} {done.stderr}"):
+        return None
+    summary = json.loads(done.stdout)
+    [gap] = summary["gaps"]
+    return gap["start"] / 1e6, gap["end"] / 1e6, summary["duration"] / 1e6

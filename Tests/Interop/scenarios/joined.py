@@ -1,13 +1,12 @@
 """Parts that become one file, and that file in a browser."""
 
-import json
 import signal
-import subprocess
 import time
 
 from browser import chromium
 from judge import decodes
 from playing import plays
+from scenarios.common import concat
 from scenarios.control import chapters
 from stage import Stage
 from verdict import Verdict
@@ -26,13 +25,9 @@ def joined(stage: Stage, verdict: Verdict) -> None:
     stage.until(second.recording() + 4.0)
     second.stop()
     path = stage.folder / "whole.webm"
-    done = subprocess.run([stage.recbot, "concat", "--json", str(path), str(first.path), str(second.path)],
-                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    if not verdict.check(done.returncode == 0, f"concat: {done.returncode} {done.stderr}"):
+    if not (whole := concat(stage, path, [first, second], verdict)):
         return
-    summary = json.loads(done.stdout)
-    [gap] = summary["gaps"]
-    start, end, length = gap["start"] / 1e6, gap["end"] / 1e6, summary["duration"] / 1e6
+    start, end, length = whole
     verdict.check(2.5 <= end - start <= 8, f"the gap is {end - start:.1f} s long")
     verdict.check("Recording interrupted" in [text for _, text in chapters(path)], "the gap has no chapter")
     complaint = decodes(str(path))

@@ -8,7 +8,7 @@ import subprocess
 from browser import chromium
 from judge import decodes, run
 from playing import plays
-from scenarios.common import in_step, load
+from scenarios.common import concat, in_step, load
 from stage import Recorder, Stage
 from verdict import Verdict
 
@@ -66,13 +66,9 @@ def levels(stage: Stage, recorder: Recorder, verdict: Verdict) -> None:
 def join(stage: Stage, parts: list[Recorder], colour: str, verdict: Verdict) -> None:
     """Joins parts; looks at the file and plays it."""
     path = stage.folder / "whole.webm"
-    done = subprocess.run([stage.recbot, "concat", "--json", str(path), *(str(part.path) for part in parts)],
-                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    if not verdict.check(done.returncode == 0, f"concat: {done.returncode} {done.stderr}"):
+    if not (joined := concat(stage, path, parts, verdict)):
         return
-    summary = json.loads(done.stdout)
-    [gap] = summary["gaps"]
-    start, end, length = gap["start"] / 1e6, gap["end"] / 1e6, summary["duration"] / 1e6
+    start, end, length = joined
     verdict.check(not (complaint := decodes(str(path))), f"ffmpeg, of what was joined: {complaint[:200]}")
     if chromium() is None:
         print("      skipped: no chromium to play it")
