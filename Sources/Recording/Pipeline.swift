@@ -105,6 +105,7 @@ final class Pipeline: Performer {
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
     case .receive(let wishes): control.receive(wishes)
+    case .view(let tracks): control.view(tracks)
     case .release(let track):
       videos.release(track)
       sounds.release(track)

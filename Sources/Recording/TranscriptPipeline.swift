@@ -41,7 +41,7 @@ final class TranscriptPipeline: Performer {
       progress.talker = plan.talker
       progress.phase = plan.isReconnecting ? .reconnecting : .recording
     case .note(let entry): notes.take(entry, &progress)
-    case .decode, .sound, .requestKeyframe, .subscribe, .receive, .release, .ended: break
+    case .decode, .sound, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
     }
     return nil
   }

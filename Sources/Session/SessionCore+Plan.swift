@@ -36,6 +36,7 @@ extension SessionCore {
       // What comes into view may have something to be asked for.
       for id in shown.subtracting(inView) { tracks.wake(id) }
       inView = shown
+      emit(.view(shown))
     }
     plan.overlays = arrangement.overlays.map { PlannedOverlay(overlay: $0, text: text(of: $0, at: plan)) }
     return plan

@@ -11,6 +11,8 @@ public enum SessionOutput: Sendable {
   case compose(FramePlan)
   /// Tell the room what is wanted of these video tracks.
   case receive([ReceptionWish])
+  /// Tell the room that these video tracks are in view from now on, and no others.
+  case view(Set<TrackID>)
   /// This happened; it is seen from the next plan on.
   case note(TimelineEntry)
   /// Ask the publisher of this track for a keyframe.

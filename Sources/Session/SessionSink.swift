@@ -23,6 +23,9 @@ public protocol RoomControl: AnyObject, Sendable {
   /// Says what is wanted of some video tracks from now on, in place of what was said of them before. The connection
   /// remembers it across reconnects and tells what it does as `.trackReception`.
   func receive(_ wishes: [ReceptionWish])
+  /// Says which video tracks are in view from now on, in place of what was said before: where there are more than can be
+  /// received, they go before all others.
+  func view(_ tracks: Set<TrackID>)
   /// Leaves the room and closes; `.ended(.stopped)` follows.
   func leave()
 }
@@ -30,4 +33,7 @@ public protocol RoomControl: AnyObject, Sendable {
 extension RoomControl {
   /// Does nothing: a room of two sends what there is.
   public func receive(_ wishes: [ReceptionWish]) {}
+
+  /// Does nothing: a room of two sends what there is.
+  public func view(_ tracks: Set<TrackID>) {}
 }

@@ -94,6 +94,14 @@ class Recording:
         """Which picture is on show at a moment."""
         return max(0, int(np.searchsorted(self.times, seconds + 1e-6)) - 1)
 
+    def calm(self, seconds: float) -> float:
+        """A moment at most 0.3 s away in which nobody flashes: a flash hides the colour of who flashes."""
+        phase = (self.zero + seconds) % 1
+        if phase > 0.9:
+            return seconds - 0.1
+        later = seconds + 0.2
+        return seconds if phase >= 0.2 else later if later < self.duration else seconds - phase - 0.1
+
     @functools.cache
     def _areas(self, colour: str) -> np.ndarray:
         """The share of a colour in each picture."""
@@ -106,12 +114,12 @@ class Recording:
         return self._areas(colour)[(self.times >= start) & (self.times <= end)]
 
     def area(self, colour: str, seconds: float) -> float:
-        """The share (0 to 1) of the picture on show at a moment that has a participant's colour."""
-        return float(self._areas(colour)[self.index(seconds)])
+        """The share (0 to 1) that a participant's colour has of the picture on show at a calm moment."""
+        return float(self._areas(colour)[self.index(self.calm(seconds))])
 
     def tile(self, colour: str, seconds: float) -> tuple[int, int, int, int] | None:
-        """The box (left, top, right, bottom; small pixels) filled by a participant's colour, if there is one."""
-        return box(mask(self.pictures[self.index(seconds)], colour))
+        """The box (left, top, right, bottom; small pixels) that a participant's colour fills at a calm moment, if any."""
+        return box(mask(self.pictures[self.index(self.calm(seconds))], colour))
 
     def gone(self, colour: str, after: float) -> float:
         """When the colour has disappeared for good (at least 0.3 s: a flash is shorter); infinite if never."""

@@ -111,6 +111,31 @@ import Testing
     #expect(script.session.pictures.omitted == [TrackID("TR_V0200")])
   }
 
+  @Test func whoIsInViewIsReceivedAndGivenUpForNobody() {
+    var script = Script()
+    _ = script.handle(.connect)
+    let crowd = Script.join((0..<300).map { Self.guest($0, muted: false) })
+    _ = script.receive { $0.join = crowd }
+    _ = script.receive { $0.join = crowd }
+    // The first of all, as if its id came first; it has been received from the beginning and nobody has asked for it.
+    let shown = Set([0, 1, 250].map { TrackID(Self.name("TR_V", $0)) })
+    let lines = script.handle(.view(shown))
+    #expect(Self.subscriptions(lines) == ["1 false", "1 true"])
+    #expect(lines.contains("send subscribe [\"TR_V0250\"] [\"PA_guest0250\"] true"), "\(lines)")
+    #expect(script.handle(.view(shown)).isEmpty)
+    for number in 251..<300 { _ = script.handle(.subscribe(TrackID(Self.name("TR_V", number)))) }
+    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+    // What is in view is received at once after the room was joined anew.
+    _ = script.receive { $0.leave.action = .reconnect }
+    #expect(script.passUntilSocket(seconds: 10).last?.contains("auto_subscribe=0") == true)
+    _ = script.receive { $0.join = crowd }
+    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+    // Out of view, it keeps its place for a while.
+    _ = script.handle(.view([]))
+    _ = script.handle(.subscribe(TrackID("TR_V0249")))
+    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+  }
+
   @Test func aPlaceIsGivenUpOnlyByWhoHasNotBeenWantedLately() {
     var budget = SubscriptionBudget(isAutomatic: true)
     var change = SubscriptionBudget.Change()

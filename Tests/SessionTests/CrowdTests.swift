@@ -66,6 +66,15 @@ import Testing
     #expect(many.effort <= few.effort * 5 / 4, "\(many.effort) looks among 3000 people, \(few.effort) among 30")
   }
 
+  @Test func theRoomIsToldWhatIsInViewWhenThatChanges() {
+    let views = room(of: 400).run(until: 12_000).outputs.compactMap { output -> Set<TrackID>? in
+      if case .view(let tracks) = output { tracks } else { nil }
+    }
+    #expect((1...10).contains(views.count), "\(views.count)")
+    #expect(views.last?.count == 24)
+    #expect(zip(views, views.dropFirst()).allSatisfy { $0 != $1 })
+  }
+
   @Test func inALargeRoomOnlyThoseInViewAreAskedForAgain() {
     let asked = room(of: 400).run(until: 12_000).outputs.compactMap { output -> TrackID? in
       if case .subscribe(let track) = output { track } else { nil }

@@ -133,6 +133,11 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     loop.post { [self] in handle(.receive(wishes)) }
   }
 
+  /// Says which video tracks are in view; remembered across reconnects.
+  public func view(_ tracks: Set<TrackID>) {
+    loop.post { [self] in handle(.view(tracks)) }
+  }
+
   /// The room may have begun: when it is waited for, it is tried at once.
   public func roomMayHaveBegun() {
     loop.post { [self] in handle(.roomBegan) }

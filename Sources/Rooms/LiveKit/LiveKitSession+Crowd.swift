@@ -41,8 +41,9 @@ extension LiveKitSession {
         }
       }
     }
-    // Who can be heard or seen goes before who cannot.
-    new.sort { ($0.isMuted ? 1 : 0, $0.id) < ($1.isMuted ? 1 : 0, $1.id) }
+    // Who is in view goes before who is not, and who can be heard or seen before who cannot.
+    let keys = new.map { (pictures.inView.contains($0.id) ? 0 : $0.isMuted ? 2 : 1, $0.id, $0) }
+    new = keys.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     for track in new {
       if track.kind == .video { pictures.add(track.id, &change) } else { sounds.add(track.id, &change) }
     }
@@ -59,6 +60,13 @@ extension LiveKitSession {
         sounds.use(track.id, at: now, &change)
       }
     }
+    tell(change)
+  }
+
+  /// The recording shows these tracks from now on.
+  mutating func view(_ tracks: Set<TrackID>, at now: Int64) {
+    var change = SubscriptionBudget.Change()
+    pictures.view(tracks, at: now, &change)
     tell(change)
   }
 

@@ -29,6 +29,8 @@ struct LiveKitSession: Sendable {
     case subscribe(TrackID)
     /// What is wanted of some tracks.
     case receive([ReceptionWish])
+    /// The recording shows these tracks from now on, and no others.
+    case view(Set<TrackID>)
     /// A message of a data channel, whole.
     case data(generation: Int, [UInt8], isReliable: Bool)
     /// What a track sends cannot be decrypted, for this reason; nil: it can be again.
@@ -275,6 +277,7 @@ struct LiveKitSession: Sendable {
       }
     case .subscribe(let track): subscribe(track, at: now)
     case .receive(let wishes): receive(wishes)
+    case .view(let tracks): view(tracks, at: now)
     case .data(let number, let bytes, let isReliable):
       if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
     case .unreadable(let track, let reason): setUnreadable(track, reason)

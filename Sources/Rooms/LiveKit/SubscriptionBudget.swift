@@ -2,7 +2,8 @@ import MediaCore
 
 /// Which tracks of one kind are received. In an ordinary room that is all of them. In one that has more than a recorder
 /// can use it is a limited number, and whoever is wanted takes the place of the one that has not been wanted for the
-/// longest time. Pure; its cost for one track does not depend on how many there are.
+/// longest time; what is in view is given up for nobody. Pure; its cost for one track does not depend on how many there
+/// are.
 struct SubscriptionBudget: Sendable {
   /// What the server is to be told.
   struct Change: Equatable, Sendable {
@@ -23,12 +24,17 @@ struct SubscriptionBudget: Sendable {
   private(set) var received: [TrackID: Int64] = [:]
   /// Those that are not.
   private(set) var omitted: Set<TrackID> = []
-  /// The same in the order in which they came, with some that are not among them any more.
+  /// Those that the recording shows, published or not.
+  private(set) var inView: Set<TrackID> = []
+  /// Those of `omitted` in the order in which they came, with some that are not among them any more.
   private var queue: [TrackID] = []
   private var head = 0
 
-  /// Nothing is published.
-  init(isAutomatic: Bool) { self.isAutomatic = isAutomatic }
+  /// Nothing is published. `inView`: what the recording shows.
+  init(isAutomatic: Bool, inView: Set<TrackID> = []) {
+    self.isAutomatic = isAutomatic
+    self.inView = inView
+  }
 
   /// All that are published.
   var all: [TrackID] { Array(received.keys) + omitted }
@@ -63,14 +69,20 @@ struct SubscriptionBudget: Sendable {
     }
   }
 
-  /// A track is wanted now: somebody talks, or is in view.
+  /// The recording shows these from now on, and no others. Those of them that are not received take others' places.
+  mutating func view(_ tracks: Set<TrackID>, at now: Int64, _ change: inout Change) {
+    for track in inView.subtracting(tracks) where received[track] != nil { received[track] = now }
+    inView = tracks
+    for track in tracks.intersection(omitted).sorted() { use(track, at: now, &change) }
+  }
+
+  /// A track is wanted now: somebody talks, or the recording asks for it.
   mutating func use(_ track: TrackID, at now: Int64, _ change: inout Change) {
     if received[track] != nil {
       received[track] = now
       return
     }
-    guard omitted.contains(track),
-      let oldest = received.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
+    guard omitted.contains(track), let oldest = leastWanted,
       oldest.value == 0 || now &- oldest.value >= Self.hold
     else { return }
     received[oldest.key] = nil
@@ -79,6 +91,11 @@ struct SubscriptionBudget: Sendable {
     omitted.remove(track)
     received[track] = now
     change.wanted.append(track)
+  }
+
+  /// What has not been wanted for the longest time, and is not in view.
+  private var leastWanted: (key: TrackID, value: Int64)? {
+    received.lazy.filter { !inView.contains($0.key) }.min { ($0.value, $0.key) < ($1.value, $1.key) }
   }
 
   private mutating func omit(_ track: TrackID) {

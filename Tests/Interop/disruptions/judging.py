@@ -6,7 +6,7 @@ import numpy as np
 
 from judge import AUDIO_RATE, Recording, beeps, flashes, rgb, run
 from reading import card, read
-from scenarios.common import calm, continuous
+from scenarios.common import continuous
 from scenarios.tracks import REASONS
 from stage import COLOURS, Publisher, Recorder
 from verdict import Verdict, ms
@@ -54,7 +54,7 @@ def came_back(recorder: Recorder, recording: Recording, person: Publisher, fresh
     shown = recording.shown(COLOURS[fresh], start) - end
     verdict.check(shown <= limit, f"{name}: the first fresh picture comes {ms(shown)} after the outage")
     verdict.figure(f"{name} {ms(shown)} (limit {ms(limit)})")
-    before = recording.tile(person.colour, calm(recording, start - 0.5))
+    before = recording.tile(person.colour, start - 0.5)
     if not verdict.check(before is not None, f"{name}: no tile before the outage"):
         return
     told = dimmed(recording, person.colour, before, start) - start
@@ -72,7 +72,7 @@ def came_back(recorder: Recorder, recording: Recording, person: Publisher, fresh
         near = [at for at, text in marks if text == title and abs(at - moment) <= max(CHAPTER, limit)]
         verdict.check(bool(near), f"{name}: no chapter '{title}' near {moment:.2f} s: {marks}")
     if shown <= limit + 3:
-        after = recording.tile(COLOURS[fresh], calm(recording, end + shown + 1.0))
+        after = recording.tile(COLOURS[fresh], end + shown + 1.0)
         good = after is not None and max(abs(a - b) for a, b in zip(after, before)) <= 2
         verdict.check(good, f"{name}: the tile was at {before} and is at {after}")
 
@@ -112,7 +112,7 @@ def present(recording: Recording, person: Publisher, start: float, end: float) -
     """Of the whole seconds in a span (of the recording): how many; with the flash; with the beep; with both."""
     # Where pictures stand still because of losses they may do so in a flash: there is no colour to be seen then.
     tile = next((found for moment in np.arange(start + 0.5, end, 0.5)
-                 if (found := recording.tile(person.colour, calm(recording, moment)))), None)
+                 if (found := recording.tile(person.colour, moment))), None)
     seconds = [second for second in range(int(recording.zero + start) + 1, int(recording.zero + end))]
     if tile is None:
         return len(seconds), 0, 0, 0
@@ -133,6 +133,6 @@ def longest_silence(recording: Recording, start: float, end: float) -> float:
 
 def longest_gap(recording: Recording, person: Publisher, start: float, end: float) -> float:
     """The longest distance between flashes in a span, less the second that is between them anyway."""
-    tile = recording.tile(person.colour, calm(recording, start))
+    tile = recording.tile(person.colour, start)
     found = flashes(recording, tile, start, end) if tile is not None else []
     return max(np.diff([start, *found, end])) - 1

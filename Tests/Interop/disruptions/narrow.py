@@ -5,7 +5,6 @@ import numpy as np
 from disruptions import wiring
 from disruptions.judging import load, present
 from judge import beeps
-from scenarios.common import calm
 from stage import Stage
 from verdict import Verdict, ms
 
@@ -55,7 +54,7 @@ def narrow(stage: Stage, verdict: Verdict) -> None:
         return not any(began - 1 < moment < over for began, over in tries)
 
     # While it is narrow, after the queue has drained: the talker is seen, somebody else is not, everybody is heard.
-    moments = [calm(recording, moment) for moment in np.arange(start + told + 5, end - 1, 0.5) if is_calm(moment)]
+    moments = [recording.calm(moment) for moment in np.arange(start + told + 5, end - 1, 0.5) if is_calm(moment)]
     verdict.check(len(moments) >= 5, f"only {len(moments)} moments without a try")
     counts = []
     for moment in moments:

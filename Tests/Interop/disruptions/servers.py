@@ -9,7 +9,6 @@ from disruptions import wiring
 from disruptions.codes import admin, rooms
 from disruptions.judging import chapters, load
 from reading import card, read
-from scenarios.common import calm
 from scenarios.tracks import REASONS
 from stage import COLOURS, Failed, Stage, make_token
 from verdict import Verdict, ms
@@ -38,7 +37,7 @@ def restart(stage: Stage, verdict: Verdict) -> None:
     shown = recording.zero + recording.shown(COLOURS["blue"], killed - recording.zero) - opened
     verdict.check(shown <= 3, f"a guest is shown {ms(shown)} after the server was back")
     verdict.figure(f"told {ms(back)}, guest joined {ms(joined - opened)}, shown {ms(shown)} after the server was back")
-    tile = recording.tile(person.colour, calm(recording, killed - recording.zero - 0.5))
+    tile = recording.tile(person.colour, killed - recording.zero - 0.5)
     [still] = recording.stills([killed - recording.zero + 6])
     if verdict.check(tile is not None, "no tile before the server was killed"):
         reason, likeness = read(still, card(recording.full(tile)), REASONS)

@@ -3,7 +3,7 @@
 import random
 
 from reading import label, read
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from seeds import seed
 from stage import Stage
 from verdict import Verdict
@@ -42,7 +42,7 @@ def churn(stage: Stage, verdict: Verdict) -> None:
     recorder.stop()
 
     recording = load(recorder, verdict)
-    start = calm(recording, settled - recording.zero + 1.8)
+    start = recording.calm(settled - recording.zero + 1.8)
     [still] = recording.stills([start])
     for person in people:
         tile = recording.tile(person.colour, start)

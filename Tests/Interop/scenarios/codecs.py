@@ -1,6 +1,6 @@
 """People who send pictures in different codecs into one room."""
 
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from stage import Stage
 from verdict import Verdict
 
@@ -27,7 +27,7 @@ def codecs(stage: Stage, verdict: Verdict) -> None:
             for person in people}
     for name, (_, codec, _) in PEOPLE.items():
         verdict.check(sent[name] == {f"video/{codec}"}, f"{name} was to send {codec} and sent {sent[name]}")
-    tiles = {person.name: recording.tile(person.colour, calm(recording, 6)) for person in people}
+    tiles = {person.name: recording.tile(person.colour, 6) for person in people}
     verdict.check(None not in tiles.values(), f"tiles by colour: {tiles}")
     in_step(recording, people, 3, recording.duration, verdict)
     verdict.figure(recorder.cost)

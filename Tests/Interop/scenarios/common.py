@@ -44,12 +44,6 @@ def continuous(recording: Recording, verdict: Verdict, frame: float = FRAME) -> 
     verdict.check(recording.picture_gap <= frame + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
 
 
-def calm(recording: Recording, moment: float) -> float:
-    """A moment at most 0.2 s away in which nobody flashes."""
-    phase = (recording.zero + moment) % 1
-    return moment + 0.2 if phase < 0.2 else moment - 0.1 if phase > 0.9 else moment
-
-
 def in_step(recording: Recording, people: list[Publisher], start: float, end: float, verdict: Verdict,
             limit: float = SKEW) -> None:
     """Each flash is there each second, with its beep at the same time, for everybody; tells median and worst skew.
@@ -62,7 +56,7 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
     lateness: list[float] = []
     by_second: dict[int, list[float]] = {}
     for person in people:
-        tile = recording.tile(person.colour, calm(recording, start))
+        tile = recording.tile(person.colour, start)
         if not verdict.check(tile is not None, f"{person.name}: no tile of their colour"):
             continue
         seen = flashes(recording, tile, start, end)

@@ -4,7 +4,7 @@ import json
 
 from judge import Recording, levels
 from reading import card, read
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from scenarios.tracks import REASONS
 from stage import Recorder, Stage
 from verdict import Verdict
@@ -106,7 +106,7 @@ def encrypted_codecs(stage: Stage, verdict: Verdict) -> None:
 
 def cards_of(recorder: Recorder, recording: Recording, people: dict, sealed: list[str], verdict: Verdict) -> None:
     """In a grid of four, in the order of joining and of the names, these are cards that say "Encrypted", without a picture."""
-    [still] = recording.stills([calm(recording, recording.duration - 1)])
+    [still] = recording.stills([recording.calm(recording.duration - 1)])
     height, width = still.shape[:2]
     for number, person in enumerate(people.values()):
         if person.name not in sealed:
@@ -122,7 +122,7 @@ def locked(recorder: Recorder, sealed: list, other, reason: str, verdict: Verdic
     """Those who encrypt are a card and silence, and the log says why, once for each track; the other is there."""
     recording = load(recorder, verdict)
     in_step(recording, [other], 2.5, recording.duration, verdict)
-    [still] = recording.stills([calm(recording, recording.duration - 1)])
+    [still] = recording.stills([recording.calm(recording.duration - 1)])
     height, width = still.shape[:2]
     # A grid of three in the order of joining: two above, the third below in the middle.
     for person, tile in zip(sealed, ((0, 0, width // 2, height // 2), (width // 2, 0, width, height // 2))):

@@ -3,7 +3,7 @@
 import signal
 
 from reading import card, read
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from scenarios.tracks import REASONS
 from stage import Stage
 from verdict import Verdict, ms
@@ -31,7 +31,7 @@ def outage(stage: Stage, verdict: Verdict) -> None:
     gone = recording.gone(person.colour, at - 0.3) - at
     verdict.check(gone <= 3.2, f"the picture stays as if nothing had happened for {ms(gone)}")
     [still] = recording.stills([at + 6.5])
-    tile = recording.tile(person.colour, calm(recording, at - 0.5))
+    tile = recording.tile(person.colour, at - 0.5)
     reason, likeness = read(still, card(recording.full(tile)), REASONS)
     verdict.check(reason == "Reconnecting…" and likeness > 0.7,
                   f"during the outage the tile says {reason} ({likeness:.2f})")

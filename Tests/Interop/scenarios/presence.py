@@ -4,7 +4,7 @@ import signal
 
 import numpy as np
 
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from stage import Stage
 from verdict import Verdict, ms
 
@@ -33,7 +33,7 @@ def presence(stage: Stage, verdict: Verdict) -> None:
     verdict.check(gone <= 0.3, f"the one who left is seen for another {ms(gone)}")
     verdict.figure(f"gone after {ms(gone)}")
     # Alone in the room one has more of the canvas, and nothing is left of the other.
-    moments = [calm(recording, moment) for moment in (at_left - 1.2, at_left + 1.2, at_arrived + 2.5)]
+    moments = [recording.calm(moment) for moment in (at_left - 1.2, at_left + 1.2, at_arrived + 2.5)]
     two, one, three = (recording.area(stays.colour, moment) for moment in moments)
     verdict.check(one > 1.5 * two > 1.5 * three > 0,
                   f"shares of the canvas of two, one, three: {two:.2f} {one:.2f} {three:.2f}")

@@ -4,7 +4,7 @@ import numpy as np
 
 from judge import Recording
 from reading import card, read
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from scenarios.tracks import REASONS
 from stage import Stage
 from verdict import Verdict, ms
@@ -84,12 +84,12 @@ def bandwidth(stage: Stage, verdict: Verdict) -> None:
 
 def low_card(recording: Recording, person, off: float, on: float, limit: float, verdict: Verdict) -> None:
     """From `off` to `on` the person has a card that says "Low bandwidth", and is heard."""
-    before = recording.tile(person.colour, calm(recording, off - 0.6))
+    before = recording.tile(person.colour, off - 0.6)
     if not verdict.check(before is not None, f"no tile of {person.name}'s colour before"):
         return
     gone = recording.gone(person.colour, off - 0.1) - off
     verdict.check(gone <= limit, f"{person.name}: the old picture is gone after {ms(gone)}")
     verdict.figure(f"card after {ms(gone)}")
-    still = recording.stills([calm(recording, (off + limit + on) / 2)])[0]
+    still = recording.stills([recording.calm((off + limit + on) / 2)])[0]
     reason, likeness = read(still, card(recording.full(before)), [*REASONS, "Low bandwidth"])
     verdict.check(reason == "Low bandwidth" and likeness > 0.7, f"{person.name}: the card says {reason} ({likeness:.2f})")

@@ -1,7 +1,7 @@
 """Pictures that change their shape."""
 
 from judge import same
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from stage import Stage
 from verdict import Verdict
 
@@ -20,11 +20,11 @@ def shapes(stage: Stage, verdict: Verdict) -> None:
     recorder.stop()
 
     recording = load(recorder, verdict)
-    tiles = {size: recording.tile(turns.colour, calm(recording, at - recording.zero + 1.8))
+    tiles = {size: recording.tile(turns.colour, at - recording.zero + 1.8)
              for size, at in moments.items()}
     if not verdict.check(None not in tiles.values(), f"tiles: {tiles}"):
         return
-    before = recording.tile(turns.colour, calm(recording, moments["360x640"] - recording.zero - 0.5))
+    before = recording.tile(turns.colour, moments["360x640"] - recording.zero - 0.5)
     verdict.check(same(tiles["640x360"], before), f"the tile was at {before} and is at {tiles['640x360']}")
     left, top, right, bottom = tiles["360x640"]
     shape = (right - left) / (bottom - top)

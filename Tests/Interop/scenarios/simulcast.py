@@ -3,7 +3,7 @@
 import numpy as np
 
 from judge import Recording, mask
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from stage import Stage
 from verdict import Verdict, ms
 
@@ -39,7 +39,7 @@ def simulcast(stage: Stage, verdict: Verdict) -> None:
     damaged = np.flatnonzero((areas < 0.9 * np.median(areas)) & ~flashing)
     verdict.check(damaged.size == 0, f"{damaged.size} damaged pictures, the first at "
                   f"{first + damaged[0] / 30 if damaged.size else 0:.2f} s")
-    seconds = [calm(recording, first + 0.1 + step / 2) for step in range(int(2 * (recording.duration - first)) - 1)]
+    seconds = [recording.calm(first + 0.1 + step / 2) for step in range(int(2 * (recording.duration - first)) - 1)]
     sharp = sharpness(recording, seconds, person.colour)
     full = [second for second, value in zip(seconds, sharp) if value > 0.5]
     verdict.check(bool(full) and full[0] - first < 8, "the full layer never arrives: contrast by half seconds: "

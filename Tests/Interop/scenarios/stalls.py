@@ -3,7 +3,7 @@
 import math
 
 from judge import beeps, flashes
-from scenarios.common import SKEW, calm, load
+from scenarios.common import SKEW, load
 from stage import Stage
 from verdict import Verdict, ms, worst
 
@@ -28,7 +28,7 @@ def stalls(stage: Stage, verdict: Verdict) -> None:
     recorder.stop()
 
     recording = load(recorder, verdict)
-    tile = recording.tile(person.colour, calm(recording, begin - recording.zero))
+    tile = recording.tile(person.colour, begin - recording.zero)
     if not verdict.check(tile is not None, "there is no tile of their colour"):
         return
     seen = flashes(recording, tile, 0.0, recording.duration)

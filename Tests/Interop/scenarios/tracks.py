@@ -4,7 +4,7 @@ import numpy as np
 
 from judge import Recording, mask, same
 from reading import card, label, read
-from scenarios.common import calm, in_step, load
+from scenarios.common import in_step, load
 from stage import Publisher, Stage
 from verdict import Verdict, ms
 
@@ -40,7 +40,7 @@ def tracks(stage: Stage, verdict: Verdict) -> None:
     recording = load(recorder, verdict)
     at = {name: wall - recording.zero for name, wall in (
         ("muted", muted), ("unmuted", unmuted), ("silent", silent), ("heard", heard), ("gone", gone), ("back", back))}
-    before = recording.tile(actor.colour, calm(recording, at["muted"] - 0.6))
+    before = recording.tile(actor.colour, at["muted"] - 0.6)
     if not verdict.check(before is not None, "no tile of the actor's colour at the beginning"):
         return
     verdict.figure(disappears(recording, actor, at["muted"], at["unmuted"], "mute", 0.2, verdict))
@@ -51,7 +51,7 @@ def tracks(stage: Stage, verdict: Verdict) -> None:
     moments = {"unmuted": at["silent"] - 0.3, "camera muted": at["muted"] + 1.2, "microphone muted": at["silent"] + 1,
                "microphone unmuted": at["heard"] + 0.7, "unpublished": at["gone"] + 1,
                "renamed": renamed - recording.zero + 1.5}
-    stills = dict(zip(moments, recording.stills([calm(recording, moment) for moment in moments.values()])))
+    stills = dict(zip(moments, recording.stills([recording.calm(moment) for moment in moments.values()])))
     tile = recording.full(before)
     for moment in ("camera muted", "unpublished"):
         reason, likeness = read(stills[moment], card(tile), REASONS)
@@ -92,6 +92,6 @@ def returns(recording: Recording, person: Publisher, at: float, before: tuple[in
     """After a camera goes on its picture is back soon, in the same place."""
     shown = recording.shown(person.colour, at - 0.05) - at
     verdict.check(shown <= limit, f"{what}: the picture is back after {ms(shown)}")
-    tile = recording.tile(person.colour, calm(recording, at + limit + 0.2))
+    tile = recording.tile(person.colour, at + limit + 0.2)
     verdict.check(same(tile, before), f"{what}: the tile was at {before} and is at {tile}")
     return f"{what} {ms(shown)}"

@@ -6,7 +6,6 @@ import urllib.error
 import urllib.request
 
 from judge import Recording
-from scenarios.common import calm
 from service.desk import Service, free_port
 from service.losses import begin
 from service.starting import run
@@ -216,7 +215,7 @@ def sealed(stage: Stage, verdict: Verdict) -> None:
         done = service.reaches(job, {"completed", "failed", "cancelled"}, 40)
         if verdict.check(done["state"] == "completed", f"{done['state']}: {done.get('error')}"):
             recording = Recording.load(done["files"][0]["location"])
-            seen = recording.tile(ann.colour, calm(recording, recording.duration - 1))
+            seen = recording.tile(ann.colour, recording.duration - 1)
             verdict.check(seen is not None, "ann is not seen")
         kept = (service.data / "recbot.sqlite").read_bytes() + "".join(p.errors for p in service.backends).encode()
         verdict.check(phrase.encode() not in kept, "the key is in the queue or in its log")
