@@ -6,7 +6,6 @@ import Transport
 extension NegotiationPolicy {
   init(_ configuration: PeerConnection.Configuration) {
     codecs = configuration.codecs
-    acceptsRED = configuration.acceptsRED
     usesRetransmission = configuration.usesRetransmission
     usesTransportFeedback = configuration.bandwidthFeedback.contains(.transportWide)
     usesMaximumBitrate = configuration.bandwidthFeedback.contains(.maximumBitrate)
@@ -137,6 +136,7 @@ extension PeerConnection {
       sender.mid = section.mid
       sender.context = SendContext(
         payloadType: type, retransmissionType: section.sendPayloads.retransmission(of: type),
+        redundancyType: section.sendPayloads.redundancy(of: type),
         extensions: section.extensions, mid: section.mid)
     }
   }

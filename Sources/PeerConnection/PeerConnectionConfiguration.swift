@@ -34,8 +34,6 @@ extension PeerConnection {
     public var listener: ICEListener?
     /// Codecs that are accepted and offered, in order of preference. The order of a remote offer goes before it.
     public var codecs: [Codec] = CodecTable.codecs
-    /// Whether redundant audio (RFC 2198) is accepted.
-    public var acceptsRED = false
     /// Whether retransmission streams (RFC 4588) are accepted and offered.
     public var usesRetransmission = true
     /// The DTLS role when a remote offer leaves the choice (`actpass`): `.client` answers `active`, `.server`

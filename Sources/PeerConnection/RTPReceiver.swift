@@ -54,7 +54,7 @@ public final class RTPReceiver: @unchecked Sendable {
   }
 
   /// The codec of the media in packets of a payload type: that of the primary block when it is redundant sound.
-  func mediaCodec(of type: PayloadType) -> Codec? {
+  public func mediaCodec(of type: PayloadType) -> Codec? {
     if case .redundancy(let primary) = payloads.format(of: type) { codec(of: primary) } else { codec(of: type) }
   }
 

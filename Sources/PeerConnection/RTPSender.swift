@@ -84,6 +84,25 @@ public final class RTPSender: @unchecked Sendable {
     }
   }
 
+  /// Forwards a packet of redundant sound (RFC 2198): as it is where the peer takes redundancy, else its primary block
+  /// alone. For the rest see the other `forward`. False also when the payload makes no sense.
+  @discardableResult
+  public func forward(
+    redundant packet: RTPPacket, from receiver: RTPReceiver?, sequenceNumber: UInt16, timestamp: UInt32, marker: Bool
+  ) -> Bool {
+    let payload = packet.payload
+    guard let context, let red = REDDepacketizer(payload) else { return false }
+    guard let type = context.redundancyType else {
+      return forward(packet, from: receiver, sequenceNumber, timestamp, marker) { buffer in
+        buffer.append(red.bytes(of: red.primary))
+      }
+    }
+    return forward(packet, from: receiver, sequenceNumber, timestamp, marker, type: type) { buffer in
+      red.withHeaders(payloadType: context.payloadType) { buffer.append($0) }
+        && buffer.append(UnsafeRawBufferPointer(rebasing: payload[red.headerCount...]))
+    }
+  }
+
   /// Forwards a received VP8 packet, with its descriptor as `rewriter` makes it. `parsed` is what
   /// `VP8Depacketizer.parse` said about the packet. For the rest see the other `forward`.
   @discardableResult
@@ -98,10 +117,11 @@ public final class RTPSender: @unchecked Sendable {
 
   private func forward(
     _ packet: RTPPacket, from receiver: RTPReceiver?, _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool,
-    _ appendPayload: (MediaBuffer) -> Bool
+    type: PayloadType? = nil, _ appendPayload: (MediaBuffer) -> Bool
   ) -> Bool {
-    guard isSending, let context, let connection, let stream = streams.first else { return false }
+    guard isSending, var context, let connection, let stream = streams.first else { return false }
     let now = MediaLoop.now()
+    if let type { context.payloadType = type }
     let source = receiver.map { (packet: packet, extensions: $0.extensions) }
     guard let buffer = stream.begin(sequence, timestamp, marker, nil, source, context, connection, now) else {
       return false

@@ -140,7 +140,8 @@ final class ReceiveStream {
       let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
       if audio == nil { audio = AudioReorderBuffer(codec: codec, maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
-        audio?.insertRED(packet, sequence: sequence, primary: primary, at: now)
+        let filled = audio?.insertRED(packet, sequence: sequence, primary: primary, at: now) ?? []
+        for sequence in filled { nack?.recovered(sequence) }
       } else {
         audio?.insert(packet, sequence: sequence, at: now)
       }

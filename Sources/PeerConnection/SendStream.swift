@@ -5,6 +5,8 @@ import RTP
 struct SendContext {
   var payloadType: PayloadType
   var retransmissionType: PayloadType?
+  /// The type of packets that carry older sound again (RFC 2198).
+  var redundancyType: PayloadType?
   var extensions: HeaderExtensionMap
   var mid: MID
 }

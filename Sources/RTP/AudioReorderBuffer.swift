@@ -114,15 +114,20 @@ public struct AudioReorderBuffer {
     if open(sequence, at: now) { store(packet, sequence, 0, 0, now) }
   }
 
-  /// Takes a packet whose payload is RED; its redundant blocks of type `primary` fill gaps.
-  public mutating func insertRED(_ packet: RTPPacket, sequence: Int64, primary: PayloadType, at now: Int64) {
+  /// Takes a packet whose payload is RED; its redundant blocks of type `primary` fill gaps. Gives the extended sequence
+  /// numbers of the gaps that it filled.
+  @discardableResult
+  public mutating func insertRED(
+    _ packet: RTPPacket, sequence: Int64, primary: PayloadType, at now: Int64
+  ) -> [Int64] {
     let payload = packet.payload
     guard let red = REDDepacketizer(payload) else {
       let isNew = open(sequence, at: now)
       if isNew { store(packet, sequence, packet.payloadOffset, 0, now) }
       if !packet.isPaddingOnly { statistics.malformed += 1 }
-      return
+      return []
     }
+    var filled: [Int64] = []
     if open(sequence, at: now) {
       let count = red.primary.payloadType == primary ? red.primary.count : 0
       store(packet, sequence, packet.payloadOffset + red.primary.offset, count, now)
@@ -132,10 +137,14 @@ public struct AudioReorderBuffer {
       guard let block = red.redundant(red.redundantCount - back), block.count > 0, block.payloadType == primary,
         block.timestampOffset > 0
       else { continue }
-      fill(
-        packet, sequence &- Int64(back), packet.payloadOffset + block.offset, block.count,
-        packet.timestamp &- block.timestampOffset, now)
+      let older = sequence &- Int64(back)
+      if fill(
+        packet, older, packet.payloadOffset + block.offset, block.count, packet.timestamp &- block.timestampOffset, now)
+      {
+        filled.append(older)
+      }
     }
+    return filled
   }
 
   /// Makes room for a packet; false when it is not wanted.
@@ -189,22 +198,20 @@ public struct AudioReorderBuffer {
     slots[slot].packet = packet
   }
 
-  /// Fills a gap from a redundant block, if the packet is missing and the block's time lies between its neighbours.
+  /// Fills a gap from a redundant block, if the packet is missing and the block's time lies between its neighbours; false
+  /// otherwise.
   private mutating func fill(
     _ packet: RTPPacket, _ sequence: Int64, _ offset: Int, _ count: Int, _ timestamp: UInt32, _ now: Int64
-  ) {
-    guard let next else { return }
-    if sequence < next {
-      // Before the first packet there is nothing to fill, and what was handed out is past.
-      return
-    }
+  ) -> Bool {
+    // Before the first packet there is nothing to fill, and what was handed out is past.
+    guard let next, sequence >= next else { return false }
     let slot = index(sequence)
-    guard sequence <= highest, slots[slot].sequence == sequence, slots[slot].isMissing else { return }
-    if let expected, TimestampUnwrapper.extend(timestamp, near: expected) < expected { return }
+    guard sequence <= highest, slots[slot].sequence == sequence, slots[slot].isMissing else { return false }
+    if let expected, TimestampUnwrapper.extend(timestamp, near: expected) < expected { return false }
     if sequence > next, let before = slots[index(sequence - 1)].packet,
       Int32(bitPattern: timestamp &- before.timestamp) <= 0
     {
-      return
+      return false
     }
     slots[slot].buffer = packet.buffer
     slots[slot].offset = offset
@@ -212,6 +219,7 @@ public struct AudioReorderBuffer {
     slots[slot].timestamp = timestamp
     slots[slot].time = now
     slots[slot].packet = nil
+    return true
   }
 
   /// The next packet, or how long to wait, at `now` (ns).

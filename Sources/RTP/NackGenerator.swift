@@ -107,6 +107,11 @@ public struct NackGenerator: Sendable {
     deadline = min(deadline ?? .max, now &+ configuration.reorderDelay)
   }
 
+  /// What a packet carried came in another one (RFC 2198): it need not be asked for.
+  public mutating func recovered(_ sequence: Int64) {
+    if let index = missing.firstIndex(where: { $0.sequence == sequence }) { missing.remove(at: index) }
+  }
+
   private mutating func found(_ sequence: Int64, at now: Int64) {
     var low = 0
     var high = missing.count

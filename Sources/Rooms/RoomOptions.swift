@@ -32,9 +32,6 @@ public struct RoomOptions: Sendable {
   public var localAddresses: [String]?
   /// Local UDP ports for media; nil for any.
   public var portRange: ClosedRange<UInt16>?
-  /// Whether redundant audio (RFC 2198) is accepted. Without it a LiveKit server sends plain Opus and repairs loss by
-  /// retransmission.
-  public var acceptsRED = false
   /// Whether tracks are received; without, the bot hears data and chat only.
   public var receivesMedia = true
   /// The part of the room that is received and shown. Two-party rooms are always whole.

@@ -124,7 +124,7 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
     #expect(answer.bundle == [MID("0"), MID("1"), MID("2")])
     #expect(
       section(answer, 0) == """
-        m=audio 9 UDP/TLS/RTP/SAVPF 111
+        m=audio 9 UDP/TLS/RTP/SAVPF 63 111
         c=IN IP4 0.0.0.0
         a=mid:0
         a=recvonly
@@ -134,8 +134,10 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
         a=fingerprint:sha-256 AA:BB
         a=setup:active
         a=rtcp-mux
+        a=rtpmap:63 red/48000/2
         a=rtpmap:111 opus/48000/2
         a=rtcp-fb:111 nack
+        a=fmtp:63 111/111
         a=fmtp:111 minptime=10;useinbandfec=1;stereo=1
         """)
     #expect(
@@ -208,10 +210,8 @@ private func section(_ description: SessionDescription, _ index: Int) -> String 
     #expect([13, 101, 102].allSatisfy { payloads.format(of: PayloadType($0)) == nil })
   }
 
-  @Test func redundantAudioIsTakenOnlyWhenWanted() throws {
-    var policy = NegotiationPolicy()
-    policy.acceptsRED = true
-    var machine = Negotiation(policy: policy, seed: 1)
+  @Test func redundantSoundIsTakenAsItIsOffered() throws {
+    var machine = Negotiation(policy: NegotiationPolicy(), seed: 1)
     _ = try machine.setRemoteOffer(try offer([opusSection], bundle: "0"))
     let answer = try machine.createAnswer(local)
     #expect(answer.media[0].formats == ["63", "111"])

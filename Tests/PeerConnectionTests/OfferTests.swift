@@ -184,7 +184,7 @@ extension Negotiation {
     _ = machine.add(.vp8, "mine")
     _ = machine.add(.opus, "voice")
     let offer = try machine.createOffer(left)
-    #expect(offer.media.map(\.formats) == [["111", "35"], ["111", "35"], ["96"]])
+    #expect(offer.media.map(\.formats) == [["111", "35"], ["111", "35"], ["96", "63"]])
     #expect(offer.media[2].rtpMaps[0].name == "opus")
     #expect(Set(offer.media.map(\.mid)).count == 3)
     #expect(offer.media.allSatisfy { $0.extensions.first { $0.id == 1 }?.uri == HeaderExtension.mid.uri })

@@ -104,9 +104,8 @@ import Testing
     buffer.insert(try opus(10, at: 9600), sequence: 10, at: 0)
     // Blocks for 11 and 12 in front of 13.
     let payload = hex("ef 1e0003 ef 0f0003 6f") + [0xf8, 0xff, 11, 0xf8, 0xff, 12, 0xf8, 0xff, 13]
-    buffer.insertRED(
-      try makePacket(sequence: 13, timestamp: 12_480, type: 63, payload: payload), sequence: 13,
-      primary: PayloadType(111), at: 0)
+    let packet = try makePacket(sequence: 13, timestamp: 12_480, type: 63, payload: payload)
+    #expect(buffer.insertRED(packet, sequence: 13, primary: PayloadType(111), at: 0) == [12, 11])
     let packets = buffer.packets(at: 0)
     #expect(packets.map { $0.payload.array.last } == [10, 11, 12, 13])
     #expect(packets.map(\.rtpTime) == [9600, 10_560, 11_520, 12_480])

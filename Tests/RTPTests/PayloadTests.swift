@@ -184,6 +184,21 @@ import Testing
     hex(text).withUnsafeBytes { #expect(REDDepacketizer($0) == nil) }
   }
 
+  @Test func headersAreGivenAnotherPayloadType() throws {
+    hex("ef 1e0003 ef 0f0003 6f aabbcc ddeeff 11").withUnsafeBytes { bytes in
+      let red = REDDepacketizer(bytes)
+      #expect(red?.withHeaders(payloadType: PayloadType(96)) { Array($0) } == hex("e0 1e0003 e0 0f0003 60"))
+      #expect(red?.headerCount == 9)
+    }
+  }
+
+  @Test func moreBlocksThanAnybodyRepeatsAreRefused() {
+    for (count, isRead) in [(REDDepacketizer.maximumRedundantCount, true), (33, false), (300, false)] {
+      let payload = [UInt8](Array(repeating: [0xef, 0, 0, 0], count: count).joined()) + [0x6f]
+      payload.withUnsafeBytes { #expect((REDDepacketizer($0) != nil) == isRead) }
+    }
+  }
+
   @Test func packetizerRepeatsThePacketsBefore() throws {
     var packetizer = REDPacketizer(distance: 2)
     var found: [[UInt8]] = []

@@ -23,6 +23,16 @@ import Testing
     #expect(RTX.unwrap(short, ssrc: SSRC(1), payloadType: PayloadType(96), into: MediaBuffer(capacity: 300)) == nil)
   }
 
+  @Test func whatAnotherPacketCarriedIsNotAskedFor() {
+    var nack = NackGenerator()
+    nack.received(10, at: 0)
+    nack.received(13, at: 0)
+    nack.recovered(12)
+    nack.recovered(10)
+    #expect(nack.missingCount == 1)
+    #expect(nack.poll(at: 50_000_000).sequenceNumbers == [11])
+  }
+
   @Test func payloadTypesAreFoundBothWays() {
     var types = RTXPayloadTypes()
     types.set(rtx: PayloadType(97), media: PayloadType(96))

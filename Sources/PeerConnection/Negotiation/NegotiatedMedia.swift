@@ -39,7 +39,7 @@ struct PayloadTable: Hashable, Sendable {
           apt < 128, codecs[PayloadType(apt)] != nil
         {
           entries.append((type, .retransmission(of: PayloadType(apt))))
-        } else if name == "red", policy.acceptsRED,
+        } else if name == "red",
           let primary = text.text.utf8.split(separator: UInt8(ascii: "/")).first.flatMap({ UInt8(Substring($0)) }),
           primary < 128, codecs[PayloadType(primary)]?.kind == .audio
         {
@@ -56,6 +56,10 @@ struct PayloadTable: Hashable, Sendable {
   /// The type that repeats lost packets of `type`.
   func retransmission(of type: PayloadType) -> PayloadType? {
     entries.first { $0.format == .retransmission(of: type) }?.type
+  }
+  /// The type of packets that carry older sound of `type` again (RFC 2198).
+  func redundancy(of type: PayloadType) -> PayloadType? {
+    entries.first { $0.format == .redundancy(of: type) }?.type
   }
   /// True when there is media in it.
   var hasMedia: Bool {

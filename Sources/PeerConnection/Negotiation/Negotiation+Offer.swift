@@ -108,7 +108,7 @@ extension Negotiation {
         let repair = names.type(for: "rtx/\(type)", usual: codec.usualPayloadType + 1)
         add(RTPMap(payloadType: repair, name: "rtx", clockRate: 90_000), parameters: "apt=\(type)")
       }
-      if codec == .opus && policy.acceptsRED && offer.direction.receives {
+      if codec == .opus {
         let redundancy = names.type(for: "red/\(type)", usual: 63)
         add(
           RTPMap(payloadType: redundancy, name: "red", clockRate: 48_000, channels: 2),

@@ -6,8 +6,6 @@ import SDP
 struct NegotiationPolicy: Hashable, Sendable {
   /// Accepted codecs, in order of preference for offers.
   var codecs: [Codec] = [.vp8, .opus]
-  /// Whether audio redundancy (RFC 2198) is accepted.
-  var acceptsRED = false
   /// Whether RTX (RFC 4588) is accepted and offered.
   var usesRetransmission = true
   /// Whether transport-wide feedback is accepted and offered.

@@ -134,7 +134,7 @@ final class Publication {
   }
 
   private func receiveAudio(_ packet: RTPPacket, now: Int64) {
-    guard packet.isPaddingOnly || receiver.codec(of: packet.payloadType) == codec else { return }
+    guard packet.isPaddingOnly || receiver.mediaCodec(of: packet.payloadType) == codec else { return }
     layers[0].note(startsFrame: true, temporalLayer: 0, bytes: packet.payloadCount &+ Self.overhead, now: now)
     guard !isMuted else { return }
     if let level = packet.audioLevel(receiver.extensions) {
@@ -143,7 +143,10 @@ final class Publication {
     let described = ForwardedPacket(
       ssrc: packet.ssrc.rawValue, sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp,
       isPadding: packet.isPaddingOnly)
-    for subscription in subscriptions { subscription.forwardAudio(packet, described, now: now) }
+    let isRedundant = receiver.codec(of: packet.payloadType) == nil
+    for subscription in subscriptions {
+      subscription.forwardAudio(packet, described, isRedundant: isRedundant, now: now)
+    }
   }
 
   private func receiveVideo(_ packet: RTPPacket, ssrc: UInt32, layer: Int, now: Int64) {

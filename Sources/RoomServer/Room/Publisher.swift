@@ -126,8 +126,8 @@ final class Publisher: PeerConnectionDelegate {
     info.height = request.height
     info.layers = request.layers
     info.disableDtx = request.disableDtx
-    // Sound is passed on as it comes, without redundancy of the server's own.
-    info.disableRed = true
+    // What is encrypted end to end has its redundancy inside, if any.
+    info.disableRed = request.disableRed || request.encryption != .none
     info.stereo = request.stereo
     info.encryption = request.encryption
     info.backupCodecPolicy = request.backupCodecPolicy
@@ -225,17 +225,24 @@ final class Publisher: PeerConnectionDelegate {
     participant.remove(publication)
   }
 
-  /// The answer with what the publisher is to send: of each track of pictures the codec that was announced before all
-  /// others, and a start bitrate (in kbit/s), which libwebrtc takes instead of its 300: without it the first seconds of a
+  /// The answer with what the publisher is to send: of sound redundancy (RFC 2198) before all else, unless it was announced
+  /// without; of each track of pictures the codec that was announced before all others, and a start bitrate (in kbit/s), which libwebrtc takes instead of its 300: without it the first seconds of a
   /// camera are a quarter of its size.
   private func adapted(_ answer: String, to offer: String) -> String {
     guard var description = try? SessionDescription(parsing: answer),
       let offered = try? SessionDescription(parsing: offer)
     else { return answer }
-    for index in description.media.indices where description.media[index].kind == .media(.video) {
+    for index in description.media.indices {
       guard offered.media.indices.contains(index) else { continue }
       let name = offered.media[index].streams.first?.track
       let mid = description.media[index].mid
+      guard description.media[index].kind == .media(.video) else {
+        let info =
+          receivers.values.first { $0.receiver.mid == mid }?.info
+          ?? (pending.first { $0.cid == name } ?? pending.first { $0.info.type == .audio })?.info
+        Self.arrangeSound(&description.media[index], isRedundant: info?.disableRed == false)
+        continue
+      }
       let codec =
         receivers.values.first { $0.receiver.mid == mid }?.codec
         ?? (pending.first { $0.cid == name } ?? pending.first { $0.info.type == .video })?.codec
@@ -251,6 +258,20 @@ final class Publisher: PeerConnectionDelegate {
     media.payloadTypes.lazy.compactMap { media.rtpMap(of: $0) }.compactMap { map in
       CodecTable.codecs.first { $0.kind == .video && map.isEncoding($0.rawValue, clockRate: map.clockRate) }
     }.first
+  }
+
+  /// Puts redundancy (RFC 2198) before everything else, or leaves it out. What publishers list first they send.
+  private static func arrangeSound(_ media: inout MediaDescription, isRedundant: Bool) {
+    let types = Set(
+      media.rtpMaps.filter { $0.isEncoding("red", clockRate: 48_000) }.map(\.payloadType))
+    let names = Set(types.map(\.description))
+    if isRedundant {
+      media.formats = media.formats.filter(names.contains) + media.formats.filter { !names.contains($0) }
+    } else {
+      media.formats.removeAll(where: names.contains)
+      media.rtpMaps.removeAll { types.contains($0.payloadType) }
+      media.formatParameters.removeAll { types.contains($0.payloadType) }
+    }
   }
 
   private static func prefer(_ codec: Codec, in media: inout MediaDescription) {

@@ -76,9 +76,16 @@ final class Subscription {
   /// Passes nothing on until `choose` is called again.
   func pause() { forwarder.setTarget(nil) }
 
-  func forwardAudio(_ packet: RTPPacket, _ described: ForwardedPacket, now: Int64) {
+  /// `isRedundant`: the packet carries older sound again (RFC 2198).
+  func forwardAudio(_ packet: RTPPacket, _ described: ForwardedPacket, isRedundant: Bool, now: Int64) {
     guard let numbers = numbers(for: described, now: now) else { return }
     guard !numbers.isFiller else { return fill(packet, numbers) }
+    if isRedundant {
+      sender.forward(
+        redundant: packet, from: publication.receiver, sequenceNumber: numbers.sequenceNumber,
+        timestamp: numbers.timestamp, marker: packet.marker)
+      return
+    }
     sender.forward(
       packet, from: publication.receiver, sequenceNumber: numbers.sequenceNumber, timestamp: numbers.timestamp,
       marker: packet.marker)

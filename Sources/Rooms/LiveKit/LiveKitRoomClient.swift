@@ -277,7 +277,6 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.tlsAuthorities = options.tlsCAFile
-    configuration.acceptsRED = options.acceptsRED
     // What can't be decoded, too: what one subscriber refuses a server takes away from all.
     configuration.codecs = CodecTable.rows.map(\.codec)
     configuration.bandwidthFeedback = options.bandwidthFeedback

@@ -205,7 +205,6 @@ public final class PeerRoomClient: RoomClient, @unchecked Sendable {
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.tlsAuthorities = options.tlsCAFile
-    configuration.acceptsRED = options.acceptsRED
     // A browser that hears nothing about the path goes on with the little that it began with.
     configuration.bandwidthFeedback = .transportWide
     do throws(PeerConnectionError) {

@@ -8,7 +8,6 @@ import SDP
 /// of ours; before those with `+` and `-` a track is added or all are removed; the rest are offers.
 public func fuzzNegotiation(_ bytes: UnsafeRawBufferPointer) {
   var policy = NegotiationPolicy()
-  policy.acceptsRED = true
   policy.usesTransportFeedback = true
   policy.usesMaximumBitrate = true
   var machine = Negotiation(policy: policy, seed: 1)

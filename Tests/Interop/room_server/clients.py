@@ -43,10 +43,11 @@ class RoomServerTest(Case):
 
     def test_two_publishers_are_received_in_their_colours_with_sound(self) -> None:
         watcher = self.watcher()
-        publishers = [self.publisher(identity, "--colour", colour, "--subscribe", "--duration", "7")
-                      for identity, colour in (("red", "c03030"), ("blue", "3030c0"))]
-        for publisher in publishers:
-            publisher.finish()
+        publishers = [self.publisher(identity, "--colour", colour, "--subscribe", "--duration", "7", "--stats", *options)
+                      for identity, colour, options in (("red", "c03030", ["--red"]), ("blue", "3030c0", []))]
+        # One sends all sound twice (RFC 2198), the other once; its statistics name the inner codec only.
+        twice, once = (self.events(publisher.finish(), "outbound", kind="audio")[-1]["bytes"] for publisher in publishers)
+        self.assertGreater(twice, 1.4 * once)
         lines = watcher.stop()
         for identity, colour in (("red", "c03030"), ("blue", "3030c0")):
             (video,) = self.summary(lines, identity, "video")

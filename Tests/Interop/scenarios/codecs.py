@@ -7,14 +7,17 @@ from verdict import Verdict
 # What each sends: the codec, and the layers in its one stream.
 PEOPLE = {"ann": ("red", "VP8", ""), "bob": ("green", "VP9", ""), "cleo": ("blue", "H264", ""),
           "dora": ("yellow", "AV1", ""), "eve": ("cyan", "VP9", "L3T3_KEY")}
+# Those whose sound comes twice (RFC 2198).
+REDUNDANT = {"ann", "dora"}
 
 
 def codecs(stage: Stage, verdict: Verdict) -> None:
-    """VP8, VP9, VP9 in nine layers, H.264 and AV1 in one room: every colour, every flash and its beep."""
+    """VP8, VP9, VP9 in nine layers, H.264 and AV1 in one room, two with redundant sound: every colour, every flash and its beep."""
     stage.server()
     people = []
     for name, (colour, codec, scalability) in PEOPLE.items():
         options = ["--codec", codec, "--stats"] + (["--scalability", scalability] if scalability else [])
+        options += ["--red"] if name in REDUNDANT else []
         people.append(stage.publisher(name, *options, colour=colour).join())
     recorder = stage.recorder("codecs", "--size", "1280x720")
     began = recorder.recording()
@@ -25,6 +28,13 @@ def codecs(stage: Stage, verdict: Verdict) -> None:
     # They really sent what was asked of them: the SDK takes another codec when the room has none of that name.
     sent = {person.name: {text["codec"] for text in person.events("outbound") if text["kind"] == "video"}
             for person in people}
+    # The statistics name the codec inside of redundant sound; that it is redundant shows in its bytes, told each second.
+    rates = {}
+    for person in people:
+        heard = [text["bytes"] for text in person.events("outbound") if text["kind"] == "audio"]
+        rates[person.name] = (heard[-1] - heard[0]) / (len(heard) - 1)
+    plain = max(rate for name, rate in rates.items() if name not in REDUNDANT)
+    verdict.check(all(rates[name] > 1.4 * plain for name in REDUNDANT), f"bytes of sound a second: {rates}")
     for name, (_, codec, _) in PEOPLE.items():
         verdict.check(sent[name] == {f"video/{codec}"}, f"{name} was to send {codec} and sent {sent[name]}")
     tiles = {person.name: recording.tile(person.colour, 6) for person in people}
