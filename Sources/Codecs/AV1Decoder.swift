@@ -82,7 +82,14 @@ public final class AV1Decoder: VideoDecoder {
     let chroma = source.stride.1
     return pool.copy(
       width: width, height: height, y: (bytes(y), Int(source.stride.0)), u: (bytes(u), Int(chroma)),
-      v: (bytes(v), Int(chroma)))
+      v: (bytes(v), Int(chroma)), colour: colour(of: source))
+  }
+
+  /// What the sequence header says.
+  private func colour(of source: Dav1dPicture) -> PictureColour {
+    guard let header = source.seq_hdr?.pointee else { return .usual }
+    return PictureColour(
+      matrixCoefficients: UInt32(header.mtrx.rawValue), isFullRange: header.color_range != 0)
   }
 
   private func bytes(_ plane: UnsafeMutableRawPointer) -> UnsafeMutablePointer<UInt8> {

@@ -107,6 +107,9 @@ public final class LibavDecoder: VideoDecoder {
     }
     return pool.copy(
       width: width, height: height, y: (y, Int(source.linesize.0)), u: (u, Int(source.linesize.1)),
-      v: (v, Int(source.linesize.2)))
+      v: (v, Int(source.linesize.2)),
+      // libavcodec's numbers are those of H.273.
+      colour: PictureColour(
+        matrixCoefficients: UInt32(source.colorspace.rawValue), isFullRange: source.color_range == AVCOL_RANGE_JPEG))
   }
 }

@@ -92,7 +92,10 @@ final class VPXContext {
     }
     return pool.copy(
       width: width, height: height, y: (y, Int(source.stride.0)), u: (u, Int(source.stride.1)),
-      v: (v, Int(source.stride.2)))
+      v: (v, Int(source.stride.2)),
+      // VP8 has no such field, and libvpx leaves it empty.
+      colour: PictureColour(
+        vp9ColorSpace: UInt32(bitPattern: Int32(source.cs.rawValue)), isFullRange: source.range == VPX_CR_FULL_RANGE))
   }
 }
 

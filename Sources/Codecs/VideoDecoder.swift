@@ -64,38 +64,3 @@ public struct SizeCap: Hashable, Sendable {
       detail: "\(width)x\(height), at most \(longSide)x\(shortSide)")
   }
 }
-
-extension PicturePool {
-  /// A copy of a library's picture: three planes with their strides. The pool's pictures have the size that is asked for,
-  /// up to `Picture.maximumSide`, which no cap goes beyond.
-  mutating func copy(
-    width: Int, height: Int, y: (UnsafeMutablePointer<UInt8>, Int), u: (UnsafeMutablePointer<UInt8>, Int),
-    v: (UnsafeMutablePointer<UInt8>, Int)
-  ) -> Picture {
-    let picture = take(width: width, height: height)
-    copyPlane(from: y, to: picture.y, stride: picture.strideY, width: width, height: height)
-    copyPlane(
-      from: u, to: picture.u, stride: picture.strideUV, width: picture.chromaWidth, height: picture.chromaHeight)
-    copyPlane(
-      from: v, to: picture.v, stride: picture.strideUV, width: picture.chromaWidth, height: picture.chromaHeight)
-    return picture
-  }
-}
-
-/// Copies `height` rows of `width` bytes.
-@inline(__always)
-private func copyPlane(
-  from source: (bytes: UnsafeMutablePointer<UInt8>, stride: Int), to target: UnsafeMutablePointer<UInt8>, stride: Int,
-  width: Int, height: Int
-) {
-  var from = source.bytes
-  var to = target
-  for row in 0..<height {
-    to.update(from: from, count: width)
-    // No pointer beyond the plane is made, not even behind its last row.
-    if row < height - 1 {
-      from += source.stride
-      to += stride
-    }
-  }
-}

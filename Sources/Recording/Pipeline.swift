@@ -96,7 +96,15 @@ final class Pipeline: Performer {
       progress.decodeErrors = videos.errors + sounds.errors
       switch outcome {
       case .decoded: return SessionFinding(track: frame.track, unsupported: nil)
-      case .needsKeyframe: control.requestKeyframe(frame.track)
+      case .needsKeyframe(let error):
+        control.requestKeyframe(frame.track)
+        guard let error else { break }
+        logger.info(
+          "a frame cannot be decoded; its track goes on with the next keyframe",
+          metadata: [
+            "track": "\(frame.track)", "codec": "\(frame.codec.title)", "keyframe": "\(frame.isKeyframe)",
+            "reason": "\(error.reason): \(error.text)",
+          ])
       case .unsupported(let form): return SessionFinding(track: frame.track, unsupported: form)
       }
     case .sound(let id, let frame, let time, let end): sounds.play(id, of: frame.track, at: time, until: end)

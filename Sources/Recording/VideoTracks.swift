@@ -8,8 +8,8 @@ struct VideoTracks {
   enum Outcome {
     /// A picture, or a frame that makes none.
     case decoded
-    /// Nothing could be made of the frame; a keyframe is needed.
-    case needsKeyframe
+    /// Nothing could be made of the frame; a keyframe is needed. `error`: what the decoder said, the first time of a track.
+    case needsKeyframe(error: CodecError?)
     /// The frame is of a form that can't be shown, such as "H.265 (10 bits 4:2:0)", and no keyframe will help.
     case unsupported(String)
   }
@@ -25,6 +25,8 @@ struct VideoTracks {
     var isInterrupted = false
     /// The form that can't be shown, as long as no other keyframe comes.
     var unsupported: String?
+    /// True when what its decoder had to say has been told.
+    var isFailureTold = false
   }
 
   private var entries: [TrackID: Entry] = [:]
@@ -35,7 +37,7 @@ struct VideoTracks {
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> Outcome {
     var entry = entries.removeValue(forKey: frame.track) ?? Entry()
     defer { entries[frame.track] = entry }
-    if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe }
+    if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe(error: nil) }
     entry.isInterrupted = false
     if entry.codec != frame.codec {
       // A publisher may change its codec in the middle of a track.
@@ -46,6 +48,7 @@ struct VideoTracks {
     guard let decoder = entry.decoder else { return .decoded }
     if let form = entry.unsupported, !frame.isKeyframe { return .unsupported(form) }
     entry.unsupported = nil
+    var failure: CodecError?
     do {
       let bytes = frame.payload.bytes
       if let picture = try decoder.decode(bytes, isKeyframe: frame.isKeyframe, into: &entry.pool) {
@@ -58,8 +61,10 @@ struct VideoTracks {
       return .unsupported(form)
     } catch {
       errors += 1
+      if !entry.isFailureTold { failure = error }
+      entry.isFailureTold = true
     }
-    return decoder.needsKeyframe ? .needsKeyframe : .decoded
+    return decoder.needsKeyframe ? .needsKeyframe(error: failure) : .decoded
   }
 
   /// Leaves a frame out: there is no time for it.

@@ -95,6 +95,77 @@ enum Streams {
     """,
   ])
 
+  /// A keyframe of 66x34, all of RGB (32, 192, 32), in other colours than limited-range BT.601 (and AV1 in those), as the
+  /// streams say themselves. libx264, libx265, libvpx, libaom.
+  static let coloured: [(codec: Codec, colours: String, frame: [UInt8])] = [
+    (
+      .h264, "bt709 full",
+      decode([
+        """
+        AAAAAWdCwArZBX4iIwFuBAQCgAAAAwCAAAADAQeJEyQAAAABaMuDyyAAAAABZYiEBHxmKAAI1UcAATuYkAAUbV4ti3kWRZFkWK6Zfl0upaWlpZomjg
+        A0tLS0uA==
+        """
+      ])[0]
+    ),
+    (
+      .h264, "bt709 limited",
+      decode([
+        """
+        AAAAAWdCwArZBX4iIwFqBAQCgAAAAwCAAAADAQeJEyQAAAABaMuDyyAAAAABZYiEBXxGKAAJA0cAAVOY4AAscycnJyddddddddddeA==
+        """
+      ])[0]
+    ),
+    (
+      .h265, "bt709 full",
+      decode([
+        """
+        AAAAAUABDAH//wFgAAADAJAAAAMAAAMAHpKAkAAAAAFCAQEBYAAAAwCQAAADAAADAB6gJIKckmWSrkyvAW4EBAIIAAADAAgAAAMACEAAAAABRAHBc9
+        GJAAABKAGvE0Wc9S+uoZBff9yr6Ivorocr8XBUIUDxvzPM1YJi52U/E/aA
+        """
+      ])[0]
+    ),
+    (
+      .h265, "bt2020 limited",
+      decode([
+        """
+        AAAAAUABDAH//wFgAAADAJAAAAMAAAMAHpKAkAAAAAFCAQEBYAAAAwCQAAADAAADAB6gJIKckmWSrkyvAWoEBBIIAAADAAgAAAMACEAAAAABRAHBc9
+        GJAAABKAGvE0WM9SSi/21H/346v93zP3FVbtHQ8wtA4KyR1mrs
+        """
+      ])[0]
+    ),
+    (
+      .vp9, "bt709 limited",
+      decode([
+        """
+        gkmDQkAEEAIWADgkHBhKAAAwYAAAE7//18oAAj////6SwP////9pcwSwAA==
+        """
+      ])[0]
+    ),
+    (
+      .vp9, "bt601 full",
+      decode([
+        """
+        gkmDQnAEEAIWADgkHBhKAAAwYAAAE7gYAAj////6GtP////9tIAlgA==
+        """
+      ])[0]
+    ),
+    (
+      .av1, "bt709 full",
+      decode([
+        """
+        EgAKDQAAAAMsGE2vkQICAYQyFRAAoAAAAUAAQAHEy821tGCFnqzQUA==
+        """
+      ])[0]
+    ),
+    (
+      .av1, "bt601 limited",
+      decode([
+        """
+        EgAKDQAAAAMsGE2vkQICBgQyFBAAoAAAAUAAQAHF3DovBF2du7ZA
+        """
+      ])[0]
+    ),
+  ]
   /// A keyframe each in a form that is not shown.
   static let others: [(codec: Codec, form: String, frame: [UInt8])] = [
     (

@@ -48,6 +48,28 @@ import Testing
     for halves in seen { for (half, expected) in zip(halves, card) { #expect(abs(half - expected) < 25, "\(halves)") } }
   }
 
+  /// Whatever way a stream says that its colours are meant, its picture means the same as all others.
+  @Test(arguments: Streams.coloured) func coloursAreThoseOfTheStream(
+    codec: Codec, colours: String, frame: [UInt8]
+  ) throws {
+    let decoder = try #require(VideoDecoders.make(codec))
+    var pool = PicturePool()
+    let picture = try #require(try picture(decoder, frame, isKeyframe: true, &pool))
+    #expect(picture.width == 66 && picture.height == 34)
+    // (32, 192, 32) by BT.601, limited range.
+    for (name, plane, stride, columns, rows, expected) in [
+      ("y", picture.y, picture.strideY, 66, 34, 124), ("u", picture.u, picture.strideUV, 33, 17, 82),
+      ("v", picture.v, picture.strideUV, 33, 17, 69),
+    ] {
+      for row in 0..<rows {
+        for column in 0..<columns {
+          let sample = Int(plane[row * stride + column])
+          #expect(abs(sample - expected) <= 3, "\(name) \(row),\(column): \(sample)")
+        }
+      }
+    }
+  }
+
   @Test(arguments: streams) func passesOverWhatComesBeforeAKeyframe(codec: Codec, frames: [[UInt8]]) throws {
     let decoder = try #require(VideoDecoders.make(codec))
     var pool = PicturePool()

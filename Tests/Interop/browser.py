@@ -37,6 +37,8 @@ class Browser:
             "--disable-dev-shm-usage", "--disable-background-networking", "--window-size=1000,800",
             f"--user-data-dir={folder / (name + '-profile')}", "--remote-debugging-pipe",
             "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+            # Nobody clicks on the page before its sound begins.
+            "--autoplay-policy=no-user-gesture-required",
             # The pages of several browsers must all go on, also when a machine is busy.
             "--disable-renderer-backgrounding", "--disable-background-timer-throttling", "about:blank"]
         self.log = open(folder / f"{name}.log", "wb")

@@ -132,6 +132,16 @@ private final class Schedule {
     #expect(LayerChoice.layer(of: [], wish: VideoWish(), now: now) == nil)
   }
 
+  @Test func aLayerThatLetsTheOthersPassHasStopped() {
+    var all = layers([true, true, true])
+    for _ in 0..<10 { all[2].noteFrameElsewhere() }
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(), now: now) == 2)
+    for _ in 0..<10 { all[2].noteFrameElsewhere() }
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(), now: now) == 1)
+    all[2].note(startsFrame: true, temporalLayer: 0, bytes: 0, now: now)
+    #expect(LayerChoice.layer(of: all, wish: VideoWish(), now: now) == 2)
+  }
+
   @Test func aSizeGoesBeforeTheQuality() {
     let all = layers([true, true, true])
     #expect(LayerChoice.layer(of: all, wish: VideoWish(quality: 2, width: 300, height: 160), now: now) == 0)

@@ -30,6 +30,8 @@ struct LayerState: Hashable, Sendable {
   /// Bits per second, measured over about a second; nil before that.
   var bitsPerSecond: Int?
 
+  /// Frames that the track's other layers had since its last packet.
+  private var framesElsewhere = 0
   private var windowStart: Int64 = 0
   private var windowFrames = 0
   private var windowBytes = 0
@@ -43,6 +45,7 @@ struct LayerState: Hashable, Sendable {
   /// Counts a packet.
   mutating func note(startsFrame: Bool, temporalLayer: UInt8, bytes: Int, now: Int64) {
     lastPacket = now
+    framesElsewhere = 0
     highestTemporalLayer = max(highestTemporalLayer, min(temporalLayer, 3))
     windowBytes &+= bytes
     guard startsFrame else { return }
@@ -58,8 +61,13 @@ struct LayerState: Hashable, Sendable {
     windowBytes = 0
   }
 
+  /// Another layer of the track had a frame.
+  mutating func noteFrameElsewhere() { framesElsewhere &+= 1 }
+
   /// True while packets come.
-  func isFlowing(at now: Int64) -> Bool { lastPacket.map { now &- $0 < LayerChoice.silence } ?? false }
+  func isFlowing(at now: Int64) -> Bool {
+    lastPacket.map { now &- $0 < LayerChoice.silence && framesElsewhere < LayerChoice.framesElsewhere } ?? false
+  }
 }
 
 /// Chooses the layer for a subscriber. Pure.
@@ -67,6 +75,9 @@ enum LayerChoice {
   /// A layer without packets for this long, in nanoseconds, is taken for switched off: publishers stop the large
   /// layers when bandwidth or computing power is short. Must be longer than the slowest frame rate's period.
   static let silence: Int64 = 1_500_000_000
+  /// So is one that lets so many frames of the others pass: when the network stalls it holds up all of them, and a layer of
+  /// a fifth of the others' frame rate lets ten pass.
+  static let framesElsewhere = 20
 
   /// The layer to send: the largest one that flows up to what is wanted, else the smallest that flows. Nil when
   /// nothing is wanted. Before anything has flowed it is what is wanted. `limit` is the highest one that fits through

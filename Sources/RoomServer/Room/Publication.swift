@@ -173,6 +173,7 @@ final class Publication {
         // Not every codec says where a frame begins, but each where it ends.
         startsFrame: packet.marker, temporalLayer: described.temporalLayer,
         bytes: packet.payloadCount &+ Self.overhead, now: now)
+      if packet.marker { for other in layers.indices where other != layer { layers[other].noteFrameElsewhere() } }
       if described.startsKeyframe { requests[layer].isWanted = false }
     } else {
       described.startsFrame = false

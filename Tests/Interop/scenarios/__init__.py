@@ -1,6 +1,7 @@
 """The scenarios, by name, in the order in which they are run."""
 
 from scenarios.booth import booth, interview
+from scenarios.browsers import browsers
 from scenarios.churn import churn
 from scenarios.codecs import codecs
 from scenarios.control import control, pauses
@@ -32,11 +33,11 @@ from scenarios.waiting import bots_only, deleted, waiting
 from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    running, judging, refusals, demo, conversation, tracks, codecs, written, telephones, high_efficiency, shapes, speaker, simulcast,
+    running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
     faces, endings, waiting, deleted, bots_only, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
-LONG = ("churn", "crowd", "outage", "kill_long", "soak")
+LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
-ALONE = ("codecs", "written", "encrypted", "encrypted_codecs")
+ALONE = ("codecs", "browsers", "written", "encrypted", "encrypted_codecs")
