@@ -11,15 +11,21 @@ public final class ICEListener: @unchecked Sendable {
   private let loop: MediaLoop
   private let descriptor: Int32
   private var source: DescriptorSource?
+  private var sweep: LoopTimer?
   private var connections: [ObjectIdentifier: Connection] = [:]
   private var accepted = 0
   private let agents = Mutex<[String: SocketAddress]>([:])
 
-  // Connections in all, and those that have not said whom they want.
+  // Connections in all, those for one agent (a peer makes one for each of its addresses), and those that have not said whom
+  // they want.
   private static let maximumConnections = 1024
+  private static let maximumForAgent = 8
   private static let maximumUnknown = 64
   // Time for the first check, ns.
   private static let introductionLimit: Int64 = 5_000_000_000
+  // A peer from which nothing comes for that long, at most twice, has gone without a word, ns: checks of consent come each
+  // few seconds (RFC 7675 section 5.1).
+  private static let silenceLimit: Int64 = 30_000_000_000
 
   /// Listens on a numeric address; port 0 leaves the choice to the system. Nil when the system refuses.
   public init?(loop: MediaLoop, address: String, port: UInt16) {
@@ -39,6 +45,7 @@ public final class ICEListener: @unchecked Sendable {
     self.descriptor = descriptor
     loop.post { [self] in
       source = DescriptorSource(descriptor, .input, on: loop) { [weak self] in self?.accept() }
+      sweep = loop.timer(after: Self.silenceLimit, repeats: true) { [weak self] in self?.dropSilent() }
     }
   }
 
@@ -48,7 +55,8 @@ public final class ICEListener: @unchecked Sendable {
   public func close() {
     loop.sync { [self] in
       source?.cancel()
-      source = nil
+      sweep?.cancel()
+      (source, sweep) = (nil, nil)
       shutdown(descriptor, Int32(SHUT_RDWR))
       for connection in connections.values { connection.close() }
       connections = [:]
@@ -79,7 +87,7 @@ public final class ICEListener: @unchecked Sendable {
       }
       accepted += 1
       let made = Connection(
-        taken, number: accepted, on: loop, find: { [weak self] ufrag in self?.agents.withLock { $0[ufrag] } },
+        taken, number: accepted, on: loop, find: { [weak self] ufrag in self?.place(for: ufrag) },
         onEnd: { [weak self] in self?.drop($0) })
       connections[ObjectIdentifier(made)] = made
       loop.timer(after: Self.introductionLimit) { [weak self, weak made] in
@@ -88,9 +96,19 @@ public final class ICEListener: @unchecked Sendable {
     }
   }
 
+  /// The socket of an agent, as long as it has room for another connection.
+  private func place(for ufrag: String) -> SocketAddress? {
+    guard connections.values.count(where: { $0.ufrag == ufrag }) < Self.maximumForAgent else { return nil }
+    return agents.withLock { $0[ufrag] }
+  }
+
   private func take() -> Int32? {
     let taken = cnice_accept(descriptor)
     return taken < 0 ? nil : taken
+  }
+
+  private func dropSilent() {
+    for connection in connections.values where !connection.takeHeard() { drop(connection) }
   }
 
   private func drop(_ connection: Connection) {
@@ -102,7 +120,12 @@ public final class ICEListener: @unchecked Sendable {
   private final class Connection {
     /// The how manieth it is.
     let number: Int
-    private(set) var isKnown = false
+    /// Whom the peer wants; nil until it has said so.
+    private(set) var ufrag: String?
+    var isKnown: Bool { ufrag != nil }
+    /// True when something has come from the peer since the last look.
+    private var isHeard = true
+    private let onEnd: (Connection) -> Void
     private var link: StreamLink?
     private var socket: Int32 = -1
     private var source: DescriptorSource?
@@ -115,10 +138,12 @@ public final class ICEListener: @unchecked Sendable {
     ) {
       self.number = number
       self.loop = loop
+      self.onEnd = onEnd
       link = StreamLink(
         descriptor, isConnected: true, framing: .length, on: loop,
         onDatagram: { [weak self] datagram in
           guard let self else { return }
+          isHeard = true
           if !isKnown, !introduce(datagram, find) { return onEnd(self) }
           _ = send(socket, datagram.baseAddress, datagram.count, 0)
         },
@@ -137,6 +162,12 @@ public final class ICEListener: @unchecked Sendable {
       socket = -1
     }
 
+    /// Whether something has come from the peer since it was last asked.
+    func takeHeard() -> Bool {
+      defer { isHeard = false }
+      return isHeard
+    }
+
     /// Reads whom the peer wants; false when that can't be known, or is nobody.
     private func introduce(_ datagram: UnsafeRawBufferPointer, _ find: (String) -> SocketAddress?) -> Bool {
       guard let ufrag = BindingRequest.localUfrag(datagram), let agent = find(ufrag),
@@ -144,7 +175,7 @@ public final class ICEListener: @unchecked Sendable {
       else { return false }
       socket = made
       guard agent.with({ connect(made, $0, $1) }) == 0 else { return false }
-      isKnown = true
+      self.ufrag = ufrag
       buffer = [UInt8](repeating: 0, count: 65_536)
       source = DescriptorSource(made, .input, on: loop) { [weak self] in self?.readable() }
       return true
@@ -153,6 +184,11 @@ public final class ICEListener: @unchecked Sendable {
     private func readable() {
       for _ in 0..<32 {
         let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
+        if count < 0, errno == ECONNREFUSED {
+          // The agent is gone.
+          onEnd(self)
+          return
+        }
         guard count >= 0, let link else { return }
         buffer.withUnsafeBytes { link.send(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
       }

@@ -47,7 +47,9 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The bot's identity in the room (default: recbot- and a random text).", valueName: "text"))
   var identity: String?
 
-  @Option(help: ArgumentHelp("Certificates (PEM) to trust for wss:// instead of the system's.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp(
+      "Certificates (PEM) to trust for wss:// and relays over TLS instead of the system's.", valueName: "file"))
   var tlsCa: String?
 
   @Option(
