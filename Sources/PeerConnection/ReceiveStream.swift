@@ -29,6 +29,9 @@ final class ReceiveStream {
   private var codecSince = Int64.min
   private var audio: AudioReorderBuffer?
   private var rotation = 0
+  /// What packets that were not handed out yet say of the rotation, by extended sequence number.
+  private var orientations: [(sequence: Int64, rotation: Int)] = []
+  private static let orientationLimit = 256
   /// The keyframe that is wanted is for the jitter buffer only.
   private var wantsForGap = false
   /// When frames may become available without a further packet.
@@ -134,6 +137,10 @@ final class ReceiveStream {
         video = JitterBuffer(codec: codec, configuration: configuration)
       }
       if codec == .h264, let sets = receiver.parameterSets[packet.payloadType] { video?.parameterSets = sets }
+      if let orientation = packet.videoOrientation(receiver.extensions) {
+        if orientations.count == Self.orientationLimit { orientations.removeFirst() }
+        orientations.append((sequence, orientation.rotation))
+      }
       video?.insert(packet, sequence: sequence, at: now)
     case .audio:
       // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
@@ -162,18 +169,25 @@ final class ReceiveStream {
     if receiver.wantsFrames { drain(into: connection, at: .max / 2) }
   }
 
+  /// Follows the rotation: a packet of the frame says it, of several layers the last one of the first that is turned.
+  private func turn(with frame: AssembledFrame) {
+    let told = orientations.filter { $0.sequence <= frame.lastSequence }.max { $0.sequence < $1.sequence }
+    if !orientations.isEmpty { orientations.removeAll { $0.sequence <= frame.lastSequence } }
+    if let told, told.sequence >= frame.firstSequence || !frame.isKeyframe {
+      rotation = told.rotation
+    } else if frame.isKeyframe {
+      // The element is on every keyframe of a turned picture (3GPP TS 26.114 section 7.4.5).
+      rotation = 0
+    }
+  }
+
   private func drainVideo(into connection: PeerConnection, at now: Int64) {
     while let output = video?.poll(at: now) {
       guard case .frame(let frame) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
-      if let orientation = frame.lastPacket.videoOrientation(receiver.extensions) {
-        rotation = orientation.rotation
-      } else if frame.isKeyframe {
-        // The element is on every keyframe of a turned picture (3GPP TS 26.114 section 7.4.5).
-        rotation = 0
-      }
+      turn(with: frame)
       var received = ReceivedFrame(
         codec: codec, payload: frame.payload, rtpTime: frame.rtpTime,
         captureTime: clock.captureTime(of: frame.rtpTime), arrivedAt: frame.completed, isKeyframe: frame.isKeyframe)

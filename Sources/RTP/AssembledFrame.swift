@@ -27,6 +27,4 @@ public struct AssembledFrame: Sendable {
   public var completed: Int64
   /// The first packet, for its header extensions (capture time).
   public var firstPacket: RTPPacket
-  /// The last packet, for its header extensions (video orientation).
-  public var lastPacket: RTPPacket
 }

@@ -397,13 +397,13 @@ public struct JitterBuffer {
     guard joiner.finish() else { return nil }
     let buffer = pool.take(minimum: joiner.bytes.count)
     joiner.bytes.withUnsafeBytes { _ = buffer.append($0) }
-    guard let firstPacket = slots[index(first)].packet, let lastPacket = slots[index(last)].packet else { return nil }
+    guard let firstPacket = slots[index(first)].packet else { return nil }
     return AssembledFrame(
       payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
       width: payload.width, height: payload.height, layerCount: joiner.layerCount,
       followsLoss: payload.isKeyframe && lostSinceOutput,
       firstSequence: first, lastSequence: last, firstArrival: firstArrival, completed: completed,
-      firstPacket: firstPacket, lastPacket: lastPacket)
+      firstPacket: firstPacket)
   }
 
   /// Lets go of everything below `end` without calling it lost.

@@ -111,7 +111,7 @@ extension SessionCore {
     let since = max(waiting.presentation, SessionTime(nanoseconds: waiting.arrival))
     guard state.isEnabled, since >= state.enabledSince else { return }
     tracks[id]?.show(waiting, at: time)
-    if waiting.frame.isKeyframe { noteResolution(of: id, at: time) }
+    noteResolution(of: id, at: time)
   }
 
   /// Asks for what is missing: keyframes when nothing comes, the subscription when there is none.

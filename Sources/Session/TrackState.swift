@@ -46,7 +46,9 @@ struct TrackState: Sendable {
   var unsupported: String? { didSet { if unsupported != oldValue { revision &+= 1 } } }
   /// When the last frame was due, whether or not it is still shown.
   var lastFrameAt: SessionTime?
-  /// Size of the pictures as they are displayed (after rotation), from the last keyframe; 0 when unknown.
+  /// Size of the pictures as they are coded, from the last keyframe; 0 when unknown.
+  private var (codedWidth, codedHeight) = (0, 0)
+  /// Size of the pictures as they are displayed (after rotation); 0 when unknown.
   private(set) var displayWidth = 0 { didSet { if displayWidth != oldValue { revision &+= 1 } } }
   /// See `displayWidth`.
   private(set) var displayHeight = 0 { didSet { if displayHeight != oldValue { revision &+= 1 } } }
@@ -162,10 +164,13 @@ struct TrackState: Sendable {
     lastKnown = nil
     lastFrameAt = time
     // Not every keyframe says its size: one of H.264 may rely on parameter sets that came before.
-    guard waiting.frame.isKeyframe, waiting.frame.width > 0 else { return }
+    if waiting.frame.isKeyframe, waiting.frame.width > 0 {
+      (codedWidth, codedHeight) = (waiting.frame.width, waiting.frame.height)
+    }
+    // A phone is turned between keyframes.
     let isTurned = waiting.frame.rotation == 90 || waiting.frame.rotation == 270
-    displayWidth = isTurned ? waiting.frame.height : waiting.frame.width
-    displayHeight = isTurned ? waiting.frame.width : waiting.frame.height
+    displayWidth = isTurned ? codedHeight : codedWidth
+    displayHeight = isTurned ? codedWidth : codedHeight
   }
 
   /// Forgets the picture on show: the track was disabled, or no longer comes.

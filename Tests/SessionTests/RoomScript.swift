@@ -38,7 +38,7 @@ struct RoomScript {
   /// One frame. `sent` is the sender's media clock in milliseconds; by default the time of arrival.
   mutating func frame(
     _ track: String, at ms: Int64, sent: Int64? = nil, capture: Int64? = nil, isKeyframe: Bool = true,
-    followsLoss: Bool = false, codec: Codec = .vp8, level: UInt8? = nil
+    followsLoss: Bool = false, codec: Codec = .vp8, level: UInt8? = nil, rotation: Int = 0
   ) {
     append(
       ms,
@@ -46,8 +46,9 @@ struct RoomScript {
         EncodedFrame(
           track: TrackID(track), codec: codec, payload: MediaBuffer([1]),
           rtpTime: (sent ?? ms) * Int64(codec.clockRate.hertz) / 1000,
-          captureTime: capture.map { NTPTime(nanoseconds: $0 * 1_000_000) }, isKeyframe: isKeyframe, width: 640,
-          height: 360, followsLoss: followsLoss, audioLevel: level)))
+          captureTime: capture.map { NTPTime(nanoseconds: $0 * 1_000_000) }, isKeyframe: isKeyframe,
+          width: isKeyframe ? 640 : 0, height: isKeyframe ? 360 : 0, rotation: rotation, followsLoss: followsLoss,
+          audioLevel: level)))
   }
 
   /// Frames of a camera at 30 a second.

@@ -322,6 +322,21 @@ import Testing
     #expect(run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } })
   }
 
+  @Test func aPictureThatIsTurnedBetweenKeyframesHasAnotherShapeAtOnce() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    for (index, rotation) in [0, 0, 90, 270, 180].enumerated() {
+      room.frame("ann.camera", at: Int64(index) * 100, isKeyframe: index == 0, rotation: rotation)
+    }
+    let sizes = room.run(until: 1000).outputs.compactMap { output -> String? in
+      guard case .note(let entry) = output, case .resolution(_, _, _, let width, let height) = entry.event else {
+        return nil
+      }
+      return "\(width)x\(height)"
+    }
+    #expect(sizes == ["640x360", "360x640", "640x360"])
+  }
+
   // MARK: The end
 
   @Test func theMaximumDurationIsExact() {

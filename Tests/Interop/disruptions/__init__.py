@@ -10,12 +10,13 @@ from disruptions.narrow import narrow
 from disruptions.outages import outage_120, outages
 from disruptions.relays import relays
 from disruptions.servers import meanwhile, restart
+from disruptions.torn import torn
 from disruptions.walls import walls
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
-    outages, restart, meanwhile, addresses, first_picture, families, relays, walls, booths, losses, weather, narrow, codes,
+    outages, restart, meanwhile, addresses, first_picture, families, relays, walls, booths, losses, weather, torn, narrow, codes,
     outage_120, losses_long)}
 # The page over a relay: relays, and PeerRelayTests among the unit tests.
 LONG = ("outage_120", "losses_long", "booths")
 # Several recordings at once fill the machine, or it is its speed that is measured.
-ALONE = ("losses", "losses_long", "weather", "relays", "first_picture", "booths")
+ALONE = ("losses", "losses_long", "weather", "torn", "relays", "first_picture", "booths")

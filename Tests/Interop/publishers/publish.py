@@ -26,6 +26,7 @@ import time
 import numpy
 from livekit import rtc
 
+import pattern
 from common import emit, make_token, parse_script, parse_size, yuv
 
 FLASH = 0.060
@@ -55,6 +56,13 @@ def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = Fa
         blue[:, width // 3:] = red[:, width // 3:] = 128
     data = luma.tobytes() + blue.tobytes() + red.tobytes()
     return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(data))
+
+
+def numbered(index: int, width: int, height: int) -> rtc.VideoFrame:
+    """A grey frame that says which it is."""
+    chroma = bytes([128]) * (width // 2 * (height // 2) * 2)
+    return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(
+        pattern.luma(index % (1 << pattern.BITS), width, height).tobytes() + chroma))
 
 
 class Voice:
@@ -102,6 +110,7 @@ class Participant:
         self.talks_until_told = False
         self.stalled_until = 0.0
         self.colour = options.colour
+        self.rotation = 0
         self.paint()
 
     def paint(self) -> None:
@@ -217,6 +226,10 @@ class Participant:
             self.size = parse_size(argument)
             self.paint()
             emit("size", size=argument)
+        elif action == "rotate":
+            # Clockwise, as a phone says how its picture is to be turned.
+            self.rotation = int(argument) // 90
+            emit("rotated", degrees=int(argument))
         elif self.room is None:
             emit("skipped", action=action)
         elif action == "key":
@@ -291,7 +304,9 @@ class Participant:
             flashing = at % 1.0 < FLASH - 0.5 / fps
             if (source := self.sources.get("camera")) is not None:
                 frame = self.flash if flashing else self.frames[index % len(self.frames)]
-                source.capture_frame(frame, timestamp_us=stamp)
+                if self.options.pattern:
+                    frame = numbered(index, *self.size)
+                source.capture_frame(frame, timestamp_us=stamp, rotation=self.rotation)
             if (source := self.sources.get("screen")) is not None:
                 source.capture_frame(screen, timestamp_us=stamp)
             index += 1
@@ -391,6 +406,7 @@ def main() -> None:
     parser.add_argument("--codec", default="VP8", choices=rtc.VideoCodec.keys(), help="of the pictures")
     parser.add_argument("--scalability", default="", metavar="MODE", help="layers in one stream, as L3T3_KEY")
     parser.add_argument("--simulcast", action="store_true")
+    parser.add_argument("--pattern", action="store_true", help="pictures with their number (pattern.py), no flashes")
     parser.add_argument("--red", action="store_true", help="offer RED for sound")
     parser.add_argument("--dtx", action="store_true", help="let Opus stop in silence")
     parser.add_argument("--screen", action="store_true", help="share a screen from the start")
