@@ -3,7 +3,6 @@ import Glibc
 import HTTPGuard
 import Jobs
 import Logging
-import Jobs
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -25,7 +24,9 @@ public final class WorkerPage: Sendable {
     else { throw WorkerError("'\(address.prefix(80))' is no address to listen at: write host:port") }
     let host = address[..<colon].filter { $0 != "[" && $0 != "]" }
     var limits = AdmissionLimits()
-    (limits.perAddress, limits.waiting) = (16, 128)
+    // A fair share is then several connections while hundreds of addresses hold some: who comes again before his last
+    // one is seen to have gone gets in.
+    (limits.perAddress, limits.waiting) = (16, 512)
     let door = ConnectionDoor(limits, logger: Logger(label: "worker"))
     let files = WorkerFiles(worker.keptFiles, secret: secret)
     do {
