@@ -151,12 +151,6 @@ public final class VPXEncoder {
     bitrate = value
   }
 
-  /// Changes the speed from the next frame on (`VPXEncoderSettings.cpuUsed`): faster under overload, back afterwards.
-  public func setCPUUsed(_ value: Int) throws(CodecError) {
-    let range = VPXEncoderSettings.cpuUsedRange(codec)
-    try control(VP8E_SET_CPUUSED, min(max(value, range.lowerBound), range.upperBound))
-  }
-
   private func submit(
     _ picture: Picture, pts: Int64, duration: Int64?, forceKeyframe: Bool
   ) throws(CodecError) {

@@ -245,7 +245,7 @@ extension PeerConnection {
     delegate?.peerConnection(self, receiver: stream.receiver, received: packet, rid: stream.rid, at: now)
   }
 
-  func deliver(_ frame: ReceivedFrame, of stream: ReceiveStream) {
+  func deliver(_ frame: EncodedFrame, of stream: ReceiveStream) {
     delegate?.peerConnection(self, receiver: stream.receiver, received: frame)
   }
 

@@ -251,8 +251,9 @@ public final class PeerConnection: @unchecked Sendable {
 
   /// Hands out the frames that wait for missing packets, which will not come any more: right before `close`.
   public func releaseFrames() {
+    let now = MediaLoop.now()
     for receiver in receivers {
-      for stream in receiver.streams { stream.flush(into: self) }
+      for stream in receiver.streams { stream.flush(into: self, at: now) }
     }
   }
 

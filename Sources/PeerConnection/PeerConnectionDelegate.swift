@@ -27,7 +27,7 @@ public protocol PeerConnectionDelegate: AnyObject {
   func peerConnection(
     _ pc: PeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64)
   /// A complete frame in order. Only when `receiver.wantsFrames`.
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame)
+  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame)
   /// A sender report of one stream: `ntp` on the sender's clock belongs to `rtpTimestamp`.
   func peerConnection(
     _ pc: PeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
@@ -67,7 +67,7 @@ extension PeerConnectionDelegate {
     _ pc: PeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
   ) {}
   /// Does nothing.
-  public func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame) {}
+  public func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {}
   /// Does nothing.
   public func peerConnection(
     _ pc: PeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,

@@ -103,18 +103,6 @@ public final class RTPSender: @unchecked Sendable {
     }
   }
 
-  /// Forwards a received VP8 packet, with its descriptor as `rewriter` makes it. `parsed` is what
-  /// `VP8Depacketizer.parse` said about the packet. For the rest see the other `forward`.
-  @discardableResult
-  public func forward(
-    _ packet: RTPPacket, from receiver: RTPReceiver?, sequenceNumber: UInt16, timestamp: UInt32, marker: Bool,
-    parsed: VideoPayload, rewriter: inout VP8DescriptorRewriter
-  ) -> Bool {
-    forward(packet, from: receiver, sequenceNumber, timestamp, marker) { buffer in
-      rewriter.append(packet.payload, parsed: parsed, to: buffer)
-    }
-  }
-
   private func forward(
     _ packet: RTPPacket, from receiver: RTPReceiver?, _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool,
     type: PayloadType? = nil, _ appendPayload: (MediaBuffer) -> Bool

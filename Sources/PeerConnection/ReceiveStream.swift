@@ -95,7 +95,7 @@ final class ReceiveStream {
       !packet.isPaddingOnly
     else { return }
     if video != nil || audio != nil {
-      drain(into: connection, at: .max / 2)
+      drain(into: connection, at: now, waits: false)
       (video, audio, codecSince) = (nil, nil, sequence)
       if kind == .video { wantKeyframe() }
     }
@@ -155,49 +155,44 @@ final class ReceiveStream {
     }
   }
 
-  /// Hands out every frame that is ready at `now`.
-  func drain(into connection: PeerConnection, at now: Int64) {
+  /// Hands out every frame that is ready at `now`. When it does not wait, what is missing will not come any more.
+  private func drain(into connection: PeerConnection, at now: Int64, waits: Bool = true) {
     frameDeadline = nil
     switch kind {
-    case .video: drainVideo(into: connection, at: now)
-    case .audio: drainAudio(into: connection, at: now)
+    case .video: drainVideo(into: connection, at: now, waits: waits)
+    case .audio: drainAudio(into: connection, at: now, waits: waits)
     }
   }
 
   /// Hands out what waits for missing packets too: they will not come any more.
-  func flush(into connection: PeerConnection) {
-    if receiver.wantsFrames { drain(into: connection, at: .max / 2) }
+  func flush(into connection: PeerConnection, at now: Int64) {
+    if receiver.wantsFrames { drain(into: connection, at: now, waits: false) }
   }
 
   /// Follows the rotation: a packet of the frame says it, of several layers the last one of the first that is turned.
-  private func turn(with frame: AssembledFrame) {
-    let told = orientations.filter { $0.sequence <= frame.lastSequence }.max { $0.sequence < $1.sequence }
-    if !orientations.isEmpty { orientations.removeAll { $0.sequence <= frame.lastSequence } }
-    if let told, told.sequence >= frame.firstSequence || !frame.isKeyframe {
+  private func turn(with sequences: ClosedRange<Int64>, isKeyframe: Bool) {
+    let told = orientations.filter { $0.sequence <= sequences.upperBound }.max { $0.sequence < $1.sequence }
+    if !orientations.isEmpty { orientations.removeAll { $0.sequence <= sequences.upperBound } }
+    if let told, told.sequence >= sequences.lowerBound || !isKeyframe {
       rotation = told.rotation
-    } else if frame.isKeyframe {
+    } else if isKeyframe {
       // The element is on every keyframe of a turned picture (3GPP TS 26.114 section 7.4.5).
       rotation = 0
     }
   }
 
-  private func drainVideo(into connection: PeerConnection, at now: Int64) {
-    while let output = video?.poll(at: now) {
-      guard case .frame(let frame) = output else {
+  private func drainVideo(into connection: PeerConnection, at now: Int64, waits: Bool) {
+    while let output = video?.poll(at: waits ? now : .max / 2) {
+      guard case .frame(var frame, let sequences, let completed) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
-      turn(with: frame)
-      var received = ReceivedFrame(
-        codec: codec, payload: frame.payload, rtpTime: frame.rtpTime,
-        captureTime: clock.captureTime(of: frame.rtpTime), arrivedAt: frame.completed, isKeyframe: frame.isKeyframe)
-      received.width = frame.width
-      received.height = frame.height
-      received.layerCount = frame.layerCount
-      received.rotation = rotation
-      received.followsLoss = frame.followsLoss
+      turn(with: sequences, isKeyframe: frame.isKeyframe)
+      frame.captureTime = clock.captureTime(of: frame.rtpTime)
+      frame.rotation = rotation
+      frame.held = max(0, now &- completed)
       frameCount += 1
-      connection.deliver(received, of: self)
+      connection.deliver(frame, of: self)
       // The delegate may have closed the connection or turned frames off.
       guard receiver.wantsFrames else { return }
     }
@@ -212,31 +207,30 @@ final class ReceiveStream {
     }
   }
 
-  private func drainAudio(into connection: PeerConnection, at now: Int64) {
-    while let output = audio?.poll(at: now) {
+  private func drainAudio(into connection: PeerConnection, at now: Int64, waits: Bool) {
+    while let output = audio?.poll(at: waits ? now : .max / 2) {
       guard case .packet(let packet) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
       let units = packet.lostUnits
+      let held = max(0, now &- packet.arrived)
       if units > 0, units <= Self.maximumLostUnits {
         for unit in 0..<units {
           let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* packet.unit
-          var lost = ReceivedFrame(
+          let lost = EncodedFrame(
             codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
-            arrivedAt: packet.arrived, isKeyframe: true)
-          lost.followsLoss = true
+            isKeyframe: true, followsLoss: true, held: held)
           connection.deliver(lost, of: self)
           guard receiver.wantsFrames else { return }
         }
       }
-      var received = ReceivedFrame(
+      let frame = EncodedFrame(
         codec: codec, payload: packet.payload, rtpTime: packet.rtpTime,
-        captureTime: clock.captureTime(of: packet.rtpTime), arrivedAt: packet.arrived, isKeyframe: true)
-      received.followsLoss = packet.lostBefore > 0
-      received.audioLevel = packet.packet.flatMap { $0.audioLevel(receiver.extensions)?.level }
+        captureTime: clock.captureTime(of: packet.rtpTime), isKeyframe: true, followsLoss: packet.lostBefore > 0,
+        audioLevel: packet.packet.flatMap { $0.audioLevel(receiver.extensions)?.level }, held: held)
       frameCount += 1
-      connection.deliver(received, of: self)
+      connection.deliver(frame, of: self)
       guard receiver.wantsFrames else { return }
     }
   }

@@ -24,8 +24,10 @@ public struct JitterBuffer {
 
   /// What `poll` answers.
   public enum Output: Sendable {
-    /// The next frame; poll again.
-    case frame(AssembledFrame)
+    /// The next frame; poll again. It was made of packets with these extended sequence numbers, the latest of which
+    /// arrived at `completed` (ns). `followsLoss`: frames before it are missing that it, or pictures near it, would have
+    /// needed. Only keyframes are handed out then, so decoding can always go on; the picture before has stood still.
+    case frame(EncodedFrame, sequences: ClosedRange<Int64>, completed: Int64)
     /// Nothing now. Poll after the next packet, and at `until` (ns) when that is given.
     case wait(until: Int64?)
   }
@@ -224,7 +226,7 @@ public struct JitterBuffer {
         giveUp(upTo: number + 1)
       case .complete(let end):
         let payload = merged(payload, from: sequence, to: end)
-        if let frame = take(payload, from: sequence, to: end) { return .frame(frame) }
+        if let frame = take(payload, from: sequence, to: end) { return frame }
       }
     }
     return .wait(until: nil)
@@ -328,7 +330,7 @@ public struct JitterBuffer {
   }
 
   /// Hands out a complete frame, or leaves it out when it can't be decoded.
-  private mutating func take(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
+  private mutating func take(_ payload: VideoPayload, from first: Int64, to last: Int64) -> Output? {
     if payload.isKeyframe {
       if configuration.dropsBlankFrames, payload.width > 0 || codec == .vp8, payload.width <= 8, payload.height <= 8 {
         statistics.blankFrames += 1
@@ -383,14 +385,12 @@ public struct JitterBuffer {
     return frame
   }
 
-  private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> AssembledFrame? {
-    var firstArrival = Int64.max
+  private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> Output? {
     var completed = Int64.min
     joiner.begin(with: codec == .h264 && payload.isKeyframe && payload.width == 0 ? parameterSets : [])
     for number in first...last {
       let slot = slots[index(number)]
       guard let packet = slot.packet else { continue }
-      firstArrival = min(firstArrival, slot.time)
       completed = max(completed, slot.time)
       if let part = slot.payload, !joiner.add(packet.payload, part) { return nil }
     }
@@ -398,12 +398,11 @@ public struct JitterBuffer {
     let buffer = pool.take(minimum: joiner.bytes.count)
     joiner.bytes.withUnsafeBytes { _ = buffer.append($0) }
     guard let firstPacket = slots[index(first)].packet else { return nil }
-    return AssembledFrame(
-      payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
+    let frame = EncodedFrame(
+      codec: codec, payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
       width: payload.width, height: payload.height, layerCount: joiner.layerCount,
-      followsLoss: payload.isKeyframe && lostSinceOutput,
-      firstSequence: first, lastSequence: last, firstArrival: firstArrival, completed: completed,
-      firstPacket: firstPacket)
+      followsLoss: payload.isKeyframe && lostSinceOutput)
+    return .frame(frame, sequences: first...last, completed: completed)
   }
 
   /// Lets go of everything below `end` without calling it lost.

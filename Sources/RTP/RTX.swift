@@ -1,22 +1,5 @@
 import MediaCore
 
-/// Which payload type a retransmission payload type repairs: the `apt` parameters of one m-line (RFC 4588
-/// section 8.1).
-public struct RTXPayloadTypes: Sendable {
-  private var pairs: [(rtx: PayloadType, media: PayloadType)] = []
-  /// A map without entries.
-  public init() {}
-  /// Says that `rtx` carries retransmissions of `media`; replaces an earlier entry of `rtx`.
-  public mutating func set(rtx: PayloadType, media: PayloadType) {
-    pairs.removeAll { $0.rtx == rtx }
-    pairs.append((rtx, media))
-  }
-  /// What a retransmission payload type repairs; nil when it isn't one.
-  public func media(of rtx: PayloadType) -> PayloadType? { pairs.first { $0.rtx == rtx }?.media }
-  /// The retransmission payload type of a media payload type; nil when there is none.
-  public func rtx(of media: PayloadType) -> PayloadType? { pairs.first { $0.media == media }?.rtx }
-}
-
 /// The retransmission payload format (RFC 4588 section 4): the original sequence number, then the original payload.
 public enum RTX {
   /// Rebuilds in `buffer` the packet that a retransmission carries. Header extensions are kept, padding is dropped.

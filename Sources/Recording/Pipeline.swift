@@ -78,36 +78,36 @@ final class Pipeline: Performer {
 
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
-    guard case .frame(var frame) = event.payload, frame.codec.kind == .audio else { return }
-    let level = sounds.decode(FrameID(event.sequence), frame)
+    guard case .frame(var frame, let track) = event.payload, frame.codec.kind == .audio else { return }
+    let level = sounds.decode(FrameID(event.sequence), frame, of: track)
     progress.decodeErrors = videos.errors + sounds.errors
     guard frame.audioLevel == nil else { return }
     frame.audioLevel = level
-    event.payload = .frame(frame)
+    event.payload = .frame(frame, of: track)
   }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of
   /// this slot is left out, and what is to be decoded waits for a keyframe.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
-    case .decode(_, let frame) where isLate: videos.skip(frame.track)
-    case .decode(let id, let frame):
-      let outcome = videos.decode(id, frame)
+    case .decode(_, _, let track) where isLate: videos.skip(track)
+    case .decode(let id, let frame, let track):
+      let outcome = videos.decode(id, frame, of: track)
       progress.decodeErrors = videos.errors + sounds.errors
       switch outcome {
-      case .decoded: return SessionFinding(track: frame.track, unsupported: nil)
+      case .decoded: return SessionFinding(track: track, unsupported: nil)
       case .needsKeyframe(let error):
-        control.requestKeyframe(frame.track)
+        control.requestKeyframe(track)
         guard let error else { break }
         logger.info(
           "a frame cannot be decoded; its track goes on with the next keyframe",
           metadata: [
-            "track": "\(frame.track)", "codec": "\(frame.codec.title)", "keyframe": "\(frame.isKeyframe)",
+            "track": "\(track)", "codec": "\(frame.codec.title)", "keyframe": "\(frame.isKeyframe)",
             "reason": "\(error.reason): \(error.text)",
           ])
-      case .unsupported(let form): return SessionFinding(track: frame.track, unsupported: form)
+      case .unsupported(let form): return SessionFinding(track: track, unsupported: form)
       }
-    case .sound(let id, let frame, let time, let end): sounds.play(id, of: frame.track, at: time, until: end)
+    case .sound(let id, _, let track, let time, let end): sounds.play(id, of: track, at: time, until: end)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)

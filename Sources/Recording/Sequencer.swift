@@ -39,15 +39,15 @@ public final class Sequencer: SessionSink {
       if state.epoch == nil, case .room(.joined) = payload { state.epoch = now }
       guard let epoch = state.epoch else { return }
       var payload = payload
-      if case .frame(var frame) = payload {
+      if case .frame(var frame, let track) = payload {
         guard state.frames < limit else {
           state.droppedFrames += 1
-          state.interrupted.insert(frame.track)
+          state.interrupted.insert(track)
           return
         }
-        if !state.interrupted.isEmpty, state.interrupted.remove(frame.track) != nil {
+        if !state.interrupted.isEmpty, state.interrupted.remove(track) != nil {
           frame.followsLoss = true
-          payload = .frame(frame)
+          payload = .frame(frame, of: track)
         }
         state.frames += 1
       }

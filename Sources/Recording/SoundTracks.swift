@@ -60,10 +60,10 @@ struct SoundTracks {
 
   /// Decodes a packet that has arrived, and what was lost directly before it (empty payloads): the packet may carry a copy.
   /// Gives its level in -dBov (RFC 6464); nil when there is none.
-  mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> UInt8? {
+  mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> UInt8? {
     do {
-      guard var entry = try entries.removeValue(forKey: frame.track) ?? newEntry(frame.codec) else { return nil }
-      defer { entries[frame.track] = entry }
+      guard var entry = try entries.removeValue(forKey: track) ?? newEntry(frame.codec) else { return nil }
+      defer { entries[track] = entry }
       if entry.codec != frame.codec, let decoder = try SoundDecoders.make(frame.codec) {
         restoreMissing(of: &entry, next: nil)
         (entry.codec, entry.decoder) = (frame.codec, decoder)

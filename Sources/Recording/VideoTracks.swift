@@ -34,9 +34,9 @@ struct VideoTracks {
   private(set) var errors: UInt64 = 0
 
   /// Decodes the next frame of its track.
-  mutating func decode(_ id: FrameID, _ frame: EncodedFrame) -> Outcome {
-    var entry = entries.removeValue(forKey: frame.track) ?? Entry()
-    defer { entries[frame.track] = entry }
+  mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> Outcome {
+    var entry = entries.removeValue(forKey: track) ?? Entry()
+    defer { entries[track] = entry }
     if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe(error: nil) }
     entry.isInterrupted = false
     if entry.codec != frame.codec {

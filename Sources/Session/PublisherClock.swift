@@ -101,9 +101,9 @@ struct PublisherClock: Sendable {
   /// Where the track's next frame, of this media time and arrival, belongs, if that is until `limit`. `now` is the
   /// instant that is planned, `seen` the one until which arrivals are known.
   mutating func place(
-    _ frame: EncodedFrame, media: Int64, arrival: Int64, now: Int64, until limit: Int64, seen: Int64
+    _ frame: EncodedFrame, of track: TrackID, media: Int64, arrival: Int64, now: Int64, until limit: Int64, seen: Int64
   ) -> Place {
-    guard let index = streams.firstIndex(where: { $0.track == frame.track }) else { return .later }
+    guard let index = streams.firstIndex(where: { $0.track == track }) else { return .later }
     var time = media &+ offset(index)
     guard time <= limit else { return .later }
     guard streams[index].isSound else { return .at(time) }

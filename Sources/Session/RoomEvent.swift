@@ -184,8 +184,8 @@ public struct SessionEvent: Sendable {
   public enum Payload: Sendable {
     /// The room, or a command, said something.
     case room(RoomEvent)
-    /// A frame arrived, whole.
-    case frame(EncodedFrame)
+    /// A frame of a publication arrived, whole.
+    case frame(EncodedFrame, of: TrackID)
   }
 
   /// Position in the stream, from 0, without gaps.

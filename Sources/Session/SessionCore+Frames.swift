@@ -16,14 +16,14 @@ extension SessionCore {
     if frame.payload.count > 0 || owner.kind == .video {
       let farewell = publisherClocks[owner.participant, default: PublisherClock()].observe(
         frame, media: media, of: owner, arrival: arrival)
-      if let farewell, let last = tracks[frame.track]?.settle(farewell) {
-        publisherClocks[owner.participant]?.settled(frame.track, at: last)
+      if let farewell, let last = tracks[owner.id]?.settle(farewell) {
+        publisherClocks[owner.participant]?.settled(owner.id, at: last)
       }
     }
-    tracks[frame.track]?.enqueue(id, frame, media: media, arrival: arrival)
-    guard tracks[frame.track]?.isAwaitingPlaces == false else { return }
-    tracks[frame.track]?.isAwaitingPlaces = true
-    unplaced.append(frame.track)
+    tracks[owner.id]?.enqueue(id, frame, media: media, arrival: arrival)
+    guard tracks[owner.id]?.isAwaitingPlaces == false else { return }
+    tracks[owner.id]?.isAwaitingPlaces = true
+    unplaced.append(owner.id)
   }
 
   /// Gives the frames that are due their places on the time line, by all that has arrived until now.
@@ -90,7 +90,7 @@ extension SessionCore {
       guard tracks[id]?.isEnabled == true, pause == nil, waiting.presentation >= soundBegins else { continue }
       emit(
         .sound(
-          waiting.id, waiting.frame, at: clock.fileTime(of: waiting.presentation),
+          waiting.id, waiting.frame, of: id, at: clock.fileTime(of: waiting.presentation),
           until: pauseBegins.map { clock.fileTime(of: $0) }))
     }
   }
@@ -105,7 +105,7 @@ extension SessionCore {
       request(keyframeOf: id, at: time)
       return
     }
-    emit(.decode(waiting.id, waiting.frame))
+    emit(.decode(waiting.id, waiting.frame, of: id))
     // Decoded in any case, since later frames build on it; shown only when the truth table says so.
     // A frame that came a little later than others of its stream has its place before it arrived.
     let since = max(waiting.presentation, SessionTime(nanoseconds: waiting.arrival))

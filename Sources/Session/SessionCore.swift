@@ -4,9 +4,9 @@ import MediaCore
 /// What the core wants done, in order.
 public enum SessionOutput: Sendable {
   /// Decode this video frame now (decode order within a track). Its picture may be named by later plans.
-  case decode(FrameID, EncodedFrame)
+  case decode(FrameID, EncodedFrame, of: TrackID)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
-  case sound(FrameID, EncodedFrame, at: SessionTime, until: SessionTime?)
+  case sound(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
   /// Tell the room what is wanted of these video tracks.
@@ -105,7 +105,7 @@ public struct SessionCore: Sendable {
   /// The announcements among them, and the beginnings of pauses.
   private var pendingTracks: [TrackID: [(arrived: SessionTime, track: Track)]] = [:]
   private var pendingPauses: [SessionTime] = []
-  private var pendingFrames: [(id: FrameID, arrived: SessionTime, frame: EncodedFrame)] = []
+  private var pendingFrames: [(id: FrameID, arrived: SessionTime, frame: EncodedFrame, track: TrackID)] = []
   private var outputs: [SessionOutput] = []
   private var outputHead = 0
 
@@ -160,7 +160,7 @@ public struct SessionCore: Sendable {
         newestPause = nil
       default: break
       }
-    case .frame(let frame): pendingFrames.append((FrameID(event.sequence), event.arrived, frame))
+    case .frame(let frame, let track): pendingFrames.append((FrameID(event.sequence), event.arrived, frame, track))
     }
   }
 
@@ -260,12 +260,12 @@ public struct SessionCore: Sendable {
   private mutating func takeFrames(arrivedUntil limit: SessionTime) {
     var taken = 0
     while taken < pendingFrames.count, pendingFrames[taken].arrived <= limit {
-      let (id, arrived, frame) = pendingFrames[taken]
+      let (id, arrived, frame, track) = pendingFrames[taken]
       taken += 1
       // Frames are taken earlier than room events by the latency. The state of a track whose announcement is still
       // pending is made here to hold them; nothing is shown of it before the announcement counts.
-      guard let owner = owner(of: frame.track, at: arrived) else { continue }
-      if tracks[frame.track] == nil { tracks[frame.track] = TrackState(track: owner, now: arrived) }
+      guard let owner = owner(of: track, at: arrived) else { continue }
+      if tracks[track] == nil { tracks[track] = TrackState(track: owner, now: arrived) }
       observe(frame, id, of: owner, arrived: arrived)
     }
     if taken > 0 { pendingFrames.removeFirst(taken) }

@@ -108,7 +108,8 @@ struct TrackState: Sendable {
     while placed < queue.count {
       let next = queue[placed]
       let place = clock.place(
-        next.frame, media: next.media, arrival: next.arrival, now: now.nanoseconds, until: limit.nanoseconds,
+        next.frame, of: track.id, media: next.media, arrival: next.arrival, now: now.nanoseconds,
+        until: limit.nanoseconds,
         seen: seen.nanoseconds)
       switch place {
       case .later: return

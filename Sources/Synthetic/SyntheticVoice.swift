@@ -86,11 +86,6 @@ public struct SyntheticVoice: Sendable {
     }
   }
 
-  /// As `render(into:isSpeaking:)`, one channel.
-  public mutating func renderMono(into output: UnsafeMutableBufferPointer<Float>, isSpeaking: Bool) {
-    for index in output.indices { output[index] = next(isSpeaking: isSpeaking) }
-  }
-
   private mutating func measure() -> Float {
     var sum: Float = 0
     var count: Float = 0

@@ -154,15 +154,4 @@ private struct Head: Equatable {
     // BT.601, limited range, as VP8 always is.
     #expect(header.colorSpace == 1 && !header.isFullRange)
   }
-
-  @Test func theSpeedMayChange() throws {
-    let picture = pattern(width: 160, height: 90)
-    for codec in RecordingCodec.allCases {
-      let encoder = try VPXEncoder(codec, width: 160, height: 90, framesPerSecond: 30, bitrate: 300_000)
-      for (index, speed) in [Int.min, 7, .max].enumerated() {
-        try encoder.setCPUUsed(speed)
-        #expect(try !encoder.frame(picture, pts: Int64(index) * 3000).bytes.isEmpty)
-      }
-    }
-  }
 }

@@ -37,8 +37,8 @@ import Transport
         stream.receive(packet, isRetransmission: false, in: end.pc, at: Int64(number) * 10_000_000)
       }
       told.append(end.frames.map { $0.frame.rtpTime / 480 })
-      stream.flush(into: end.pc)
-      stream.flush(into: end.pc)
+      stream.flush(into: end.pc, at: MediaLoop.now())
+      stream.flush(into: end.pc, at: MediaLoop.now())
       told.append(end.frames.filter { !$0.frame.payload.bytes.isEmpty }.map { $0.frame.rtpTime / 480 })
       end.pc.close()
       return told

@@ -11,7 +11,7 @@ import Transport
 final class End: PeerConnectionDelegate, @unchecked Sendable {
   let pc: PeerConnection
   weak var other: End?
-  var frames: [(mid: MID, frame: ReceivedFrame)] = []
+  var frames: [(mid: MID, frame: EncodedFrame)] = []
   var packets: [(rid: RID?, packet: RTPPacket)] = []
   var messages: [String] = []
   var opened: [String] = []
@@ -60,7 +60,7 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
   func peerConnection(_ pc: PeerConnection, receiverRemoved receiver: RTPReceiver) {
     added.append("-\(receiver.mid)")
   }
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame) {
+  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     frames.append((receiver.mid, frame))
     onEvent?()
   }

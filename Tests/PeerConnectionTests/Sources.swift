@@ -63,7 +63,6 @@ final class Forwarder: @unchecked Sendable {
   private var done = 0
   private var doneReports = 0
   private var sequence: UInt16 = 500
-  private var rewriter = VP8DescriptorRewriter()
 
   init(_ sender: RTPSender) { self.sender = sender }
 
@@ -77,10 +76,9 @@ final class Forwarder: @unchecked Sendable {
     while done < end.packets.count {
       let packet = end.packets[done].packet
       done += 1
-      guard let parsed = VP8Depacketizer.parse(packet.payload) else { continue }
       sender.forward(
         packet, from: end.pc.receivers.first, sequenceNumber: sequence, timestamp: packet.timestamp &+ offset,
-        marker: packet.marker, parsed: parsed, rewriter: &rewriter)
+        marker: packet.marker)
       sequence &+= 1
     }
   }

@@ -16,7 +16,7 @@ import Testing
     /// Puts in the packets of one frame, but those that are lost, and takes out what is ready.
     mutating func put(
       _ payloads: [[UInt8]], at timestamp: Int64, losing lost: Set<Int> = [], marker: Bool = true, now: Int64 = 0
-    ) throws -> [AssembledFrame] {
+    ) throws -> [EncodedFrame] {
       for (number, payload) in payloads.enumerated() {
         defer { sequence += 1 }
         if lost.contains(number) { continue }

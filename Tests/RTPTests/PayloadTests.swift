@@ -82,48 +82,6 @@ import Testing
     #expect(packetizer.packetize(frameCount: 0).count == 0)
     #expect(packetizer.packetize(frameCount: -1).count == 0)
   }
-
-  @Test func rewriterContinuesAllNumbersOverALayerSwitch() throws {
-    var rewriter = VP8DescriptorRewriter()
-    func rewrite(_ text: String) throws -> VideoPayload {
-      let bytes = hex(text)
-      let buffer = MediaBuffer(capacity: 100)
-      let ok = try bytes.withUnsafeBytes {
-        rewriter.append($0, parsed: try #require(VP8Depacketizer.parse($0)), to: buffer)
-      }
-      #expect(ok)
-      let payload = try #require(VP8Depacketizer.parse(buffer.bytes))
-      #expect(buffer.bytes.dropFirst(payload.headerCount).elementsEqual([0x11, 0xaa]))
-      return payload
-    }
-    // Low layer: ids 0x7ffe, 0x7fff, TL0PICIDX 255, KEYIDX 31.
-    #expect(try rewrite("90 f0 fffe fe 1f 11aa").pictureID == 0x7ffe)
-    #expect(try rewrite("90 f0 ffff ff 3f 11aa").baseLayerIndex == 0xff)
-    rewriter.switchSource()
-    // High layer with numbers of its own, the identifier of 7 bits.
-    let first = try rewrite("90 f0 45 10 03 11aa")
-    #expect(first.pictureID == 0)
-    #expect(first.hasLongPictureID)
-    #expect(first.baseLayerIndex == 0)
-    #expect(first.keyIndex == 0)
-    #expect(first.startsFrame)
-    let second = try rewrite("90 f0 46 11 63 11aa")
-    #expect(second.pictureID == 1)
-    #expect(second.temporalLayer == 1)
-    #expect(second.isLayerSync)
-    // A packet of the frame before, late: keeps its place and moves nothing.
-    #expect(try rewrite("80 f0 45 10 03 11aa").pictureID == 0)
-    rewriter.switchSource()
-    #expect(try rewrite("90 f0 8100 00 00 11aa").pictureID == 2)
-  }
-
-  @Test func rewriterLeavesPlainDescriptorsPlain() {
-    var rewriter = VP8DescriptorRewriter()
-    let buffer = MediaBuffer(capacity: 10)
-    let ok = hex("10 11aa").withUnsafeBytes { rewriter.append($0, parsed: VideoPayload(headerCount: 1), to: buffer) }
-    #expect(ok)
-    #expect(buffer.array == hex("10 11aa"))
-  }
 }
 
 @Suite struct OpusPayloadTests {

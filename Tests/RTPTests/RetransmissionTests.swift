@@ -33,15 +33,6 @@ import Testing
     #expect(nack.poll(at: 50_000_000).sequenceNumbers == [11])
   }
 
-  @Test func payloadTypesAreFoundBothWays() {
-    var types = RTXPayloadTypes()
-    types.set(rtx: PayloadType(97), media: PayloadType(96))
-    types.set(rtx: PayloadType(97), media: PayloadType(100))
-    #expect(types.media(of: PayloadType(97)) == PayloadType(100))
-    #expect(types.rtx(of: PayloadType(100)) == PayloadType(97))
-    #expect(types.rtx(of: PayloadType(96)) == nil)
-  }
-
   @Test func historyAnswersWhatItStillHas() {
     var history = RetransmissionHistory(capacity: 16)
     var buffers: [MediaBuffer] = []

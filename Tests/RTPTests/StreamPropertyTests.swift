@@ -37,7 +37,7 @@ struct SeededPath {
 
 @Suite struct StreamPropertyTests {
   struct VideoRun {
-    var shown: [AssembledFrame] = []
+    var shown: [EncodedFrame] = []
     var sent: [[UInt8]] = []
     var keyframes: Set<Int> = []
     var buffer = JitterBuffer()
@@ -56,6 +56,7 @@ struct SeededPath {
     var requester = KeyframeRequester()
     var unwrapper = SequenceUnwrapper()
     var sent: [UInt16: RTPPacket] = [:]
+    var arrived: [Int64: Int64] = [:]
     var wantsKeyframe = true
     var now: Int64 = 0
     for index in 0..<frames {
@@ -74,6 +75,7 @@ struct SeededPath {
         now += 3 * millisecond
         for arrival in path.arrivals(until: now) {
           let sequence = unwrapper.unwrap(arrival.packet.sequenceNumber)
+          if arrived[sequence] == nil { arrived[sequence] = now }
           run.nack.received(sequence, at: now)
           run.buffer.insert(arrival.packet, sequence: sequence, at: now)
         }
@@ -84,8 +86,9 @@ struct SeededPath {
             path.send(packet, sequence: 0, at: now + 10 * millisecond)
           }
         }
-        for frame in run.buffer.frames(at: now) {
-          run.longestWait = max(run.longestWait, now - frame.firstArrival)
+        for (frame, sequences, _) in run.buffer.assembled(at: now) {
+          let first = sequences.compactMap { arrived[$0] }.min() ?? now
+          run.longestWait = max(run.longestWait, now - first)
           if frame.isKeyframe { requester.keyframeReceived() }
           run.shown.append(frame)
         }

@@ -95,9 +95,14 @@ struct VideoSource {
 }
 
 extension JitterBuffer {
-  mutating func frames(at now: Int64) -> [AssembledFrame] {
-    var frames: [AssembledFrame] = []
-    while case .frame(let frame) = poll(at: now) { frames.append(frame) }
+  mutating func frames(at now: Int64) -> [EncodedFrame] { assembled(at: now).map(\.frame) }
+
+  /// The frames, with what they were made of.
+  mutating func assembled(at now: Int64) -> [(frame: EncodedFrame, sequences: ClosedRange<Int64>, completed: Int64)] {
+    var frames: [(EncodedFrame, ClosedRange<Int64>, Int64)] = []
+    while case .frame(let frame, let sequences, let completed) = poll(at: now) {
+      frames.append((frame, sequences, completed))
+    }
     return frames
   }
 

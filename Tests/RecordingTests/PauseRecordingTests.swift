@@ -52,9 +52,9 @@ import WebM
         let isAsked = keyframes.contains { ms - 33 < $0 && $0 <= ms }
         _ = try video.encode(picture, pts: index * 3_000, forceKeyframe: isAsked) { bytes, isKeyframe in
           let frame = EncodedFrame(
-            track: camera.id, codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: index * 3_000,
+            codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: index * 3_000,
             isKeyframe: isKeyframe, width: isKeyframe ? 160 : 0, height: isKeyframe ? 90 : 0)
-          events.append((ms, .frame(frame)))
+          events.append((ms, .frame(frame, of: camera.id)))
         }
       }
       let sound = try OpusEncoder()
@@ -74,8 +74,7 @@ import WebM
           (
             ms,
             .frame(
-              EncodedFrame(track: microphone.id, codec: .opus, payload: payload, rtpTime: index * 960, isKeyframe: true)
-            )
+              EncodedFrame(codec: .opus, payload: payload, rtpTime: index * 960, isKeyframe: true), of: microphone.id)
           ))
       }
     }

@@ -78,8 +78,8 @@ import WebM
       recording.sequencer.put(
         .frame(
           EncodedFrame(
-            track: track.id, codec: .vp8, payload: MediaBuffer([0x10, 2, 0, 0x9d, 1, 0x2a, 0xff, 0xff, 0xff, 0xff]),
-            rtpTime: Int64(index) * 3000, isKeyframe: true)))
+            codec: .vp8, payload: MediaBuffer([0x10, 2, 0, 0x9d, 1, 0x2a, 0xff, 0xff, 0xff, 0xff]),
+            rtpTime: Int64(index) * 3000, isKeyframe: true), of: track.id))
     }
     let summary = try await recording.wait()
     #expect(summary.progress.decodeErrors == 5)

@@ -8,13 +8,13 @@ import Testing
 struct SequencerTests {
   private static func frame(_ track: String, isKeyframe: Bool = false) -> SessionEvent.Payload {
     .frame(
-      EncodedFrame(track: TrackID(track), codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: isKeyframe))
+      EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: isKeyframe), of: TrackID(track))
   }
 
   private static func frames(_ events: [SessionEvent]) -> [String] {
     events.compactMap {
-      guard case .frame(let frame) = $0.payload else { return nil }
-      return frame.track.rawValue + (frame.followsLoss ? " after a loss" : "")
+      guard case .frame(let frame, let track) = $0.payload else { return nil }
+      return track.rawValue + (frame.followsLoss ? " after a loss" : "")
     }
   }
 

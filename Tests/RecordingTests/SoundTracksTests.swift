@@ -11,7 +11,7 @@ struct SoundTracksTests {
   private static let track = TrackID("a")
 
   private static func frame(_ codec: Codec, _ payload: [UInt8]) -> EncodedFrame {
-    EncodedFrame(track: track, codec: codec, payload: MediaBuffer(payload), rtpTime: 0, isKeyframe: true)
+    EncodedFrame(codec: codec, payload: MediaBuffer(payload), rtpTime: 0, isKeyframe: true)
   }
 
   /// A second and a half of a voice, in packets that carry copies of those before them.
@@ -44,7 +44,7 @@ struct SoundTracksTests {
     var late: Int?
     for (number, packet) in packets.enumerated() {
       let isLost = loses && number % 7 == 6
-      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet))
+      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet), of: track)
       if let late { play(late) }
       late = isLost && waits ? number : nil
       if late == nil { play(number) }
@@ -71,16 +71,16 @@ struct SoundTracksTests {
     var sounds = SoundTracks()
     defer { sounds.finish() }
     let opus = try #require(try Self.voice().first)
-    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus))
+    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track)
     #expect(first != nil)
     // A square wave of 500 Hz.
     let square = (0..<160).map { UInt8($0 / 8 % 2 == 0 ? 0x9f : 0x1f) }
     for number in UInt64(1)...4 {
-      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square))
+      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square), of: Self.track)
       #expect(try #require(level) < 20)
     }
-    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []))
-    let tooLong = sounds.decode(FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)))
+    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []), of: Self.track)
+    let tooLong = sounds.decode(FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)), of: Self.track)
     #expect(lost == nil && tooLong == nil)
     #expect(sounds.errors == 1)
   }

@@ -104,7 +104,7 @@ import Transport
     func put(_ payload: SessionEvent.Payload) {
       switch payload {
       case .room(let event): events.withLock { $0.append(event) }
-      case .frame(let frame):
+      case .frame(let frame, _):
         let bytes = frame.payload.bytes.suffix(4)
         guard bytes.count == 4 else { return }
         let number = bytes.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }

@@ -20,7 +20,7 @@ final class CollectingSink: SessionSink {
   func put(_ payload: SessionEvent.Payload) {
     switch payload {
     case .room(let event): events.withLock { $0.append(event) }
-    case .frame(let frame): frames.withLock { $0[frame.track, default: 0] += 1 }
+    case .frame(_, let track): frames.withLock { $0[track, default: 0] += 1 }
     }
   }
 

@@ -290,8 +290,8 @@ struct HearingStage {
           event(
             now,
             .frame(
-              Self.frame(
-                "ann.microphone", .opus, [], time, state.clock.captureTime(of: time), held: now - packet.arrived)))
+              Self.frame(.opus, [], time, state.clock.captureTime(of: time), held: now - packet.arrived),
+              of: Self.microphone))
         }
         let bytes = packet.payload.bytes
         let number = Int(bytes[1]) | Int(bytes[2]) << 8 | Int(bytes[3]) << 16
@@ -299,8 +299,8 @@ struct HearingStage {
           now,
           .frame(
             Self.frame(
-              "ann.microphone", .opus, Self.payload(number), packet.rtpTime,
-              state.clock.captureTime(of: packet.rtpTime), held: now - packet.arrived)), number: number)
+              .opus, Self.payload(number), packet.rtpTime, state.clock.captureTime(of: packet.rtpTime),
+              held: now - packet.arrived), of: Self.microphone), number: number)
       }
     }
 
@@ -337,7 +337,9 @@ struct HearingStage {
           newestPicture = timestamp
           event(
             next.at,
-            .frame(Self.frame("ann.camera", .vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: 0)),
+            .frame(
+              Self.frame(.vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: 0),
+              of: TrackID("ann.camera")),
             capture: capture)
         case .report(let isSound, let ntp, let timestamp, let source):
           let report = RTCPSenderReport(
@@ -354,7 +356,7 @@ struct HearingStage {
       core.advance(to: SessionTime(nanoseconds: now))
       while let output = core.pollOutput() {
         switch output {
-        case .sound(let id, _, let at, _):
+        case .sound(let id, _, _, let at, _):
           // What is lost is concealed: by silence here.
           let (left, right) = numbers[Int(id.rawValue)].map(Ear.levels) ?? (0, 0)
           for sample in 0..<960 { (block[sample * 2], block[sample * 2 + 1]) = (left, right) }
@@ -378,11 +380,13 @@ struct HearingStage {
     return result
   }
 
+  private static let microphone = TrackID("ann.microphone")
+
   private static func frame(
-    _ track: String, _ codec: Codec, _ payload: [UInt8], _ time: Int64, _ capture: NTPTime?, held: Int64
+    _ codec: Codec, _ payload: [UInt8], _ time: Int64, _ capture: NTPTime?, held: Int64
   ) -> EncodedFrame {
     EncodedFrame(
-      track: TrackID(track), codec: codec, payload: MediaBuffer(payload), rtpTime: time, captureTime: capture,
+      codec: codec, payload: MediaBuffer(payload), rtpTime: time, captureTime: capture,
       isKeyframe: true, width: 640, height: 360, held: held)
   }
 

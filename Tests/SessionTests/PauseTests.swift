@@ -21,7 +21,7 @@ import Testing
 
   private func sounds(_ run: SessionRun) -> [(at: Int64, sent: Int64, until: Int64?)] {
     run.outputs.compactMap {
-      guard case .sound(_, let frame, let at, let until) = $0 else { return nil }
+      guard case .sound(_, let frame, _, let at, let until) = $0 else { return nil }
       return (at.wholeMilliseconds, frame.rtpTime / 48, until?.wholeMilliseconds)
     }
   }
@@ -80,7 +80,7 @@ import Testing
   @Test func nothingOfARedactedTimeIsDecodedOrHeard() {
     let script = room([(2_015, .pause(.redact)), (5_015, .resume)])
     let run = script.run(until: 9_000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
     #expect(decoded.allSatisfy { $0 < 2_015 || $0 >= 5_015 })
     #expect(decoded.contains { $0 < 2_015 } && decoded.contains { $0 > 5_015 })
     // The first picture afterwards is a keyframe: nothing is predicted from a redacted one.
@@ -112,7 +112,7 @@ import Testing
     script.at(2_000, .pause(.redact))
     script.at(4_000, .resume)
     let run = script.run(until: 9_000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
     #expect(decoded.filter { (2_000..<4_000).contains($0) } == [])
     #expect(decoded.contains { (4_000..<4_300).contains($0) })
   }

@@ -9,7 +9,7 @@ import Testing
 
   private func frame(level: UInt8? = nil) -> EncodedFrame {
     EncodedFrame(
-      track: track.id, codec: .opus, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true, audioLevel: level)
+      codec: .opus, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true, audioLevel: level)
   }
 
   /// Gives frames to a clock, and says by how much the place of each differs from its media time, milliseconds; nil for
@@ -33,7 +33,7 @@ import Testing
       while places.count < observed {
         let (media, arrival) = frames[places.count]
         let place = clock.place(
-          frame(level: level), media: media * Self.ms, arrival: arrival * Self.ms, now: now * Self.ms,
+          frame(level: level), of: track.id, media: media * Self.ms, arrival: arrival * Self.ms, now: now * Self.ms,
           until: (now + 60) * Self.ms, seen: (now + 500) * Self.ms)
         if place == .later { break }
         if case .at(let time) = place { places.append(time / Self.ms - media) } else { places.append(nil) }
@@ -77,8 +77,8 @@ import Testing
       as [(Int64, Int64, PublisherClock.Place)]
     {
       let found = clock.place(
-        number == 1 ? lost : frame(), media: number * 20 * Self.ms, arrival: 30 * Self.ms, now: now * Self.ms,
-        until: (now + 60) * Self.ms, seen: (now + 500) * Self.ms)
+        number == 1 ? lost : frame(), of: track.id, media: number * 20 * Self.ms, arrival: 30 * Self.ms,
+        now: now * Self.ms, until: (now + 60) * Self.ms, seen: (now + 500) * Self.ms)
       if case .at(let time) = place { #expect(found == .at(time * Self.ms)) } else { #expect(found == place) }
     }
   }
@@ -123,10 +123,10 @@ import Testing
       frame.captureTime = NTPTime(UInt64.random(in: 0...(.max), using: &random))
       frame.followsLoss = Bool.random(using: &random)
       let isPicture = Bool.random(using: &random)
-      if isPicture { frame.track = camera.id }
-      _ = clock.observe(frame, media: media, of: isPicture ? camera : track, arrival: arrival)
+      let source = isPicture ? camera : track
+      _ = clock.observe(frame, media: media, of: source, arrival: arrival)
       _ = clock.place(
-        frame, media: media, arrival: arrival, now: arrival, until: .max, seen: arrival &+ 500 * Self.ms)
+        frame, of: source.id, media: media, arrival: arrival, now: arrival, until: .max, seen: arrival &+ 500 * Self.ms)
     }
   }
 }

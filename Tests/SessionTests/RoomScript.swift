@@ -44,11 +44,11 @@ struct RoomScript {
       ms,
       .frame(
         EncodedFrame(
-          track: TrackID(track), codec: codec, payload: MediaBuffer([1]),
+          codec: codec, payload: MediaBuffer([1]),
           rtpTime: (sent ?? ms) * Int64(codec.clockRate.hertz) / 1000,
           captureTime: capture.map { NTPTime(nanoseconds: $0 * 1_000_000) }, isKeyframe: isKeyframe,
           width: isKeyframe ? 640 : 0, height: isKeyframe ? 360 : 0, rotation: rotation, followsLoss: followsLoss,
-          audioLevel: level)))
+          audioLevel: level), of: TrackID(track)))
   }
 
   /// Frames of a camera at 30 a second.
@@ -72,7 +72,7 @@ struct RoomScript {
   /// of decoding a frame.
   func run(
     _ settings: SessionCore.Settings = .test, until end: Int64, every step: Int64 = 10,
-    finding: ((EncodedFrame) -> SessionFinding)? = nil
+    finding: ((EncodedFrame, TrackID) -> SessionFinding)? = nil
   ) -> SessionRun {
     var core = SessionCore(settings: settings)
     var run = SessionRun()
@@ -85,7 +85,7 @@ struct RoomScript {
       core.advance(to: .milliseconds(ms))
       while let output = core.pollOutput() {
         run.outputs.append(output)
-        if case .decode(_, let frame) = output, let finding { core.take(finding(frame)) }
+        if case .decode(_, let frame, let track) = output, let finding { core.take(finding(frame, track)) }
       }
     }
     return run
@@ -103,7 +103,7 @@ struct SessionRun {
   /// Where sound is placed, as text.
   var sounds: [String] {
     outputs.compactMap {
-      if case .sound(let id, _, let at, let until) = $0 {
+      if case .sound(let id, _, _, let at, let until) = $0 {
         "\(id) \(at) \(until.map(\.description) ?? "-")"
       } else {
         nil
@@ -116,7 +116,7 @@ struct SessionRun {
 
   /// The frame of a script that a plan names.
   func frame(_ id: FrameID, of script: RoomScript) -> EncodedFrame? {
-    if case .frame(let frame) = script.ordered()[Int(id.rawValue)].payload { frame } else { nil }
+    if case .frame(let frame, _) = script.ordered()[Int(id.rawValue)].payload { frame } else { nil }
   }
 
   func tile(_ name: String, at ms: Int64) -> PlannedTile? {

@@ -55,9 +55,9 @@ import Testing
     room.join("ann", at: 0)
     room.video("ann.camera", from: 500, to: 7000)
     // As the decoder finds it: between the seconds 2 and 5 another form comes.
-    let run = room.run(until: 7500) { frame in
+    let run = room.run(until: 7500) { frame, track in
       let time = frame.rtpTime / 90
-      return SessionFinding(track: frame.track, unsupported: 2000..<5000 ~= time ? "H.265 (10 bits 4:2:0)" : nil)
+      return SessionFinding(track: track, unsupported: 2000..<5000 ~= time ? "H.265 (10 bits 4:2:0)" : nil)
     }
     #expect(run.shows("ann", at: 1900))
     #expect(run.card("ann", at: 2100) == .unsupportedCodec("H.265 (10 bits 4:2:0)"))
@@ -110,7 +110,7 @@ import Testing
     let run = room.run(until: 5000)
     #expect(run.tile("ann", at: 1000)?.isMuted == false)
     #expect(run.tile("ann", at: 2100)?.isMuted == true)
-    let last = run.outputs.compactMap { if case .sound(_, _, let at, _) = $0 { at } else { nil } }.max()
+    let last = run.outputs.compactMap { if case .sound(_, _, _, let at, _) = $0 { at } else { nil } }.max()
     #expect((last ?? .zero) <= .milliseconds(2060))
     #expect((last ?? .zero) >= .milliseconds(1900))
   }
@@ -263,7 +263,7 @@ import Testing
     }
     let run = room.run(until: 6_000)
     let sound = run.outputs.compactMap { output -> Int64? in
-      guard case .sound(_, let frame, let at, _) = output, let capture = frame.captureTime else { return nil }
+      guard case .sound(_, let frame, _, let at, _) = output, let capture = frame.captureTime else { return nil }
       return at.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
     }
     // 30 ms is the shortest way of the publisher; both tracks are placed by it.
@@ -271,7 +271,7 @@ import Testing
     let frames = room.ordered()
     for plan in run.plans where plan.time > .seconds(2) && plan.time < .seconds(4) {
       guard case .picture(let id, _)? = plan.tiles.first?.content,
-        case .frame(let frame) = frames[Int(id.rawValue)].payload, let capture = frame.captureTime
+        case .frame(let frame, _) = frames[Int(id.rawValue)].payload, let capture = frame.captureTime
       else { continue }
       let age = plan.time.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
       #expect(age >= 30 && age <= 30 + 36)
@@ -296,14 +296,18 @@ import Testing
     let frames = room.ordered()
     for plan in run.plans where plan.time > .milliseconds(2_800) && plan.time < .seconds(9) {
       guard case .picture(let id, _)? = plan.tiles.first?.content,
-        case .frame(let frame) = frames[Int(id.rawValue)].payload
+        case .frame(let frame, _) = frames[Int(id.rawValue)].payload
       else { continue }
       // Sound is placed 30 ms after its capture all the time; pictures at most 20 ms later than that (and a slot).
       let age = plan.time.wholeMilliseconds - (frame.rtpTime / 90 - 777)
       #expect(age >= 30 && age <= 50 + 36, "at \(plan.time)")
     }
     let sound = run.outputs.compactMap { output -> Int64? in
-      if case .sound(_, let frame, let at, _) = output { at.wholeMilliseconds - (frame.rtpTime / 48 - 99) } else { nil }
+      if case .sound(_, let frame, _, let at, _) = output {
+        at.wholeMilliseconds - (frame.rtpTime / 48 - 99)
+      } else {
+        nil
+      }
     }
     #expect(sound.allSatisfy { (29...31).contains($0) })
   }
@@ -317,7 +321,7 @@ import Testing
     room.frame("ann.camera", at: 133, isKeyframe: false)
     room.frame("ann.camera", at: 166)
     let run = room.run(until: 1000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
     #expect(decoded == [0, 33, 166])
     #expect(run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } })
   }

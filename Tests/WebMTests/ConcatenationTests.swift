@@ -36,7 +36,7 @@ import Testing
   private static func slate(count: Int = 3) -> [EncodedFrame] {
     (0..<count).map { index in
       EncodedFrame(
-        track: TrackID("slate"), codec: .vp8, payload: MediaBuffer([index == 0 ? 0x20 : 0x21, UInt8(index)]),
+        codec: .vp8, payload: MediaBuffer([index == 0 ? 0x20 : 0x21, UInt8(index)]),
         rtpTime: 0, isKeyframe: index == 0)
     }
   }
@@ -283,7 +283,7 @@ import Testing
     for frame in Clip.shared.frames where frame.isVideo && (slate.isEmpty || !frame.isKeyframe && slate.count < 45) {
       slate.append(
         EncodedFrame(
-          track: TrackID("slate"), codec: .vp8, payload: MediaBuffer(frame.bytes), rtpTime: 0,
+          codec: .vp8, payload: MediaBuffer(frame.bytes), rtpTime: 0,
           isKeyframe: frame.isKeyframe))
     }
     let (path, summary) = try join(paths.map { .init(path: $0) }, slate: slate)

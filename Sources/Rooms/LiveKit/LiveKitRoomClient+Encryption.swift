@@ -7,7 +7,7 @@ import Transport
 /// What comes encrypted end to end. On the loop.
 extension LiveKitRoomClient {
   /// The frame as its sender encoded it; nil when it cannot be decrypted, or is none of its track's sender.
-  func decrypted(_ frame: ReceivedFrame, of track: TrackID, in mid: MID) -> ReceivedFrame? {
+  func decrypted(_ frame: EncodedFrame, of track: TrackID, in mid: MID) -> EncodedFrame? {
     // What is missing is not encrypted.
     guard frame.payload.count > 0, session.roster.encrypted.contains(track) else { return frame }
     guard let owner = session.roster.track(track)?.participant.rawValue else { return nil }

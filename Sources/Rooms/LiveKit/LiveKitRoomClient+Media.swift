@@ -35,7 +35,7 @@ extension LiveKitRoomClient: PeerConnectionDelegate {
 
   /// Passes a frame on.
   public func peerConnection(
-    _ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame
+    _ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame
   ) {
     received(frame, in: receiver.mid)
   }

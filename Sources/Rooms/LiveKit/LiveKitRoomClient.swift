@@ -349,7 +349,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   }
 
   /// Passes one frame on, if it belongs to a track of the recording.
-  func received(_ frame: ReceivedFrame, in mid: MID) {
+  func received(_ frame: EncodedFrame, in mid: MID) {
     guard let route = routes[mid], var frame = decrypted(frame, of: route.track, in: mid) else { return }
     frame.readContent()
     if frame.codec.kind == .video {
@@ -358,14 +358,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
           isKeyframe: frame.isKeyframe, width: frame.width, height: frame.height) ?? false
       guard passes else { return }
     }
-    sink.put(
-      .frame(
-        EncodedFrame(
-          track: route.track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
-          captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width,
-          height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel,
-          held: max(0, MediaLoop.now() &- frame.arrivedAt))))
+    sink.put(.frame(frame, of: route.track))
   }
 
   /// How long the server waits before it is looked again whether the recording has taken what came.

@@ -298,17 +298,11 @@ extension PeerRoomClient: PeerConnectionDelegate {
   }
 
   /// Passes a frame on, if it belongs to a track of the recording.
-  public func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame) {
+  public func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     guard let track = routes[receiver.mid] else { return }
     var frame = frame
     frame.readContent()
-    sink.put(
-      .frame(
-        EncodedFrame(
-          track: track, codec: frame.codec, payload: frame.payload, rtpTime: frame.rtpTime,
-          captureTime: frame.captureTime, isKeyframe: frame.isKeyframe, width: frame.width, height: frame.height,
-          rotation: frame.rotation, followsLoss: frame.followsLoss, audioLevel: frame.audioLevel,
-          held: max(0, MediaLoop.now() &- frame.arrivedAt))))
+    sink.put(.frame(frame, of: track))
   }
 
   /// The channel can be used: the first word is ours.

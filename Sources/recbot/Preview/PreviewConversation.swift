@@ -91,10 +91,10 @@ final class PreviewConversation {
     guard time >= Self.arrival(person.number) else { return }
     for event in person.changes(by: script, at: time) { try recording.take(.room(event), at: time) }
     let isTalking = script.isTalking(person.number, at: time) && !script.isMicrophoneMuted(person.number, at: time)
-    if let frame = try person.sound(block: block, isTalking: isTalking) { try recording.take(.frame(frame), at: time) }
+    if let sound = try person.sound(block: block, isTalking: isTalking) { try recording.take(sound, at: time) }
     let picture = block * Int64(Self.framesPerSecond) / 50
     if picture != (block - 1) * Int64(Self.framesPerSecond) / 50 {
-      for frame in try person.pictures(number: picture, block: block) { try recording.take(.frame(frame), at: time) }
+      for frame in try person.pictures(number: picture, block: block) { try recording.take(frame, at: time) }
     }
   }
 }
@@ -178,27 +178,27 @@ private final class Person {
   }
 
   /// The next 20 ms of the microphone; nil while it is off.
-  func sound(block: Int64, isTalking: Bool) throws -> EncodedFrame? {
+  func sound(block: Int64, isTalking: Bool) throws -> SessionEvent.Payload? {
     samples.withUnsafeMutableBufferPointer { voice.render(into: $0, isSpeaking: isTalking) }
     guard !isMicrophoneMuted else { return nil }
     let count = try samples.withUnsafeBufferPointer { samples in
       try packet.withUnsafeMutableBytes { try soundEncoder.encode(samples, into: $0) }
     }
     let payload = packet.withUnsafeBytes { MediaBuffer(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-    return EncodedFrame(
-      track: track(.microphone).id, codec: .opus, payload: payload, rtpTime: block * Int64(OpusEncoder.frameSamples),
-      isKeyframe: true)
+    let time = block * Int64(OpusEncoder.frameSamples)
+    let frame = EncodedFrame(codec: .opus, payload: payload, rtpTime: time, isKeyframe: true)
+    return .frame(frame, of: track(.microphone).id)
   }
 
   /// The pictures of camera and screen that are due.
-  func pictures(number picture: Int64, block: Int64) throws -> [EncodedFrame] {
-    var frames: [EncodedFrame] = []
+  func pictures(number picture: Int64, block: Int64) throws -> [SessionEvent.Payload] {
+    var frames: [SessionEvent.Payload] = []
     if !isCameraMuted {
       camera.draw(frame: Int(picture), voiceLevel: voice.level, into: cameraPicture)
       if let frame = try encode(
-        cameraPicture, with: cameraEncoder, of: .camera, block: block, forceKeyframe: wantsKeyframe)
+        cameraPicture, with: cameraEncoder, block: block, forceKeyframe: wantsKeyframe)
       {
-        frames.append(frame)
+        frames.append(.frame(frame, of: track(.camera).id))
       }
       wantsKeyframe = false
     }
@@ -211,22 +211,22 @@ private final class Person {
       screenEncoder = encoder
       screen.draw(frame: Int(picture / 2), into: screenPicture)
       if let frame = try encode(
-        screenPicture, with: encoder, of: .screenShare, block: block, forceKeyframe: isFirst)
+        screenPicture, with: encoder, block: block, forceKeyframe: isFirst)
       {
-        frames.append(frame)
+        frames.append(.frame(frame, of: track(.screenShare).id))
       }
     }
     return frames
   }
 
   private func encode(
-    _ picture: Picture, with encoder: VPXEncoder, of source: TrackSource, block: Int64, forceKeyframe: Bool
+    _ picture: Picture, with encoder: VPXEncoder, block: Int64, forceKeyframe: Bool
   ) throws -> EncodedFrame? {
     let time = block * 1_800
     var frame: EncodedFrame?
     _ = try encoder.encode(picture, pts: time, forceKeyframe: forceKeyframe) { bytes, isKeyframe in
       frame = EncodedFrame(
-        track: track(source).id, codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: time,
+        codec: .vp8, payload: MediaBuffer(copying: bytes), rtpTime: time,
         isKeyframe: isKeyframe, width: isKeyframe ? picture.width : 0, height: isKeyframe ? picture.height : 0)
     }
     return frame

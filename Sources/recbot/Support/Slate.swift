@@ -32,7 +32,7 @@ enum Slate {
       try encoder.encode(picture, pts: time, forceKeyframe: index == 0) { bytes, isKeyframe in
         frames.append(
           EncodedFrame(
-            track: TrackID("slate"), codec: video.codec.codec, payload: MediaBuffer(copying: bytes), rtpTime: time,
+            codec: video.codec.codec, payload: MediaBuffer(copying: bytes), rtpTime: time,
             isKeyframe: isKeyframe, width: video.width, height: video.height))
       }
     }

@@ -110,20 +110,11 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
   _ = H265SequenceParameters(bytes)
   _ = H264Depacketizer.parameterSets(String(decoding: bytes, as: UTF8.self))
   if let unit = AV1OBU(bytes) { _ = AV1SequenceHeader(unit.payload) }
-  if let parsed = VP8Depacketizer.parse(bytes) {
-    var rewriter = VP8DescriptorRewriter()
-    rewriter.switchSource()
-    let buffer = MediaBuffer(capacity: bytes.count + 8)
-    _ = rewriter.append(bytes, parsed: parsed, to: buffer)
-    let again = VP8Depacketizer.parse(buffer.bytes)
-    precondition(again?.pictureID == parsed.pictureID, "descriptor does not come back")
-    precondition(again?.startsFrame == parsed.startsFrame, "descriptor does not come back")
-  }
   fuzzBuffers(bytes)
 }
 
 /// Reads the frame as decoders do.
-private func look(at frame: AssembledFrame) {
+private func look(at frame: EncodedFrame) {
   let bytes = frame.payload.bytes
   precondition(!bytes.isEmpty && bytes.count <= 64 * 600, "a frame of no size, or of more than was put in")
   for part in VP9Superframe.frames(bytes) ?? [] { _ = VP9FrameHeader(part) }
@@ -161,7 +152,7 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
     while recorder.poll(at: now) != nil {}
     for index in videos.indices {
       videos[index].insert(packet, sequence: sequence, at: now)
-      while case .frame(let frame) = videos[index].poll(at: now) { look(at: frame) }
+      while case .frame(let frame, _, _) = videos[index].poll(at: now) { look(at: frame) }
     }
     for index in audios.indices {
       if flags & 0x40 != 0 {
@@ -174,7 +165,7 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
   }
   _ = statistics.makeReport(at: now)
   for index in videos.indices {
-    while case .frame(let frame) = videos[index].poll(at: now &+ 10_000_000_000) { look(at: frame) }
+    while case .frame(let frame, _, _) = videos[index].poll(at: now &+ 10_000_000_000) { look(at: frame) }
   }
   for index in audios.indices {
     while case .packet = audios[index].poll(at: now &+ 10_000_000_000) {}

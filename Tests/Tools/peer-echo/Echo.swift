@@ -76,15 +76,16 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     Echo.tell(["type": "receiver", "mid": receiver.mid.rawValue, "kind": receiver.kind.rawValue])
   }
 
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: ReceivedFrame) {
+  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     frames[frame.codec, default: 0] += 1
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
     guard frame.payload.count > 0 else { return }
+    let arrival = MediaLoop.now() - frame.held
     if frame.codec.kind == .audio, frame.codec != .opus {
       do throws(CodecError) {
         try transcoder.take(frame.payload.bytes, of: frame.codec) { packet, time in
-          audio.send(frame: packet, rtpTimestamp: time, capturedAt: frame.arrivedAt, audioLevel: frame.audioLevel)
+          audio.send(frame: packet, rtpTimestamp: time, capturedAt: arrival, audioLevel: frame.audioLevel)
         }
       } catch {
         Echo.tell(["type": "error", "text": error.description])
@@ -93,7 +94,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     }
     (frame.codec == .vp8 ? video : audio).send(
       frame: frame.payload.bytes, rtpTimestamp: UInt32(truncatingIfNeeded: frame.rtpTime),
-      capturedAt: frame.arrivedAt, audioLevel: frame.audioLevel)
+      capturedAt: arrival, audioLevel: frame.audioLevel)
   }
 
   func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {

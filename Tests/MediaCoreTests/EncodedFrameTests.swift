@@ -1,16 +1,15 @@
-import MediaCore
 import Testing
 
-@testable import PeerConnection
+@testable import MediaCore
 
-@Suite struct ReceivedFrameTests {
+@Suite struct EncodedFrameTests {
   /// A keyframe of VP9 with 64x48 pixels, and a frame that refers to others of its size.
   private let key: [UInt8] = [0x82, 0x49, 0x83, 0x42, 0x40, 0x03, 0xf0, 0x02, 0xf0, 1, 1]
   private let delta: [UInt8] = [0x86, 0x00, 0x40, 0x02, 2, 2]
 
-  private func frame(_ bytes: [UInt8], _ codec: Codec = .vp9, isKeyframe: Bool = true) -> ReceivedFrame {
-    var frame = ReceivedFrame(
-      codec: codec, payload: MediaBuffer(bytes), rtpTime: 0, captureTime: nil, arrivedAt: 0, isKeyframe: isKeyframe)
+  private func frame(_ bytes: [UInt8], _ codec: Codec = .vp9, isKeyframe: Bool = true) -> EncodedFrame {
+    var frame = EncodedFrame(
+      codec: codec, payload: MediaBuffer(bytes), rtpTime: 0, isKeyframe: isKeyframe)
     frame.readContent()
     return frame
   }
