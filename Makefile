@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
 TOOLS  := wire peer-echo webm-writer-loop
-BENCHES := recbot compositor-bench codec-bench session-bench backend-bench token-bench
+BENCHES := recbot compositor-bench codec-bench decoder-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean
 
@@ -47,9 +47,11 @@ fuzz:
 	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),5)
 
 bench: deps
+	deploy/install-deps.sh --bench
 	@for name in $(BENCHES); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
 	.build/release/compositor-bench
 	.build/release/codec-bench
+	.build/release/decoder-bench
 	.build/release/session-bench
 	.build/release/backend-bench $(RECBOT)
 	.build/release/token-bench

@@ -200,6 +200,8 @@ let package = Package(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
     .executableTarget(
+      name: "decoder-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"], path: "Tests/Benchmarks/decoder-bench"),
+    .executableTarget(
       name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .executableTarget(
       name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),

@@ -3,6 +3,7 @@
 #   deploy/install-deps.sh            what the build and `make demo` need
 #   deploy/install-deps.sh --tests    also the real clients and judges of the tests, and fonts for them
 #   deploy/install-deps.sh --package  also what `make deb` and `make check-package` need
+#   deploy/install-deps.sh --bench    also the codecs' own tools, which `make bench` measures against
 #   deploy/install-deps.sh --fonts    also fonts for names in all scripts: 80 MB to fetch, 145 MB on disk
 # Does nothing, quickly, when everything is there. Uses sudo when not root.
 set -eu
@@ -14,9 +15,11 @@ packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsc
 tests="iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix fontconfig python3 python3-venv fonts-noto-core
   fonts-noto-color-emoji fonts-droid-fallback"
 package="dpkg-dev debootstrap iproute2 python3 python3-venv"
+bench="ffmpeg vpx-tools dav1d"
 fonts="fonts-noto-core fonts-noto-color-emoji fonts-noto-cjk"
 [ "${1:-}" = --tests ] && packages="$packages $tests"
 [ "${1:-}" = --package ] && packages="$packages $package"
+[ "${1:-}" = --bench ] && packages="$packages $bench"
 [ "${1:-}" = --fonts ] && packages="$packages $fonts"
 
 missing=""

@@ -45,13 +45,13 @@ struct Room {
       put(
         .frame(
           EncodedFrame(
-            track: TrackID("TR_camera_\(number)"), codec: .vp8, payload: payload, rtpTime: Int64(frame) * 3000,
-            isKeyframe: true, width: 640, height: 360)))
+            codec: .vp8, payload: payload, rtpTime: Int64(frame) * 3000, isKeyframe: true, width: 640, height: 360),
+          of: TrackID("TR_camera_\(number)")))
       put(
         .frame(
           EncodedFrame(
-            track: TrackID("TR_microphone_\(number)"), codec: .opus, payload: payload, rtpTime: Int64(frame) * 1600,
-            isKeyframe: true, audioLevel: frame / 90 % Room.shown == number ? 20 : 127)))
+            codec: .opus, payload: payload, rtpTime: Int64(frame) * 1600, isKeyframe: true,
+            audioLevel: frame / 90 % Room.shown == number ? 20 : 127), of: TrackID("TR_microphone_\(number)")))
     }
     core.advance(to: now)
     var tiles = 0
