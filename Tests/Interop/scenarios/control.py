@@ -65,10 +65,11 @@ def title(path: pathlib.Path) -> str:
     return shown["format"]["tags"].get("title", "")
 
 
-def start(stage: Stage, name: str, *options: str) -> tuple[Recorder, Remote]:
+def start(stage: Stage, name: str, *options: str, **others) -> tuple[Recorder, Remote]:
     """Starts a recording with a timeline, and its remote control."""
     timeline = stage.folder / f"{name}.jsonl"
-    recorder = stage.recorder(name, "--size", "1280x720", "--job", name, "--timeline", str(timeline), *options)
+    recorder = stage.recorder(name, "--size", "1280x720", "--job", name, "--timeline", str(timeline), *options,
+                              **others)
     return recorder, Remote(stage, recorder, timeline)
 
 
