@@ -86,6 +86,9 @@ final class Pipeline: Performer {
     event.payload = .frame(frame, of: track)
   }
 
+  /// See `Performer`.
+  func beginBurst() { videos.beginBurst() }
+
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of
   /// this slot is left out, and what is to be decoded waits for a keyframe.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {

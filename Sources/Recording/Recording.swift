@@ -126,6 +126,7 @@ public final class Recording: Sendable {
     _ pipeline: some Performer, _ core: consuming SessionCore, control: any RoomControl, first: [SessionEvent]
   ) throws(RecordingError) -> RecordingSummary {
     var events = first
+    var outputs: [SessionOutput] = []
     var now = SessionTime.zero
     var pace = Pace(settings.session)
     var toldAt: SessionTime?
@@ -147,12 +148,14 @@ public final class Recording: Sendable {
         core.handle(event)
       }
       events.removeAll(keepingCapacity: true)
-      var reached = SessionTime.zero
-      repeat {
+      while now >= core.nextInstant + settings.session.latency + Burst.length {
         // In small steps: what is behind is caught up with little by little.
-        reached = min(now, core.nextInstant + settings.session.latency + Self.step)
+        let reached = min(now, core.nextInstant + settings.session.latency + Self.step)
         core.advance(to: reached)
-        while let output = core.pollOutput() {
+        while let output = core.pollOutput() { outputs.append(output) }
+        Burst.order(&outputs)
+        pipeline.beginBurst()
+        for output in outputs {
           if case .ended(let end) = output { return try finish(end) }
           if let end = isOver() { return try finish(end) }
           if case .compose(let plan) = output { pace.plans(plan.sessionTime, at: sequencer.now) }
@@ -165,8 +168,9 @@ public final class Recording: Sendable {
           }
         }
         pipeline.tell(core, at: reached)
+        outputs.removeAll(keepingCapacity: true)
         state.withLock { $0.progress = pipeline.progress }
-      } while reached < now
+      }
       usleep(4_000)
       now = sequencer.drain(into: &events, pending: core.waitingEvents) ?? now
     }

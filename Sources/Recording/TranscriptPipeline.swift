@@ -7,6 +7,8 @@ protocol Performer: AnyObject {
   var progress: RecordingProgress { get }
   /// Looks at an event before the core does.
   func prepare(_ event: inout SessionEvent)
+  /// The outputs of a few slots follow.
+  func beginBurst()
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so what is only for
   /// the eye is left out.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding?
@@ -32,6 +34,8 @@ final class TranscriptPipeline: Performer {
   }
 
   func prepare(_ event: inout SessionEvent) {}
+
+  func beginBurst() {}
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {

@@ -2,7 +2,7 @@ import Codecs
 import MediaCore
 import Session
 
-/// The decoders of all video tracks, and the newest picture of each. Confined to the recording's thread.
+/// The decoders of all video tracks, and the newest pictures of each. Confined to the recording's thread.
 struct VideoTracks {
   /// What `decode` found.
   enum Outcome {
@@ -18,9 +18,12 @@ struct VideoTracks {
     /// Nil before the first frame.
     var decoder: (any VideoDecoder)?
     var codec: Codec?
-    // The newest picture, the one a plan may still name, and one to decode into.
-    var pool = PicturePool(limit: 4)
-    var newest: (id: FrameID, picture: Picture)?
+    // The pictures of a burst, the newest before it, and one to decode into.
+    var pool = PicturePool(limit: 8)
+    /// Those that plans may still name, the oldest first: of this burst, and the newest before it.
+    var pictures: [(id: FrameID, picture: Picture)] = []
+    /// The burst of the last one.
+    var burst: UInt64 = 0
     /// True when frames were left out: nothing can be made of the next ones but of a keyframe.
     var isInterrupted = false
     /// The form that can't be shown, as long as no other keyframe comes.
@@ -30,8 +33,13 @@ struct VideoTracks {
   }
 
   private var entries: [TrackID: Entry] = [:]
+  /// The number of this burst.
+  private var burst: UInt64 = 0
   /// Frames that could not be decoded.
   private(set) var errors: UInt64 = 0
+
+  /// Outputs of other instants begin: of a track's pictures only the newest is needed any more.
+  mutating func beginBurst() { burst &+= 1 }
 
   /// Decodes the next frame of its track.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> Outcome {
@@ -53,7 +61,11 @@ struct VideoTracks {
       let bytes = frame.payload.bytes
       if let picture = try decoder.decode(bytes, isKeyframe: frame.isKeyframe, into: &entry.pool) {
         picture.rotation = frame.rotation
-        entry.newest = (id, picture)
+        if entry.burst != burst {
+          entry.burst = burst
+          entry.pictures.removeFirst(max(0, entry.pictures.count - 1))
+        }
+        entry.pictures.append((id, picture))
       }
     } catch  where error.reason == .unsupported {
       let form = "\(frame.codec.title) (\(error.text))"
@@ -72,8 +84,7 @@ struct VideoTracks {
 
   /// The newest picture of a track that is not newer than the frame that a plan names.
   func picture(_ frame: FrameID, of track: TrackID) -> (id: FrameID, picture: Picture)? {
-    guard let newest = entries[track]?.newest, newest.id.rawValue <= frame.rawValue else { return nil }
-    return newest
+    entries[track]?.pictures.last { $0.id.rawValue <= frame.rawValue }
   }
 
   /// Lets the decoder of a track go.

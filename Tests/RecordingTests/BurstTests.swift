@@ -1,0 +1,80 @@
+import Codecs
+import MediaCore
+import Testing
+
+@testable import Recording
+@testable import Session
+
+/// The order in which the outputs of a few slots are carried out.
+struct BurstTests {
+  private static func decode(_ id: UInt64, _ track: String) -> SessionOutput {
+    .decode(
+      FrameID(id), EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true),
+      of: TrackID(track))
+  }
+
+  private static func plan(_ slot: Int64) -> SessionOutput {
+    .compose(
+      FramePlan(
+        slot: slot, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false))
+  }
+
+  private static func order(_ outputs: [SessionOutput]) -> [String] {
+    var outputs = outputs
+    Burst.order(&outputs)
+    return outputs.map { output in
+      switch output {
+      case .decode(let id, _, let track): "\(track) \(id.rawValue)"
+      case .compose(let plan): "plan \(plan.slot)"
+      case .release(let track): "release \(track)"
+      default: "other"
+      }
+    }
+  }
+
+  @Test func aTracksFramesAreDecodedTogetherBeforeThePlans() {
+    #expect(
+      Self.order([
+        Self.decode(1, "b"), Self.decode(2, "a"), Self.plan(0), .requestKeyframe(TrackID("c")), Self.decode(3, "a"),
+        Self.decode(4, "b"), Self.plan(1),
+      ]) == ["b 1", "b 4", "a 2", "a 3", "plan 0", "other", "plan 1"])
+  }
+
+  @Test func nothingMovesPastTheReleaseOfADecoder() {
+    let track = TrackID("a")
+    #expect(
+      Self.order([
+        Self.decode(1, "a"), Self.plan(0), Self.decode(2, "a"), Self.plan(1), .release(track), Self.decode(3, "a"),
+        Self.plan(2), Self.decode(4, "a"), Self.plan(3),
+      ]) == ["a 1", "a 2", "plan 0", "plan 1", "release a", "a 3", "a 4", "plan 2", "plan 3"])
+  }
+
+  @Test func whatIsInNoNeedOfOrderStaysAsItIs() {
+    #expect(Self.order([]) == [])
+    #expect(Self.order([Self.plan(0), Self.decode(1, "a"), Self.plan(1)]) == ["plan 0", "a 1", "plan 1"])
+  }
+
+  @Test func aPlanFindsThePictureThatItNames() throws {
+    let encoder = try VPXEncoder(.vp8, width: 64, height: 48, framesPerSecond: 30, bitrate: 100_000)
+    let source = Picture(width: 64, height: 48)
+    let track = TrackID("a")
+    var videos = VideoTracks()
+    func decode(_ number: UInt64) throws {
+      var payload = MediaBuffer([])
+      _ = try encoder.encode(source, pts: Int64(number) * 3000) { bytes, _ in payload = MediaBuffer(copying: bytes) }
+      let frame = EncodedFrame(codec: .vp8, payload: payload, rtpTime: 0, isKeyframe: number == 1)
+      guard case .decoded = videos.decode(FrameID(number), frame, of: track) else {
+        Issue.record("frame \(number) is not decoded")
+        return
+      }
+    }
+    func shown(_ number: UInt64) -> UInt64? { videos.picture(FrameID(number), of: track)?.id.rawValue }
+    videos.beginBurst()
+    for number in 1...3 as ClosedRange<UInt64> { try decode(number) }
+    #expect((0...4).map { shown($0) } == [nil, 1, 2, 3, 3])
+    videos.beginBurst()
+    #expect(shown(3) == 3, "a track that has nothing new goes on showing what it had")
+    for number in 5...6 as ClosedRange<UInt64> { try decode(number) }
+    #expect((2...6).map { shown($0) } == [nil, 3, 3, 5, 6], "of the burst before only the newest picture is left")
+  }
+}
