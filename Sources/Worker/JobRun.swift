@@ -29,7 +29,7 @@ actor JobRun {
   /// A recording that says nothing for so long has got stuck.
   private static let silence = Duration.seconds(30)
   /// A process that ran so long has begun anew.
-  private static let soundTime = TimeSpan.seconds(60)
+  private static let healthyTime = TimeSpan.seconds(60)
 
   let context: RunContext
   let handover: PartHandover
@@ -227,7 +227,7 @@ actor JobRun {
       // No last word: it crashed.
       let reason = Self.words(exit)
       logger.error("the recording's process broke off", metadata: ["reason": "\(reason)"])
-      failures = ContinuousClock.now - began > .microseconds(Self.soundTime.microseconds) ? 1 : failures + 1
+      failures = ContinuousClock.now - began > .microseconds(Self.healthyTime.microseconds) ? 1 : failures + 1
       guard failures < Self.crashes else {
         return .failed(JobError(name: "recorderCrashed", message: reason), mayRetry: true)
       }

@@ -85,10 +85,12 @@ public struct JobMachine: Hashable, Sendable {
   /// After so many attempts in a row that came to nothing a job is given up: what was recorded before is finished,
   /// with as many attempts again, and without that it fails. Being handed over is no failure.
   public var maximumAttempts = 20
-  /// A part of this length shows that an attempt was a sound one.
-  public var soundTime = TimeSpan.seconds(60)
-  /// The wait before the next attempt after a failure; it doubles with each, up to the second.
-  public var retryDelay = (first: TimeSpan.seconds(2), longest: TimeSpan.seconds(300))
+  /// A part of this length shows that an attempt was a healthy one.
+  public var healthyTime = TimeSpan.seconds(60)
+  /// The wait before the next attempt after the first failure; it doubles with each.
+  public var retryDelay = TimeSpan.seconds(2)
+  /// The longest wait before the next attempt.
+  public var maximumRetryDelay = TimeSpan.seconds(300)
   /// How many unconfirmed commands a job may have.
   public var maximumCommands = 64
   /// How many of the newest refusals of commands are kept.
@@ -96,19 +98,6 @@ public struct JobMachine: Hashable, Sendable {
 
   /// The usual numbers.
   public init() {}
-
-  /// Compares the numbers.
-  public static func == (left: JobMachine, right: JobMachine) -> Bool {
-    left.leaseTime == right.leaseTime && left.maximumAttempts == right.maximumAttempts
-      && left.retryDelay == right.retryDelay && left.maximumCommands == right.maximumCommands
-  }
-
-  /// Hashes the numbers.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(leaseTime)
-    hasher.combine(maximumAttempts)
-    hasher.combine(maximumCommands)
-  }
 
   /// A new job.
   public func submit(id: String, owner: String, request: JobRequest, origin: JobOrigin?, now: Timestamp) -> Job {
@@ -185,7 +174,7 @@ public struct JobMachine: Hashable, Sendable {
     }
     confirm(report, &job)
     if let part = report.part {
-      if part.attempt == job.attempt, part.duration >= soundTime.microseconds { job.setbacks = nil }
+      if part.attempt == job.attempt, part.duration >= healthyTime.microseconds { job.setbacks = nil }
       if let index = job.parts.firstIndex(where: { ($0.attempt, $0.piece) == (part.attempt, part.piece) }) {
         job.parts[index] = part
       } else {
@@ -239,7 +228,7 @@ public struct JobMachine: Hashable, Sendable {
     job.setbacks = (job.setbacks ?? 0) + 1
     let doublings = Int64(1) << Int64(min(max((job.setbacks ?? 1) - 1, 0), 20))
     let delay = min(
-      TimeSpan(microseconds: retryDelay.first.microseconds.multipliedClamped(by: doublings)), retryDelay.longest)
+      TimeSpan(microseconds: retryDelay.microseconds.multipliedClamped(by: doublings)), maximumRetryDelay)
     queue(&job, notBefore: now + delay, now: now)
   }
 
