@@ -2,6 +2,7 @@
 # Runs the fuzz targets: libFuzzer and AddressSanitizer over everything that reads foreign bytes.
 #
 #   Tests/Fuzz/run.sh [seconds per target, default 5] [target...]
+#   Tests/Fuzz/run.sh --inputs 10000000 [target...]     as long as it takes: hours for each target
 #
 # Prints one line per target and fails when one of them traps, hangs or takes too much memory. The input that did it is
 # kept in .build/fuzz/findings; `RECBOT_FUZZ_TARGET=target .build/fuzz/debug/Fuzz FILE` repeats it, and a fixed one
@@ -9,9 +10,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+export inputs=-1
+[[ ${1:-} != --inputs ]] || { inputs=${2:-}; set -- 864000 "${@:3}"; }
 export seconds=${1:-5}
 export build=.build/fuzz
-[[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "usage: $0 [seconds per target] [target...]" >&2; exit 2; }
+[[ $seconds =~ ^[1-9][0-9]*$ && $inputs =~ ^(-1|[1-9][0-9]*)$ ]] || {
+  echo "usage: $0 [seconds per target | --inputs number] [target...]" >&2
+  exit 2
+}
 mkdir -p "$build/findings" "$build/logs"
 
 # Debug: bounds of unsafe buffers are checked there only. Of two --sanitize the compiler heeds just one.
@@ -27,18 +33,18 @@ fuzz() {
   # The outer time limit is for a process that hangs while it reports a crash.
   if RECBOT_FUZZ_TARGET=$1 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=symbolize=0:detect_leaks=0 \
     timeout --kill-after=5 $((seconds + 120)) "$build/debug/Fuzz" \
-    -max_total_time="$seconds" -max_len=8192 -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
+    -max_total_time="$seconds" -runs="$inputs" -max_len=8192 -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$build/findings/$1-" "$build/corpus/$1" "Tests/Fuzz/Corpus/$1" >"$log" 2>&1
   then
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
     if [[ -n $edges ]]; then
-      printf 'passed  %-14s %8d executions, %5d edges covered\n' "$1" "$runs" "$edges"
+      printf 'passed  %-18s %8d executions, %5d edges covered\n' "$1" "$runs" "$edges"
     else
-      printf 'FAILED  %-14s was built without coverage\n' "$1"
+      printf 'FAILED  %-18s was built without coverage\n' "$1"
     fi
   else
-    printf 'FAILED  %-14s %s\n%s\n' "$1" "$(sed -n 's/.*Test unit written to //p' "$log")" \
+    printf 'FAILED  %-18s %s\n%s\n' "$1" "$(sed -n 's/.*Test unit written to //p' "$log")" \
       "$(grep -E 'Fatal error|Precondition failed|ERROR:' "$log" || tail -n 20 "$log")"
   fi
 }

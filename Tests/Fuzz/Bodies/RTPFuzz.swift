@@ -89,10 +89,39 @@ public func fuzzRTCP(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// Feeds bytes to the payload parsers, and cuts them into packets for the buffers that put streams in order: every
-/// record is two bytes of sequence number, one of timestamp and flags, one of length, and the payload.
-public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
-  _ = VP8FrameHeader(bytes)
+/// Feeds bytes to the payload parsers of a video codec, and cuts them into packets for the buffers that put a stream in order:
+/// every record is two bytes of sequence number, one of timestamp and flags, one of length, and the payload.
+public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
+  { bytes in
+    if let parsed = codec.depacketize(bytes) {
+      precondition(parsed.headerCount <= bytes.count, "a header beyond the end")
+    }
+    switch codec {
+    case .vp8: _ = VP8FrameHeader(bytes)
+    case .vp9:
+      _ = VP9FrameHeader(bytes)
+      _ = VP9Superframe.frames(bytes)
+    case .h264:
+      _ = H264SequenceParameters(bytes)
+      _ = H264Depacketizer.parameterSets(String(decoding: bytes, as: UTF8.self))
+    case .h265: _ = H265SequenceParameters(bytes)
+    case .av1: if let unit = AV1OBU(bytes) { _ = AV1SequenceHeader(unit.payload) }
+    case .opus, .g722, .pcmu, .pcma: break
+    }
+    var configuration = JitterBuffer.Configuration()
+    configuration.capacity = 64
+    configuration.frameBufferSize = 256
+    var buffer = JitterBuffer(codec: codec, configuration: configuration)
+    let now = forEachPacket(of: bytes) { packet, sequence, _, now in
+      buffer.insert(packet, sequence: sequence, at: now)
+      while case .frame(let frame, _, _) = buffer.poll(at: now) { look(at: frame) }
+    }
+    while case .frame(let frame, _, _) = buffer.poll(at: now &+ 10_000_000_000) { look(at: frame) }
+  }
+}
+
+/// The same for audio, redundant (RFC 2198) and not.
+@Sendable public func fuzzAudioDepacketizers(_ bytes: UnsafeRawBufferPointer) {
   _ = OpusDepacketizer.parse(bytes)
   if let red = REDDepacketizer(bytes) {
     for index in 0..<red.redundantCount { _ = red.redundant(index).map { red.bytes(of: $0).count } }
@@ -100,17 +129,30 @@ public func fuzzDepacketizers(_ bytes: UnsafeRawBufferPointer) {
   }
   for codec in Codec.allCases {
     if let ticks = codec.soundDuration(bytes) { precondition((1...5760).contains(ticks), "sound of no length") }
-    if let parsed = codec.depacketize(bytes) {
-      precondition(parsed.headerCount <= bytes.count, "a header beyond the end")
+  }
+  var buffers = [Codec.opus, .g722].map { AudioReorderBuffer(codec: $0) }
+  var nack = NackGenerator()
+  var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
+  var recorder = TransportFeedbackRecorder(sender: SSRC(1))
+  let now = forEachPacket(of: bytes) { packet, sequence, flags, now in
+    nack.received(sequence, at: now)
+    _ = nack.poll(at: now)
+    statistics.received(sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
+    recorder.received(transportSequence: packet.sequenceNumber, ssrc: packet.ssrc, at: now)
+    while recorder.poll(at: now) != nil {}
+    for index in buffers.indices {
+      if flags & 0x40 != 0 {
+        buffers[index].insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
+      } else {
+        buffers[index].insert(packet, sequence: sequence, at: now)
+      }
+      while case .packet = buffers[index].poll(at: now) {}
     }
   }
-  _ = VP9FrameHeader(bytes)
-  _ = VP9Superframe.frames(bytes)
-  _ = H264SequenceParameters(bytes)
-  _ = H265SequenceParameters(bytes)
-  _ = H264Depacketizer.parameterSets(String(decoding: bytes, as: UTF8.self))
-  if let unit = AV1OBU(bytes) { _ = AV1SequenceHeader(unit.payload) }
-  fuzzBuffers(bytes)
+  _ = statistics.makeReport(at: now)
+  for index in buffers.indices {
+    while case .packet = buffers[index].poll(at: now &+ 10_000_000_000) {}
+  }
 }
 
 /// Reads the frame as decoders do.
@@ -120,16 +162,12 @@ private func look(at frame: EncodedFrame) {
   for part in VP9Superframe.frames(bytes) ?? [] { _ = VP9FrameHeader(part) }
 }
 
-private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
-  var configuration = JitterBuffer.Configuration()
-  configuration.capacity = 64
-  configuration.frameBufferSize = 256
-  var videos = [Codec.vp8, .vp9, .h264, .h265, .av1].map { JitterBuffer(codec: $0, configuration: configuration) }
-  var audios = [Codec.opus, .g722].map { AudioReorderBuffer(codec: $0) }
-  var nack = NackGenerator()
-  var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
+/// Cuts bytes into packets; gives the time of the last one, in nanoseconds. `body` gets a packet, its extended sequence number,
+/// the flags and the time.
+private func forEachPacket(
+  of bytes: UnsafeRawBufferPointer, _ body: (RTPPacket, Int64, UInt8, Int64) -> Void
+) -> Int64 {
   var unwrapper = SequenceUnwrapper()
-  var recorder = TransportFeedbackRecorder(sender: SSRC(1))
   var offset = 0
   var now: Int64 = 0
   while offset + 4 <= bytes.count {
@@ -144,30 +182,7 @@ private func fuzzBuffers(_ bytes: UnsafeRawBufferPointer) {
       into: buffer, marker: flags & 0x80 != 0, payloadType: PayloadType(96), sequenceNumber: number,
       timestamp: UInt32(flags >> 3) << 27, ssrc: SSRC(1), payload: payload)
     guard let packet = RTPPacket(buffer) else { continue }
-    let sequence = unwrapper.unwrap(number)
-    nack.received(sequence, at: now)
-    _ = nack.poll(at: now)
-    statistics.received(sequence: sequence, timestamp: packet.timestamp, payloadCount: length, at: now)
-    recorder.received(transportSequence: number, ssrc: packet.ssrc, at: now)
-    while recorder.poll(at: now) != nil {}
-    for index in videos.indices {
-      videos[index].insert(packet, sequence: sequence, at: now)
-      while case .frame(let frame, _, _) = videos[index].poll(at: now) { look(at: frame) }
-    }
-    for index in audios.indices {
-      if flags & 0x40 != 0 {
-        audios[index].insertRED(packet, sequence: sequence, primary: PayloadType(111), at: now)
-      } else {
-        audios[index].insert(packet, sequence: sequence, at: now)
-      }
-      while case .packet = audios[index].poll(at: now) {}
-    }
+    body(packet, unwrapper.unwrap(number), flags, now)
   }
-  _ = statistics.makeReport(at: now)
-  for index in videos.indices {
-    while case .frame(let frame, _, _) = videos[index].poll(at: now &+ 10_000_000_000) { look(at: frame) }
-  }
-  for index in audios.indices {
-    while case .packet = audios[index].poll(at: now &+ 10_000_000_000) {}
-  }
+  return now
 }

@@ -1,34 +1,29 @@
 import Codecs
 import MediaCore
 
-/// Feeds bytes to the readers of frame and packet heads, and, cut into frames by two bytes of length each, to the
-/// decoders: a picture is decoded only when its head was accepted, and never one larger than the cap.
-public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
-  var pool = PicturePool()
-  let pictures = VP8Decoder(sizeCap: .init(width: 176, height: 144))
-  let others = CodecTable.codecs.filter { $0 != .vp8 }.compactMap {
-    VideoDecoders.make($0, sizeCap: .init(width: 176, height: 144))
-  }
-  guard let sound = try? OpusDecoder() else { return }
-  let telephones = [Codec.g722, .pcmu, .pcma].compactMap { try? SoundDecoders.make($0) }
-  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
-  defer { samples.deallocate() }
-  var rest = bytes[...]
-  while rest.count > 2 {
-    let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
-    let frame = UnsafeRawBufferPointer(rebasing: rest.prefix(length))
-    rest = rest.dropFirst(length)
-    if let header = VP8FrameHeader(frame) { precondition(header.firstPartitionSize <= frame.count) }
-    if let picture = try? pictures.decode(frame, into: &pool) {
-      precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
-    }
-    for (index, decoder) in others.enumerated() {
-      // The length's low bits say which of them takes it for a keyframe.
-      if let picture = try? decoder.decode(frame, isKeyframe: length >> index & 1 == 0, into: &pool) {
+/// Feeds bytes, cut into frames by two bytes of length each, to a video decoder: none traps, and no picture is larger than the
+/// cap. The length's lowest bit says whether a frame is announced as a keyframe.
+func fuzzDecoder(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
+  { bytes in
+    guard let decoder = VideoDecoders.make(codec, sizeCap: .init(width: 176, height: 144)) else { return }
+    var pool = PicturePool()
+    forEachFrame(of: bytes) { frame, length in
+      if codec == .vp8, let header = VP8FrameHeader(frame) { precondition(header.firstPartitionSize <= frame.count) }
+      if let picture = try? decoder.decode(frame, isKeyframe: length & 1 == 0, into: &pool) {
         precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
       }
     }
-    if let count = try? sound.decode(frame, into: samples) {
+  }
+}
+
+/// The same for the audio decoders: what a packet's head says of its length is true, and nothing is invented.
+@Sendable func fuzzAudioDecoders(_ bytes: UnsafeRawBufferPointer) {
+  guard let opus = try? OpusDecoder() else { return }
+  let telephones = [Codec.g722, .pcmu, .pcma].compactMap { try? SoundDecoders.make($0) }
+  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+  defer { samples.deallocate() }
+  forEachFrame(of: bytes) { frame, _ in
+    if let count = try? opus.decode(frame, into: samples) {
       precondition(count == OpusPacket.sampleCount(of: frame), "the decoder and the packet's head disagree")
     }
     for decoder in telephones {
@@ -37,7 +32,16 @@ public func fuzzCodecs(_ bytes: UnsafeRawBufferPointer) {
       }
       precondition((try? decoder.restore(samples: 960, next: frame, into: samples)) == 0, "invented sound")
     }
-    _ = try? sound.decodeFEC(nextPacket: frame, samples: 960, into: samples)
-    _ = try? sound.conceal(samples: 960, into: samples)
+    _ = try? opus.decodeFEC(nextPacket: frame, samples: 960, into: samples)
+    _ = try? opus.conceal(samples: 960, into: samples)
+  }
+}
+
+private func forEachFrame(of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, Int) -> Void) {
+  var rest = bytes[...]
+  while rest.count > 2 {
+    let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
+    body(UnsafeRawBufferPointer(rebasing: rest.prefix(length)), length)
+    rest = rest.dropFirst(length)
   }
 }

@@ -6,10 +6,20 @@ private typealias Body = @Sendable (UnsafeRawBufferPointer) -> Void
 
 /// The fuzz targets by name; each has its first inputs in a folder of `Corpus`.
 private let bodies: [String: Body] = [
-  "codecs": fuzzCodecs,
   "control": fuzzControl,
   "data": fuzzData,
-  "depacketizers": fuzzDepacketizers,
+  "decoder-audio": fuzzAudioDecoders,
+  "decoder-av1": fuzzDecoder(.av1),
+  "decoder-h264": fuzzDecoder(.h264),
+  "decoder-h265": fuzzDecoder(.h265),
+  "decoder-vp8": fuzzDecoder(.vp8),
+  "decoder-vp9": fuzzDecoder(.vp9),
+  "depacketizer-audio": fuzzAudioDepacketizers,
+  "depacketizer-av1": fuzzDepacketizer(.av1),
+  "depacketizer-h264": fuzzDepacketizer(.h264),
+  "depacketizer-h265": fuzzDepacketizer(.h265),
+  "depacketizer-vp8": fuzzDepacketizer(.vp8),
+  "depacketizer-vp9": fuzzDepacketizer(.vp9),
   "dtls": fuzzDTLS,
   "encryption": fuzzEncryption,
   "images": fuzzImages,
