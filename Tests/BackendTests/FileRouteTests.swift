@@ -252,7 +252,7 @@ import Testing
   @Test(.timeLimit(.minutes(2))) func slowReadersStarveNobody() async throws {
     try await Self.run(size: 16 << 20) { configuration in
       (configuration.limits.downloads, configuration.limits.downloadsPerOwner) = (3, 2)
-      configuration.limits.requestTime = .seconds(3)
+      configuration.limits.requestTime = .seconds(10)
     } _: { stage in
       let url = "http://127.0.0.1:\(stage.api.port)\(stage.file)"
       func slow() async throws -> HTTPClientResponse {
