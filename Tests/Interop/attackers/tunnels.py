@@ -84,7 +84,7 @@ def strangers_at_the_tcp_port(stage: Stage, verdict: Verdict) -> None:
     chance = random.Random(attackers.SEED)
     port = free_port()
     server = stage.server("0", "--ice-tcp-port", str(port))
-    ann = stage.publisher("ann", "--size", "320x180", "--fps", "15", colour="red").join()
+    ann = stage.publisher("ann", "--size", "320x180", colour="red").join()
     recorder = stage.recorder("attacked")
     began = recorder.recording()
     stage.until(began + 2)
