@@ -45,7 +45,8 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor", "Layouts",
+        "Recording", "SessionLog", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
+        "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
         "Worker", "Delivery", "Jobs", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
@@ -77,7 +78,9 @@ let package = Package(
       ]),
     .target(
       name: "Recording",
-      dependencies: ["Session", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging]),
+      dependencies: [
+        "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging,
+      ]),
     .target(name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "MediaCore", http, logging] + nio),
     .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
     .target(
@@ -86,6 +89,9 @@ let package = Package(
     .target(name: "WebClient", dependencies: ["Compositor", "MediaCore", http] + nio),
     // L3
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
+    .target(
+      name: "SessionLog", dependencies: ["Session", "Layouts", "MediaCore", protobuf],
+      exclude: ["Protobuf/session_log.proto"]),
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
@@ -167,7 +173,8 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "Compositor", "Codecs", "Layouts", "Session", "Synthetic", "WebM", "MediaCore", logging,
+        "Recording", "SessionLog", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic", "WebM",
+        "MediaCore", logging,
       ]),
     .testTarget(
       name: "RoomServerTests",
@@ -179,6 +186,8 @@ let package = Package(
         "SystemKit",
         logging,
       ] + nio),
+    .testTarget(
+      name: "SessionLogTests", dependencies: ["SessionLog", "Session", "Layouts", "Settings", "TestKit", "MediaCore"]),
     .testTarget(name: "SessionTests", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),

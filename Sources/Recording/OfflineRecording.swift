@@ -46,11 +46,4 @@ public final class OfflineRecording {
       if let found = try pipeline.perform(output, isLate: false) { core.take(found) }
     }
   }
-
-  /// Nobody to ask: all there is comes by itself.
-  private final class NoRoom: RoomControl {
-    func requestKeyframe(_ track: TrackID) {}
-    func subscribe(_ track: TrackID) {}
-    func leave() {}
-  }
 }

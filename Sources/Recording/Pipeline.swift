@@ -4,7 +4,6 @@ import Layouts
 import Logging
 import MediaCore
 import Session
-import WebM
 
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
 /// thread.
@@ -16,21 +15,20 @@ final class Pipeline: Performer {
   private var videos = VideoTracks()
   private var sounds = SoundTracks()
   private let compositor: Compositor
-  private let videoEncoder: VPXEncoder
-  private let soundEncoder: OpusEncoder
-  private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
-  private let writer: WebMWriter
+  private let output: any MediaOutput
   private let images: ImageStore
   private var scene = ScenePaint()
   private var attendance = AttendanceList()
-  private var forcesKeyframe = true
   private let notes: Notes
   private let logger: Logger
 
-  /// Opens the files and the encoders. `listener` is told what goes into the timeline, and `logger` of images that
-  /// cannot be used and of low bandwidth.
+  /// Opens the files and the encoders: `makeOutput` makes those of the media. `listener` is told what goes into the timeline,
+  /// and `logger` of images that cannot be used and of low bandwidth.
   init(
-    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger
+    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger,
+    makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
+      try FileOutput(settings)
+    }
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
@@ -40,41 +38,14 @@ final class Pipeline: Performer {
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }
     compositor = Compositor(canvas: session.canvas, images: images)
-    do {
-      var encoding = VPXEncoderSettings(settings.codec)
-      encoding.maximumKeyframeInterval = max(
-        1, Int(settings.keyframeInterval.wholeMilliseconds) * session.framesPerSecond / 1000)
-      videoEncoder = try VPXEncoder(
-        settings.codec, width: session.canvas.width, height: session.canvas.height,
-        framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate, settings: encoding)
-      var sound = OpusEncoderSettings()
-      sound.bitrate = settings.audioBitrate
-      soundEncoder = try OpusEncoder(settings: sound)
-    } catch {
-      throw RecordingError.encoder(error.description)
-    }
-    do {
-      writer = try WebMWriter(
-        path: settings.output,
-        configuration: WebMConfiguration(
-          video: .init(
-            codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
-            framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
-          audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: session.title,
-          date: session.startDate))
-    } catch {
-      throw RecordingError.output(error.description)
-    }
+    output = try makeOutput(settings)
     notes = try Notes(settings: settings, listener: listener)
     progress.phase = .recording
     progress.title = session.title
     DetachedThread.start(name: "images") { [images] in images.run() }
   }
 
-  deinit {
-    images.close()
-    packet.deallocate()
-  }
+  deinit { images.close() }
 
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
@@ -93,6 +64,7 @@ final class Pipeline: Performer {
   /// this slot is left out, and what is to be decoded waits for a keyframe.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
+    case .decode where settings.isAudioOnly: break
     case .decode(_, _, let track) where isLate: videos.skip(track)
     case .decode(let id, let frame, let track):
       let outcome = videos.decode(id, frame, of: track)
@@ -136,12 +108,7 @@ final class Pipeline: Performer {
   func finish(at end: SessionTime) throws(RecordingError) {
     // The sound reaches the end of the last picture, never falls short of it.
     while sounds.position < SoundTracks.samples(at: end) { try mixBlock() }
-    do {
-      let summary = try writer.finish()
-      progress.bytes = UInt64(clamping: summary.size)
-    } catch {
-      throw RecordingError.output(error.description)
-    }
+    progress.bytes = UInt64(clamping: try output.finish())
     progress.time = end
     progress.phase = .finished
     sounds.finish()
@@ -151,9 +118,8 @@ final class Pipeline: Performer {
     let slotEnd = settings.session.slotTime(plan.slot + 1)
     if isLate {
       progress.droppedFrames += 1
-    } else {
-      let frame = paint(plan)
-      try encode(frame.picture, at: plan)
+    } else if !settings.isAudioOnly {
+      try output.picture(paint(plan).picture, slot: plan.slot, at: plan.time)
       progress.frames += 1
     }
     while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: slotEnd) { try mixBlock() }
@@ -164,13 +130,13 @@ final class Pipeline: Performer {
     progress.layout = plan.layout
     progress.scene = plan.scene
     progress.phase = plan.isReconnecting ? .reconnecting : .recording
-    progress.bytes = UInt64(clamping: writer.size)
+    progress.bytes = UInt64(clamping: output.size)
   }
 
   /// What happened goes into the timeline; what divides the recording becomes a chapter.
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
-    if case .title(let title) = entry.event { writer.setTitle(title) }
+    if case .title(let title) = entry.event { output.setTitle(title) }
     if case .unsupportedCodec(let track, let identity, _, let codec) = entry.event {
       let supported = CodecTable.codecs.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")
       logger.warning(
@@ -185,7 +151,7 @@ final class Pipeline: Performer {
           "videos": "\(alert.numberOfVideos)", "limited": "\(alert.isLimited)",
         ])
     }
-    if let title = entry.event.chapter { writer.addChapter(start: entry.time, title: title) }
+    if let title = entry.event.chapter { output.addChapter(start: entry.time, title: title) }
   }
 
   private func paint(_ plan: FramePlan) -> Compositor.Frame {
@@ -222,32 +188,9 @@ final class Pipeline: Performer {
       level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
   }
 
-  private func encode(_ picture: Picture, at plan: FramePlan) throws(RecordingError) {
-    do {
-      // The encoder counts in 1/90000 s.
-      let pts = plan.slot * 90_000 / Int64(settings.session.framesPerSecond)
-      _ = try videoEncoder.encode(picture, pts: pts, forceKeyframe: forcesKeyframe) { bytes, isKeyframe in
-        try writer.addVideo(at: plan.time, bytes, isKeyframe: isKeyframe)
-      }
-      forcesKeyframe = false
-    } catch let error as WebMError {
-      throw RecordingError.output(error.description)
-    } catch {
-      throw RecordingError.encoder("\(error)")
-    }
-  }
-
   private func mixBlock() throws(RecordingError) {
     let time = SessionTime(nanoseconds: sounds.position * 125_000 / 6)
-    let samples = sounds.mix()
-    do {
-      let count = try soundEncoder.encode(samples, into: packet)
-      try writer.addAudio(at: time, UnsafeRawBufferPointer(rebasing: packet[..<count]))
-    } catch let error as WebMError {
-      throw RecordingError.output(error.description)
-    } catch {
-      throw RecordingError.encoder("\(error)")
-    }
+    try output.sound(sounds.mix(), at: time)
   }
 }
 

@@ -2,6 +2,7 @@ import Glibc
 import Logging
 import MediaCore
 import Session
+import SessionLog
 import Synchronization
 
 /// Why a recording could not go on. The text says what and where.
@@ -10,13 +11,15 @@ public enum RecordingError: Error, Sendable, Hashable, CustomStringConvertible {
   case output(String)
   /// An encoder failed.
   case encoder(String)
+  /// What is recorded could not be read.
+  case input(String)
   /// The session never began: nothing was written.
   case neverStarted
 
   /// One line.
   public var description: String {
     switch self {
-    case .output(let text): text
+    case .output(let text), .input(let text): text
     case .encoder(let text): "encoding failed: \(text)"
     case .neverStarted: "the recording never began"
     }
@@ -98,23 +101,22 @@ public final class Recording: Sendable {
 
   /// The thread's work.
   private func record(control: any RoomControl) -> Result<RecordingSummary, RecordingError> {
+    let source = LiveSource(sequencer)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)
-    while sequencer.drain(into: &events) == nil {
+    while source.take(into: &events, until: .seconds(1), pending: 0) == nil {
       if state.withLock({ $0.isCancelled }) { return .failure(.neverStarted) }
-      usleep(2_000)
     }
     do throws(RecordingError) {
       var settings = settings
       settings.session.startDate = startDate()
       settings.session.utcOffset = Self.utcOffset(at: settings.session.startDate)
-      let core = SessionCore(settings: settings.session)
       if settings.isChatOnly {
         let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
-        return .success(try run(pipeline, core, control: control, first: events))
+        return .success(try run(pipeline, source, settings, control: control, first: events))
       }
       let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
-      return .success(try run(pipeline, core, control: control, first: events))
+      return .success(try run(pipeline, source, settings, control: control, first: events))
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
       control.leave()
@@ -123,63 +125,36 @@ public final class Recording: Sendable {
   }
 
   private func run(
-    _ pipeline: some Performer, _ core: consuming SessionCore, control: any RoomControl, first: [SessionEvent]
+    _ pipeline: some Performer, _ source: LiveSource, _ settings: RecordingSettings, control: any RoomControl,
+    first: [SessionEvent]
   ) throws(RecordingError) -> RecordingSummary {
-    var events = first
-    var outputs: [SessionOutput] = []
-    var now = SessionTime.zero
-    var pace = Pace(settings.session)
-    var toldAt: SessionTime?
-    // However much there is to do, between any two things it is looked whether the end must not wait.
-    func isOver() -> SessionEnd? {
-      let (now, stoppedAt) = (sequencer.now, sequencer.stoppedAt)
-      pace.look(at: now, stoppedAt: stoppedAt, fileTime: core.fileTime(ahead: now))
-      return pace.isOver ? stoppedAt == nil ? .maxDuration : .stopped : nil
+    let log = try settings.log.map { (log) throws(RecordingError) in
+      try LogThread(
+        path: log.folder,
+        beginning: LogBeginning(
+          settings: settings.session, program: log.program,
+          keepUntil: log.keep.map { settings.session.startDate &+ $0.nanoseconds }), logger: logger)
     }
-    func finish(_ end: SessionEnd) throws(RecordingError) -> RecordingSummary {
+    func progress() -> RecordingProgress {
+      var progress = pipeline.progress
+      progress.log = log?.progress
+      return progress
+    }
+    do throws(RecordingError) {
+      let drive = Drive(source: source, performer: pipeline, settings: settings.session, logger: logger, log: log) {
+        _ in
+        self.state.withLock { $0.progress = progress() }
+      }
+      let end = try drive.run(SessionCore(settings: settings.session), first: first)
       if end != .stopped { control.leave() }
       try pipeline.finish(at: pipeline.progress.time)
-      return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
-    }
-    while true {
-      for var event in events {
-        if let end = isOver() { return try finish(end) }
-        pipeline.prepare(&event)
-        core.handle(event)
-      }
-      events.removeAll(keepingCapacity: true)
-      while now >= core.nextInstant + settings.session.latency + Burst.length {
-        // In small steps: what is behind is caught up with little by little.
-        let reached = min(now, core.nextInstant + settings.session.latency + Self.step)
-        core.advance(to: reached)
-        while let output = core.pollOutput() { outputs.append(output) }
-        Burst.order(&outputs)
-        pipeline.beginBurst()
-        for output in outputs {
-          if case .ended(let end) = output { return try finish(end) }
-          if let end = isOver() { return try finish(end) }
-          if case .compose(let plan) = output { pace.plans(plan.sessionTime, at: sequencer.now) }
-          let isLeftOut = pace.leavesOut(output)
-          if let found = try pipeline.perform(output, isLate: isLeftOut) { core.take(found) }
-          if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
-            toldAt = now
-            logger.warning(
-              "the machine does not keep up: pictures are left out", metadata: ["behind": "\(pace.lag)"])
-          }
-        }
-        pipeline.tell(core, at: reached)
-        outputs.removeAll(keepingCapacity: true)
-        state.withLock { $0.progress = pipeline.progress }
-      }
-      usleep(4_000)
-      now = sequencer.drain(into: &events, pending: core.waitingEvents) ?? now
+      log?.finish(LogEnd(reason: end, length: pipeline.progress.time))
+      return RecordingSummary(end: end, progress: progress(), output: settings.result)
+    } catch {
+      log?.finish(LogEnd(reason: .stopped, length: pipeline.progress.time))
+      throw error
     }
   }
-
-  /// How much of the session is planned before it is looked whether it has to end.
-  private static let step = SessionTime.milliseconds(100)
-  /// How often it is told that the machine does not keep up.
-  private static let tellingInterval = SessionTime.seconds(60)
 
   /// When the session began, nanoseconds since 1970-01-01 UTC.
   private func startDate() -> Int64 {

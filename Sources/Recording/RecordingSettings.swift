@@ -24,6 +24,10 @@ public struct RecordingSettings: Sendable {
   public var transcript: String?
   /// True to write the transcript only: no media is wanted, and `output` is not made.
   public var isChatOnly = false
+  /// True to write the mixed sound only: no picture is composed.
+  public var isAudioOnly = false
+  /// The session log; nil: none.
+  public var log: LogSettings?
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
   public var notesResolution = true
 
@@ -45,6 +49,23 @@ public struct RecordingSettings: Sendable {
 
   /// The file that the recording is about.
   var result: String { isChatOnly ? transcript ?? "" : output }
+}
+
+/// Where and for how long the session is logged.
+public struct LogSettings: Sendable, Hashable {
+  /// The log's folder, which is made; one that is there must be empty.
+  public var folder: String
+  /// After so long `recbot log prune` may delete it; nil: never.
+  public var keep: SessionTime?
+  /// The program's name and version.
+  public var program: String
+
+  /// Makes settings; see the properties.
+  public init(folder: String, keep: SessionTime? = nil, program: String) {
+    self.folder = folder
+    self.keep = keep
+    self.program = program
+  }
 }
 
 /// Where a recording stands; a snapshot.
@@ -101,6 +122,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var decodeErrors: UInt64 = 0
   /// Bytes written.
   public var bytes: UInt64 = 0
+  /// How the session log stands; nil: there is none.
+  public var log: LogProgress?
 
   /// Nothing yet.
   public init() {}

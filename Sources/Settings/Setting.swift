@@ -45,6 +45,8 @@ public enum Setting: String, CaseIterable, Sendable {
   case progress = "recording.progress"
   case job = "recording.job"
   case timeline = "recording.timeline"
+  case log = "recording.log"
+  case logKeep = "recording.log-keep"
   case pausePolicy = "recording.pause-policy"
   case control = "recording.control"
   case runDirectory = "recording.run-dir"

@@ -23,7 +23,11 @@ struct Recbot: AsyncParsableCommand {
       CommandGroup(
         name: "Recording",
         subcommands: [JoinCommand.self, ControlCommand.self, LayoutsCommand.self, DemoCommand.self, RecordCommand.self]),
-      CommandGroup(name: "File", subcommands: [ProbeCommand.self, ConcatCommand.self, UploadCommand.self]),
+      CommandGroup(
+        name: "File",
+        subcommands: [
+          ProbeCommand.self, ConcatCommand.self, UploadCommand.self, ComposeCommand.self, LogCommand.self,
+        ]),
       CommandGroup(
         name: "Service",
         subcommands: [
@@ -35,8 +39,9 @@ struct Recbot: AsyncParsableCommand {
 
   /// Runs a command; every failure is one line on standard error and a documented exit code.
   static func main() async {
-    // A closed pipe is an error of that write, not the end of the process.
+    // A closed pipe and a file that may not get any larger are errors of that write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
     do {
       var command = try parseAsRoot(nil)
       if var asynchronous = command as? any AsyncParsableCommand {

@@ -18,7 +18,7 @@ let package = Package(
         "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "Layouts", "MediaCore",
         "PeerConnection",
         "Recording", "Rooms",
-        "RTP", "SDP", "Session", "Settings", "Signaling", "Transport",
+        "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ], path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
@@ -71,6 +71,10 @@ let package = Package(
     .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
+    .target(
+      name: "SessionLog",
+      dependencies: ["MediaCore", "Layouts", "Session", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      exclude: ["Protobuf/session_log.proto"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
     .systemLibrary(name: "CAVCodec", pkgConfig: "libavcodec"),

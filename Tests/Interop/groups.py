@@ -2,6 +2,7 @@
 shows. A new one is put into the table of its package, and is run from then on."""
 
 import dataclasses
+import os
 import types
 from collections.abc import Callable
 
@@ -54,6 +55,11 @@ def without_postgres(*names: str) -> Callable[[], dict[str, str]]:
     return lambda: {name: reason for name in names if (reason := postgres.obstacle())}
 
 
+def without_root(*names: str) -> Callable[[], dict[str, str]]:
+    """For what mounts a disk of its own."""
+    return lambda: dict.fromkeys(names, "only root can mount a disk") if os.geteuid() else {}
+
+
 GROUPS = {group.name: group for group in (
     Group("peers", "clients of other makers against PeerConnection alone", peers.SCENARIOS, smoke=("offerer",)),
     Group("room-server", "real clients against the room server, its faults and its server API", room_server.SCENARIOS,
@@ -64,7 +70,8 @@ GROUPS = {group.name: group for group in (
     Group("attacks", "the shipped program under malicious clients, servers, peers and callers", attackers.SCENARIOS,
           seeded=attackers, lengthens=True),
     Group("recordings", "rooms recorded with real clients, judged as a viewer would", scenarios.SCENARIOS,
-          smoke=scenarios.SMOKE, long=scenarios.LONG, alone=scenarios.ALONE),
+          smoke=scenarios.SMOKE, long=scenarios.LONG, alone=scenarios.ALONE,
+          obstacles=without_root("log_full")),
     Group("faults", "recordings over networks and servers that fail", disruptions.SCENARIOS, long=disruptions.LONG,
           alone=disruptions.ALONE, seeded=wiring, obstacles=without_namespaces),
     Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG),

@@ -37,8 +37,9 @@ struct DemoCommand: AsyncParsableCommand {
     guard length >= .seconds(2), length <= .seconds(3600) else {
       throw Failure(.usage, "--duration: from 2s to 1h")
     }
-    let settings = try recording.settings(
+    var settings = try recording.settings(
       configuration, output: output, title: "recbot demo", maximumDuration: length)
+    settings.log = try recording.logSettings(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
 

@@ -91,6 +91,7 @@ struct JoinCommand: AsyncParsableCommand {
         flag: maxDuration, "--max-duration", .maxDuration, parse: Values.duration),
       stopWhenEmpty: try configuration.value(
         flag: stopWhenEmpty, "--stop-when-empty", .stopWhenEmpty, parse: Values.duration))
+    settings.log = try recording.logSettings(configuration)
     try reception.apply(configuration, to: &settings)
     if isChatOnly, settings.transcript == nil {
       settings.transcript = OutputPath.standard(room: name, ending: "jsonl")

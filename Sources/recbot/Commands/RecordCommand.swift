@@ -57,15 +57,15 @@ struct RecordCommand: AsyncParsableCommand {
     var chosen = recording
     chosen.job = chosen.job ?? order.job
     if let picture = request.picture {
-      if let width = picture.width, let height = picture.height { chosen.size = "\(width)x\(height)" }
-      chosen.fps = picture.framesPerSecond.map { "\($0)" } ?? chosen.fps
-      chosen.codec = picture.codec?.rawValue ?? chosen.codec
-      chosen.videoBitrate = picture.bitrate.map { "\($0)" } ?? chosen.videoBitrate
+      if let width = picture.width, let height = picture.height { chosen.picture.size = "\(width)x\(height)" }
+      chosen.picture.fps = picture.framesPerSecond.map { "\($0)" } ?? chosen.picture.fps
+      chosen.picture.codec = picture.codec?.rawValue ?? chosen.picture.codec
+      chosen.picture.videoBitrate = picture.bitrate.map { "\($0)" } ?? chosen.picture.videoBitrate
     }
     try OutputPath.check(order.output)
-    let beginning = JobBeginning(order, layouts: try chosen.finder(configuration), logger: logger)
+    let beginning = JobBeginning(order, layouts: try chosen.picture.finder(configuration), logger: logger)
     report.prepare(beginning)
-    chosen.layout = beginning.steering.layout ?? request.layout ?? recording.layout
+    chosen.picture.layout = beginning.steering.layout ?? request.layout ?? recording.picture.layout
     var settings = try chosen.settings(
       configuration, output: order.output, title: beginning.steering.title ?? name,
       maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },

@@ -100,6 +100,7 @@ struct Failure: Error {
   init(_ error: RecordingError) {
     switch error {
     case .output: self.init(.outputNotWritable, error.description)
+    case .input: self.init(.inputUnusable, error.description)
     case .encoder, .neverStarted: self.init(.unexpected, error.description)
     }
   }

@@ -33,6 +33,28 @@ enum OutputPath {
       throw Failure(
         .outputExists, "\(path) exists already and is not overwritten; choose another \(flag) or move it away")
     }
+    try checkParent(of: path, flag: flag)
+  }
+
+  /// Refuses a folder that could not be filled later: it is made, or is there and empty.
+  static func checkFolder(_ path: String, flag: String) throws {
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    guard let folder = opendir(path) else {
+      guard errno == ENOENT else {
+        throw Failure(.outputNotWritable, "\(flag) \(path): \(String(cString: strerror(errno)))")
+      }
+      return try checkParent(of: path, flag: flag)
+    }
+    defer { closedir(folder) }
+    // "." and ".." are in every folder.
+    for _ in 0..<2 { _ = readdir(folder) }
+    guard readdir(folder) == nil else {
+      throw Failure(.outputExists, "\(path) is not empty; choose another folder for \(flag), or move it away")
+    }
+  }
+
+  private static func checkParent(of path: String, flag: String) throws {
+    var status = stat()
     let folder = path.lastIndex(of: "/").map { path.startIndex == $0 ? "/" : String(path[..<$0]) } ?? "."
     guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw Failure(

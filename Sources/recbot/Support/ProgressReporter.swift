@@ -152,7 +152,7 @@ struct ProgressReporter {
       + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
       + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateSound.wholeMilliseconds),"
       + "\"decode_errors\":\(progress.decodeErrors),"
-      + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),"
+      + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),\"log\":\(progress.log?.json ?? "null"),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"
       + "\"path\":\(progress.path.map { JSONText.quoted("\($0)") } ?? "null"),\(status.json)}"
   }
@@ -165,7 +165,8 @@ struct ProgressReporter {
     Console.error(alert.isLimited ? "Low bandwidth: \(alert.words)." : "The bandwidth suffices for all videos again.")
   }
 
-  private static func reason(_ end: SessionEnd) -> String {
+  /// Why a recording ended, for people.
+  static func reason(_ end: SessionEnd) -> String {
     switch end {
     case .stopped: "stopped"
     case .roomEnded: "the room ended"
@@ -197,6 +198,14 @@ struct ProgressReporter {
     var shown = text
     while Console.columns(of: shown) >= columns, !shown.isEmpty { shown.removeLast() }
     return shown + "…"
+  }
+}
+
+extension LogProgress {
+  /// As a JSON object.
+  fileprivate var json: String {
+    "{\"bytes\":\(bytes),\"missing_frames\":\(missingFrames),"
+      + "\"failure\":\(failure.map { JSONText.quoted($0) } ?? "null")}"
   }
 }
 

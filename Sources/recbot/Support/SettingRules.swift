@@ -116,7 +116,7 @@ struct SettingRule: Sendable {
     case .turnServer: url(["turn:", "turns:"])
     case .database: url(["sqlite:", "postgres://", "postgresql://"])
     case .apiKey, .apiSecret, .token, .tlsCA, .turnUsername, .turnCredential, .iceUsername, .iceCredential,
-      .connectOptions, .identity, .transcript, .layoutsDir, .avatarFolder, .timeline, .runDirectory, .job,
+      .connectOptions, .identity, .transcript, .layoutsDir, .avatarFolder, .timeline, .log, .runDirectory, .job,
       .clientKey, .workerSecretFile, .workerName, .s3Prefix, .s3AccessKey, .s3SecretKey, .s3SessionToken,
       .backupDirectory, .workerBind, .workerAfter, .keyFile, .keysDir:
       SettingRule()
@@ -129,7 +129,8 @@ struct SettingRule: Sendable {
     case .forceTurn, .chatOnly, .testAPI, .withWorker, .s3PathStyle: boolean("false")
     case .muteIcons, .marks: boolean()
     case .numberOfAttempts: SettingRule { text throws(ValueError) in _ = try Values.attempts(text) }
-    case .timeoutInterval, .reconnectTimeout, .waitForRoom, .waitForAdmission, .maxDuration, .stopWhenEmpty: duration()
+    case .timeoutInterval, .reconnectTimeout, .waitForRoom, .waitForAdmission, .maxDuration, .stopWhenEmpty, .logKeep:
+      duration()
     case .receive: words("best", "way to receive", ReceptionPolicy.Mode.self)
     case .maxTalkers: whole(1...100)
     case .activeViews: words(nil, "view", ActiveViews.self)

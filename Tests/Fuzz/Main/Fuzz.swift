@@ -24,6 +24,7 @@ private let bodies: [String: Body] = [
   "encryption": fuzzEncryption,
   "images": fuzzImages,
   "json": fuzzJSON,
+  "log": fuzzLog,
   "messages": fuzzMessages,
   "negotiation": fuzzNegotiation,
   "rtcp": fuzzRTCP,

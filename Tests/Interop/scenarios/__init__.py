@@ -4,6 +4,7 @@ from scenarios.booth import booth, interview
 from scenarios.browsers import browsers
 from scenarios.churn import churn
 from scenarios.codecs import codecs
+from scenarios.composed import composed, log_full, log_killed
 from scenarios.control import control, pauses
 from scenarios.conversation import conversation
 from scenarios.crowd import crowd
@@ -35,9 +36,9 @@ from scenarios.written import written
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
-    faces, endings, waiting, deleted, bots_only, kill, joined, kill_long, soak)}
+    faces, endings, waiting, deleted, bots_only, composed, log_killed, log_full, kill, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
-ALONE = ("codecs", "browsers", "written", "encrypted", "encrypted_codecs")
+ALONE = ("codecs", "browsers", "written", "encrypted", "encrypted_codecs", "composed")

@@ -1,0 +1,98 @@
+import MediaCore
+import Session
+
+/// A part of a recording: what lies before it is planned, since that says who is there and what is shown, and hardly costs
+/// anything; of pictures only those are decoded on which the part's own build. Confined to the recording's thread.
+final class Excerpt<Work: Performer>: Performer {
+  private let work: Work
+  private let from: SessionTime
+  /// The first slot of the part.
+  private let firstSlot: Int64
+  /// Frames of each track since its last keyframe, until the part begins.
+  private var held: [TrackID: (frames: [(id: FrameID, frame: EncodedFrame)], bytes: Int)] = [:]
+  private var hasBegun: Bool
+  /// More than this of a track is not held, but decoded.
+  private static var heldLimit: Int { 16 << 20 }
+  /// Sound is decoded this long before the part begins: decoders have a memory.
+  private static var soundLead: SessionTime { .seconds(1) }
+
+  /// The part of what `work` would make that begins with the first slot at or after `from`.
+  init(of work: Work, from: SessionTime, settings: SessionCore.Settings) {
+    self.work = work
+    let (seconds, rest) = max(0, from.nanoseconds).quotientAndRemainder(dividingBy: 1_000_000_000)
+    let framesPerSecond = Int64(settings.framesPerSecond)
+    firstSlot = seconds * framesPerSecond + (rest * framesPerSecond + 999_999_999) / 1_000_000_000
+    self.from = settings.slotTime(firstSlot)
+    hasBegun = firstSlot == 0
+  }
+
+  var progress: RecordingProgress { work.progress }
+
+  func prepare(_ event: inout SessionEvent) {
+    // Time in the file never runs ahead of the session's.
+    if event.arrived + Self.soundLead >= from { work.prepare(&event) }
+  }
+
+  func beginBurst() { work.beginBurst() }
+
+  func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
+    switch output {
+    case .decode(let id, let frame, let track) where !hasBegun: return try hold(id, frame, of: track)
+    case .sound(let id, let frame, let track, let time, let end):
+      guard time >= from else { return nil }
+      return try work.perform(
+        .sound(id, frame, of: track, at: time - from, until: end.map { $0 - from }), isLate: isLate)
+    case .compose(var plan):
+      guard plan.slot >= firstSlot else { return nil }
+      if !hasBegun { try begin() }
+      plan.slot -= firstSlot
+      plan.time = plan.time - from
+      return try work.perform(.compose(plan), isLate: isLate)
+    case .note(var entry):
+      // What came before is known to those who look at the whole.
+      guard entry.time >= from else { return nil }
+      entry.time = entry.time - from
+      return try work.perform(.note(entry), isLate: isLate)
+    case .release(let track):
+      held[track] = nil
+      return try work.perform(output, isLate: isLate)
+    default: return try work.perform(output, isLate: isLate)
+    }
+  }
+
+  func tell(_ core: borrowing SessionCore, at now: SessionTime) { work.tell(core, at: now) }
+
+  func finish(at end: SessionTime) throws(RecordingError) { try work.finish(at: end) }
+
+  private func hold(
+    _ id: FrameID, _ frame: EncodedFrame, of track: TrackID
+  ) throws(RecordingError) -> SessionFinding? {
+    var entry = held.removeValue(forKey: track) ?? ([], 0)
+    if frame.isKeyframe { entry = ([], 0) }
+    entry.frames.append((id, frame))
+    entry.bytes += frame.payload.count
+    guard entry.bytes > Self.heldLimit else {
+      held[track] = entry
+      return nil
+    }
+    return try decode(entry.frames, of: track)
+  }
+
+  private func begin() throws(RecordingError) {
+    hasBegun = true
+    for (track, entry) in held.sorted(by: { $0.key < $1.key }) { _ = try decode(entry.frames, of: track) }
+    held = [:]
+  }
+
+  private func decode(
+    _ frames: [(id: FrameID, frame: EncodedFrame)], of track: TrackID
+  ) throws(RecordingError) -> SessionFinding? {
+    var finding: SessionFinding?
+    for (id, frame) in frames {
+      // Of each burst a decoder keeps all pictures: they are few then.
+      work.beginBurst()
+      finding = try work.perform(.decode(id, frame, of: track), isLate: false)
+    }
+    return finding
+  }
+}

@@ -1,0 +1,46 @@
+import MediaCore
+import SessionLog
+import Settings
+
+/// Opens session logs for commands.
+enum LogAccess {
+  /// Opens a log.
+  static func open(_ path: String) throws(Failure) -> SessionLogReader {
+    do {
+      return try SessionLogReader(path: path, layouts: layouts)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Reads the layouts that stand in logs.
+  static let layouts: LayoutTextReader = { name, text throws(LogError) in
+    do throws(LayoutError) {
+      return try LayoutReader.read(text, file: "the log's layout '\(PeerText.line(name, limit: 64))'", name: name)
+    } catch {
+      throw LogError(.notALog, error.description)
+    }
+  }
+
+  /// Tells, on standard error, what of a log could not be used.
+  static func tellDamage(_ reader: SessionLogReader) {
+    for damage in reader.damages.prefix(20) { Console.error("recbot: \(damage)") }
+    if reader.damages.count > 20 { Console.error("recbot: \(reader.damages.count - 20) more places are damaged") }
+    if reader.unknown > 0 {
+      Console.error("recbot: \(reader.unknown) records are of a later version of recbot, and were left out")
+    }
+  }
+}
+
+extension Failure {
+  /// A session log cannot be written or read.
+  init(_ error: LogError) {
+    let code: ExitCode =
+      switch error.reason {
+      case .exists: .outputExists
+      case .write: .outputNotWritable
+      case .open, .read, .notALog, .newer: .inputUnusable
+      }
+    self.init(code, error.description)
+  }
+}

@@ -1,0 +1,165 @@
+"""A session that was logged, and what is composed of it afterwards."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import numpy as np
+
+from judge import Recording, levels
+from scenarios.common import continuous, in_step, load
+from scenarios.control import Remote
+from stage import Process, Publisher, Recorder, Stage
+from verdict import Verdict
+
+PASSPHRASE = "correct horse battery"
+SIZE = ("--size", "1280x720")
+# Who sends what: colour, codec, layers in one stream, and whether it is encrypted end to end.
+PEOPLE = {"ann": ("red", "VP8", "", False), "bob": ("green", "VP9", "L3T3_KEY", False),
+          "cleo": ("blue", "H264", "", False), "dora": ("yellow", "VP8", "", True)}
+
+
+def composed(stage: Stage, verdict: Verdict) -> None:
+    """All codecs, one encrypted, logged while recorded: composed again as it was live, in another layout, in part, without a
+    person, as sound alone; a person is erased from the log."""
+    stage.server()
+    people = [stage.publisher(
+        name, *(["--codec", codec] if codec != "VP8" else []), *(["--scalability", layers] if layers else []),
+        *(["--e2ee", PASSPHRASE] if sealed else []), colour=colour) for name, (colour, codec, layers, sealed) in PEOPLE.items()]
+    for person in people:
+        person.join()
+    key = stage.folder / "key"
+    key.write_text(PASSPHRASE)
+    key.chmod(0o600)
+    timeline, log = stage.folder / "live.jsonl", stage.folder / "session"
+    # Much room for the pictures, so that what the encoder loses is little.
+    recorder = stage.recorder("live", *SIZE, "--video-bitrate", "20M", "--e2ee-key-file", str(key), "--log", str(log),
+                              "--timeline", str(timeline))
+    began = recorder.recording()
+    for person in people:
+        person.tell("talk", "talking")
+    stage.until(began + 4)
+    remote = Remote(stage, recorder, timeline)
+    remote("layout", "speaker")
+    remote("pin", "bob")
+    stage.until(began + 9)
+    recorder.stop()
+    live = load(recorder, verdict)
+    verdict.check(recorder.last_progress["log"]["missing_frames"] == 0, f"the log: {recorder.last_progress['log']}")
+
+    again = compose(stage, verdict, log, "as-live", "--as-live", *SIZE, "--video-bitrate", "20M", "--timeline",
+                    str(stage.folder / "again.jsonl"))
+    # What was told is told again, word by word, but for the ways of the network, which are not the session's.
+    verdict.check(timeline.read_text() == (stage.folder / "again.jsonl").read_text(), "the timelines differ")
+    verdict.check(len(live.times) == len(again.times) and np.abs(live.times - again.times).max() <= 0.0011,
+                  f"{len(live.times)} pictures live, {len(again.times)} composed")
+    noise = [likeness(a, b) for a, b in zip(live.pictures, again.pictures)]
+    verdict.check(min(noise) >= 45, f"the pictures differ: {min(noise):.1f} dB in picture {int(np.argmin(noise))}")
+    difference = levels(live, people[0].pitch) - levels(again, people[0].pitch)
+    verdict.check(np.abs(difference).max() < 0.01, f"the sound differs by {np.abs(difference).max():.3f}")
+    verdict.figure(f"as live: {min(noise):.1f} dB")
+    in_step(again, people, 1.5, 4, verdict)
+
+    grid = compose(stage, verdict, log, "grid", "--layout", "grid", "--size", "960x540", "--codec", "vp9", codec="vp9")
+    in_step(grid, people, 2, grid.duration, verdict)
+
+    part = compose(stage, verdict, log, "part", "--from", "3s", "--to", "7s", "--layout", "grid", *SIZE,
+                   "--exclude-participant", "cleo")
+    verdict.check(abs(part.duration - 4) <= 0.04, f"from 3 to 7 s are {part.duration:.3f} s")
+    in_step(part, [people[0], people[1], people[3]], 0.1, part.duration, verdict)
+    gone(part, live, people[2], verdict)
+
+    run(stage, verdict, "compose", str(log), "--audio-only", "--output", "sound.webm")
+    streams = json.loads(run(stage, verdict, "probe", "--json", "sound.webm"))["tracks"]
+    verdict.check([(track["kind"], track["codec"]) for track in streams] == [("audio", "A_OPUS")], f"sound alone: {streams}")
+
+    run(stage, verdict, "log", "check", str(log))
+    run(stage, verdict, "log", "erase", str(log), "--participant", "bob")
+    names = [person["identity"] for person in json.loads(run(stage, verdict, "log", "info", "--json", str(log)))["participants"]]
+    verdict.check(names == ["ann", "cleo", "dora"], f"the log still has {names}")
+    bytes_left = b"".join(file.read_bytes() for file in sorted(log.iterdir()))
+    verdict.check(b"bob" not in bytes_left and b"Bob" not in bytes_left, "the log still has the name")
+    erased = compose(stage, verdict, log, "erased", "--layout", "grid", *SIZE)
+    in_step(erased, [people[0], people[2], people[3]], 2, erased.duration, verdict)
+    gone(erased, live, people[1], verdict)
+
+
+def log_killed(stage: Stage, verdict: Verdict) -> None:
+    """A recorder that is killed leaves a log that is composed up to its last half second."""
+    stage.server()
+    ann = stage.publisher("ann", colour="red").join()
+    log = stage.folder / "session"
+    recorder = stage.recorder("killed", "--log", str(log))
+    began = recorder.recording()
+    stage.until(began + 6)
+    killed_at = recorder.send(signal.SIGKILL)
+    recorder.exit(5)
+    check = stage.run("check", "log", "check", str(log))
+    verdict.check(check.exit(10) == 42 and "no end" in check.errors, f"log check: {check.errors}")
+    recording = compose(stage, verdict, log, "rest")
+    missing = killed_at - recording.zero - recording.duration
+    verdict.check(-0.1 <= missing <= 0.5, f"{missing:.2f} s before the kill are missing")
+    in_step(recording, [ann], 1.5, recording.duration, verdict)
+    verdict.figure(f"{missing:.2f} s lost by the kill")
+
+
+def log_full(stage: Stage, verdict: Verdict) -> None:
+    """A log on a full disk ends and says so within five seconds; the recording goes on, and what is in the log is composed."""
+    stage.server()
+    ann = stage.publisher("ann", colour="red").join()
+    disk = stage.folder / "disk"
+    disk.mkdir()
+    # The folder of a log is made by the recorder, and a disk has its own root.
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs", str(disk)], check=True)
+    try:
+        recorder = stage.recorder("full", "--log", str(disk / "session"))
+        began = recorder.recording()
+        end = time.time() + 40
+        while not (recorder.last_progress.get("log") or {}).get("failure") and time.time() < end:
+            time.sleep(0.1)
+        told = [line for line in recorder.errors.splitlines() if "the session log has ended" in line]
+        verdict.check(len(told) == 1 and "No space left on device" in told[0], f"the log says {told}")
+        ended = recorder.last_progress["time_ms"] / 1000
+        stage.until(time.time() + 3)
+        recorder.stop()
+        recording = load(recorder, verdict)
+        verdict.check(recording.duration > ended + 2, "the recording did not go on")
+        in_step(recording, [ann], 1.5, recording.duration, verdict)
+        part = compose(stage, verdict, disk / "session", "until-full")
+        verdict.check(ended - 5 <= part.duration <= ended + 1, f"the log has {part.duration:.2f} s of {ended:.2f}")
+        verdict.figure(f"the log was full at {ended:.1f} s, {time.time() - began:.0f} s after the beginning all was composed")
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=False)
+
+
+def compose(stage: Stage, verdict: Verdict, log: pathlib.Path, name: str, *options: str, codec: str = "vp8") -> Recording:
+    """Composes a log, and decodes the file."""
+    path = stage.folder / f"{name}.webm"
+    run(stage, verdict, "compose", str(log), "--output", str(path), "--progress", "none", *options)
+    recording = Recording.load(str(path), codec)
+    continuous(recording, verdict)
+    return recording
+
+
+def run(stage: Stage, verdict: Verdict, *arguments: str) -> str:
+    """Runs recbot to its end; gives what it printed."""
+    process: Process = stage.run(f"{arguments[0]}-{len(list(stage.folder.glob('*.log')))}", *arguments)
+    status = process.exit(120)
+    verdict.check(status == 0, f"recbot {' '.join(arguments)}: {status}: {process.errors}")
+    return "\n".join(process.output)
+
+
+def likeness(a: np.ndarray, b: np.ndarray) -> float:
+    """PSNR of two pictures, dB."""
+    return 10 * np.log10(255 ** 2 / max(1e-9, float(((a.astype(float) - b) ** 2).mean())))
+
+
+def gone(recording: Recording, whole: Recording, person: Publisher, verdict: Verdict) -> None:
+    """Nothing is seen or heard of somebody."""
+    seen = [t for t in np.arange(0.5, recording.duration, 0.5) if recording.tile(person.colour, recording.calm(t)) is not None]
+    verdict.check(not seen, f"{person.name} is seen at {seen}")
+    # The others beep at the same instants, and each beep has a little of the pitches beside it.
+    heard = levels(recording, person.pitch).max() / levels(whole, person.pitch).max()
+    verdict.check(heard < 0.25, f"{person.name} is heard, {heard:.2f} as loud")
