@@ -68,9 +68,6 @@ public final class Composition {
     return settings
   }
 
-  /// People who were to be taken out, and whom the log does not name; to be asked afterwards.
-  public var notMet: Set<ParticipantIdentity> { options.without.subtracting(source.met) }
-
   /// Composes; `report` is told how it stands, and how much of the log has been read, bytes of all bytes.
   public func run(
     report: (RecordingProgress, _ read: Int64, _ size: Int64) -> Void

@@ -21,9 +21,6 @@ final class LogSource: EventSource {
     self.commands = commands
   }
 
-  /// Whom of those who are taken out the log has named so far.
-  var met: Set<ParticipantIdentity> { exclusion.met }
-
   var now: SessionTime? { nil }
   var stoppedAt: SessionTime? { nil }
 

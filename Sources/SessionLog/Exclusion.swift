@@ -5,8 +5,6 @@ import Session
 /// the events in their order, from the first one on.
 public struct Exclusion: Sendable {
   private let people: Set<ParticipantIdentity>
-  /// Whom of them the events have named so far.
-  public private(set) var met: Set<ParticipantIdentity> = []
   /// What they have published so far.
   private var tracks: Set<TrackID> = []
   /// What the others have. Frames of other tracks are nobody's: the announcement is damaged.
@@ -34,7 +32,6 @@ public struct Exclusion: Sendable {
     switch event {
     case .participant(let participant):
       guard isOut(participant.identity) else { return event }
-      met.insert(participant.identity)
       names.insert(participant.displayName.lowercased())
       return nil
     case .track(let track):
@@ -42,7 +39,6 @@ public struct Exclusion: Sendable {
         othersTracks.insert(track.id)
         return event
       }
-      met.insert(track.participant)
       tracks.insert(track.id)
       return nil
     case .participantLeft(let identity): return isOut(identity) ? nil : event

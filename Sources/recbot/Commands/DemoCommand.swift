@@ -42,6 +42,7 @@ struct DemoCommand: AsyncParsableCommand {
     settings.log = try recording.logSettings(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
+    recording.tellLog(settings.log, progress)
 
     // A key that is worth nothing beyond this process and its loopback port.
     let (key, secret) = ("demo", String(UInt64.random(in: .min ... .max), radix: 36))

@@ -104,6 +104,7 @@ struct JoinCommand: AsyncParsableCommand {
       options.selection = RoomSelection(part)
     }
     let progress = try recording.progressMode(configuration)
+    recording.tellLog(settings.log, progress)
     if !isChatOnly { try OutputPath.check(output) }
     if let transcript = settings.transcript {
       try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")

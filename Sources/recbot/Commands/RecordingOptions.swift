@@ -54,6 +54,17 @@ struct RecordingOptions: ParsableArguments {
     return LogSettings(folder: folder, keep: keep, program: "recbot \(Build.version)")
   }
 
+  /// Says beforehand what a session log takes, where progress is for people.
+  func tellLog(_ settings: LogSettings?, _ mode: ProgressMode) {
+    guard let settings, mode == .auto || mode == .plain else { return }
+    var disk = statvfs()
+    let folder = settings.folder.lastIndex(of: "/").map { String(settings.folder[...$0]) } ?? "."
+    let free = statvfs(folder, &disk) == 0 ? UInt64(disk.f_bavail) * UInt64(disk.f_frsize) / 1_000_000_000 : nil
+    Console.error(
+      "Session log: \(settings.folder), about half a gigabyte an hour for each camera"
+        + (free.map { " (\($0) GB are free)." } ?? "."))
+  }
+
   /// How the job can be commanded while it runs.
   func commands(
     _ configuration: Configuration, output: String, canvas: CanvasSize
