@@ -194,21 +194,6 @@ final class Pipeline: Performer {
   }
 }
 
-extension TimelineEvent {
-  /// The title of the chapter that begins with it; nil for what begins none.
-  fileprivate var chapter: String? {
-    switch self {
-    case .connectionLost: "Connection lost"
-    case .connectionRestored: "Connection restored"
-    case .paused(.redact): "Redacted"
-    case .paused: "Paused"
-    case .resumed: "Resumed"
-    case .marker(let title): title.isEmpty ? "Marker" : title
-    default: nil
-    }
-  }
-}
-
 extension PlaceholderReason {
   /// The compositor's card for it.
   fileprivate var card: CardReason {

@@ -42,11 +42,50 @@ struct AppendFile {
   private var head = EBMLBuffer(capacity: 16)
 
   /// Continues behind a head that fills whole pages.
-  init(file: OutputFile, headSize: Int64) {
+  init(file: OutputFile, headSize: Int64) { self.init(file: file, end: headSize, limit: headSize) }
+
+  /// Continues a file of any length that ends at `limit`, in Voids from `end` on or in none. The Voids are used as the
+  /// reserve where they can be. Writes up to a page behind `limit`; when that fails the file is as it was.
+  init(continuing file: OutputFile, end: Int64, limit: Int64) throws(WebMError) {
+    var start = end
+    var filled = limit
+    func room(_ position: Int64) -> Int64 { Self.pageSize - position % Self.pageSize }
+    do throws(WebMError) {
+      // Their sizes have to fit into four bytes, and what is written last of a batch into one page.
+      if limit - end < Int64(Self.headLength) || limit - end > 1 << 26 || room(end) < Self.alignedLength {
+        start = limit
+        if room(limit) < Self.alignedLength {
+          start += max(2, room(limit))
+          try Self.putVoid(file, limit, total: start - limit)
+          filled = start
+        }
+      }
+      let rest = filled % Self.pageSize == 0 ? 0 : room(filled)
+      if rest > 0 {
+        let total = rest < Int64(Self.headLength) ? rest + Self.pageSize : rest
+        try Self.putVoid(file, filled, total: total)
+        filled += total
+      }
+    } catch {
+      try? file.truncate(to: limit)
+      throw error
+    }
+    self.init(file: file, end: start, limit: filled)
+    // The Voids there may have other heads than the ones that are written here.
+    covered = start
+  }
+
+  private static func putVoid(_ file: OutputFile, _ position: Int64, total: Int64) throws(WebMError) {
+    var void = EBMLBuffer(capacity: Int(pageSize) * 2)
+    void.putVoid(total: Int(total))
+    try file.write(void.bytes, at: position)
+  }
+
+  private init(file: OutputFile, end: Int64, limit: Int64) {
     self.file = file
-    end = headSize
-    limit = headSize
-    covered = headSize
+    self.end = end
+    self.limit = limit
+    covered = limit
     var page = EBMLBuffer(capacity: Int(Self.pageSize))
     page.putID(ElementID.void)
     page.putSize(Int(Self.pageSize) - Self.headLength, length: 4)

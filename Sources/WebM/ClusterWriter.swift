@@ -59,7 +59,7 @@ struct ClusterWriter {
       lastCue = entry.time
       index.addCue(
         WebMIndex.Cue(
-          time: entry.time, track: isVideo ? TrackNumber.video : TrackNumber.audio,
+          time: entry.time, track: UInt64(isVideo ? TrackNumber.video : TrackNumber.audio),
           position: cluster.position - WebMHead.segmentDataStart,
           relativePosition: output.end + Int64(batch.count) - cluster.position - Self.headLength))
     }

@@ -1,4 +1,4 @@
-/// IDs of the EBML and Matroska elements that are written (RFC 8794 section 11, RFC 9559 section 5.1).
+/// IDs of the EBML and Matroska elements that are written or repaired (RFC 8794 section 11, RFC 9559 section 5.1).
 enum ElementID {
   static let ebml: UInt32 = 0x1A45_DFA3
   static let ebmlVersion: UInt32 = 0x4286
@@ -9,6 +9,7 @@ enum ElementID {
   static let docTypeVersion: UInt32 = 0x4287
   static let docTypeReadVersion: UInt32 = 0x4285
   static let void: UInt32 = 0xEC
+  static let crc32: UInt32 = 0xBF
 
   static let segment: UInt32 = 0x1853_8067
   static let seekHead: UInt32 = 0x114D_9B74
@@ -51,7 +52,15 @@ enum ElementID {
 
   static let cluster: UInt32 = 0x1F43_B675
   static let timestamp: UInt32 = 0xE7
+  static let position: UInt32 = 0xA7
+  static let prevSize: UInt32 = 0xAB
+  static let silentTracks: UInt32 = 0x5854
   static let simpleBlock: UInt32 = 0xA3
+  static let blockGroup: UInt32 = 0xA0
+  static let block: UInt32 = 0xA1
+  static let blockDuration: UInt32 = 0x9B
+  static let referenceBlock: UInt32 = 0xFB
+  static let encryptedBlock: UInt32 = 0xAF
 
   static let cues: UInt32 = 0x1C53_BB6B
   static let cuePoint: UInt32 = 0xBB
@@ -71,6 +80,7 @@ enum ElementID {
   static let chapString: UInt32 = 0x85
   static let chapLanguage: UInt32 = 0x437C
 
+  static let attachments: UInt32 = 0x1941_A469
   static let tags: UInt32 = 0x1254_C367
   static let tag: UInt32 = 0x7373
   static let targets: UInt32 = 0x63C0

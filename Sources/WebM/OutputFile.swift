@@ -1,6 +1,6 @@
 import Glibc
 
-/// Owns the descriptor of the file being written. Confined to one thread.
+/// Owns the descriptor of the file being written or repaired. Confined to one thread.
 final class OutputFile {
   /// One change of the file, as the tests record and replay it.
   enum Change {
@@ -38,6 +38,20 @@ final class OutputFile {
     guard status.st_size == 0 else {
       throw WebMError(code: .exists, number: EEXIST, operation: "start in a file with content", path: path)
     }
+  }
+
+  /// Opens a file that is there, to change it. Throws `.write`, or `.exists` for a symbolic link.
+  init(existing path: String) throws(WebMError) {
+    let descriptor = open(path, O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_RDWR)
+    guard descriptor >= 0 else { throw WebMError(code: .write, failed: "change it", path: path, number: errno) }
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  /// Takes over an open, writable regular file that has content.
+  init(continuing descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
   }
 
   deinit { close() }

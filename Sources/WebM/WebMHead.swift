@@ -70,14 +70,17 @@ struct WebMHead {
     }
   }
 
-  private static func putSeekHead(_ page: inout EBMLBuffer, _ places: [(id: UInt32, position: Int64)]) {
+  /// A SeekHead; `places` are positions in the file, `start` is where the Segment's data begins (RFC 9559 section 5.1.1).
+  static func putSeekHead(
+    _ page: inout EBMLBuffer, _ places: [(id: UInt32, position: Int64)], from start: Int64 = segmentDataStart
+  ) {
     page.putMaster(ElementID.seekHead) { seekHead in
       for place in places {
         seekHead.putMaster(ElementID.seek) { seek in
           var id = EBMLBuffer(capacity: 4)
           id.putID(place.id)
           seek.putBinary(ElementID.seekID, id.bytes)
-          seek.putUnsigned(ElementID.seekPosition, UInt64(max(0, place.position - segmentDataStart)))
+          seek.putUnsigned(ElementID.seekPosition, UInt64(max(0, place.position - start)))
         }
       }
     }

@@ -10,10 +10,10 @@ struct WebMIndex {
 
   /// A place to seek to.
   struct Cue {
-    /// Milliseconds of the frame.
+    /// The frame's time, in ticks of the file: milliseconds in those that are recorded.
     var time: Int64
     /// Its track's number.
-    var track: UInt8
+    var track: UInt64
     /// Where its Cluster begins, in the Segment's data.
     var position: Int64
     /// Where its block begins, in the Cluster's data.
@@ -83,7 +83,7 @@ struct WebMIndex {
       buffer.putMaster(ElementID.cuePoint) { point in
         point.putUnsigned(ElementID.cueTime, UInt64(max(0, cue.time)))
         point.putMaster(ElementID.cueTrackPositions) { positions in
-          positions.putUnsigned(ElementID.cueTrack, UInt64(cue.track))
+          positions.putUnsigned(ElementID.cueTrack, cue.track)
           positions.putUnsigned(ElementID.cueClusterPosition, UInt64(max(0, cue.position)))
           positions.putUnsigned(ElementID.cueRelativePosition, UInt64(max(0, cue.relativePosition)))
         }

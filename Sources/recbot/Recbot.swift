@@ -26,7 +26,8 @@ struct Recbot: AsyncParsableCommand {
       CommandGroup(
         name: "File",
         subcommands: [
-          ProbeCommand.self, ConcatCommand.self, UploadCommand.self, ComposeCommand.self, LogCommand.self,
+          ProbeCommand.self, RepairCommand.self, ConcatCommand.self, ComposeCommand.self, LogCommand.self,
+          UploadCommand.self,
         ]),
       CommandGroup(
         name: "Service",

@@ -27,6 +27,7 @@ private let bodies: [String: Body] = [
   "log": fuzzLog,
   "messages": fuzzMessages,
   "negotiation": fuzzNegotiation,
+  "repair": fuzzRepair,
   "rtcp": fuzzRTCP,
   "rtp": fuzzRTP,
   "sctp": fuzzSCTP,

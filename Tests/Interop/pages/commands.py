@@ -150,6 +150,8 @@ class Walk:
             self.begin("recbot serve", WORKING["serve"])
         if self.block.uses("recordings"):
             self.run("recbot jobs submit made --max-duration 2s --watch")
+        if self.block.uses("repair"):
+            self.run("recbot demo --duration 2s --output talk.webm")
         if self.block.uses("concat"):
             for number in (1, 2):
                 self.run(f"recbot demo --duration 2s --output talk-{number}.webm")

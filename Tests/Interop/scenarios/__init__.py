@@ -21,6 +21,7 @@ from scenarios.presence import presence
 from scenarios.rare import high_efficiency, telephones
 from scenarios.reception import bandwidth, layers
 from scenarios.refusals import refusals
+from scenarios.repaired import repaired
 from scenarios.running import running
 from scenarios.seats import seats
 from scenarios.shapes import shapes
@@ -36,7 +37,7 @@ from scenarios.written import written
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
-    faces, endings, waiting, deleted, bots_only, composed, log_killed, log_full, kill, joined, kill_long, soak)}
+    faces, endings, waiting, deleted, bots_only, composed, log_killed, log_full, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")
