@@ -24,6 +24,8 @@ final class RecordReader {
 
   private let descriptor: Int32
   private var buffer: [UInt8] = []
+  /// What is read at a time.
+  private var piece = [UInt8](repeating: 0, count: 1 << 16)
   /// Where in the buffer the next record begins.
   private var head = 0
   /// Where in the file the buffer begins.
@@ -31,7 +33,6 @@ final class RecordReader {
   private var isAtEnd = false
   /// Bytes that may still be summed up in search of records: what a file can cost is bounded, whatever is in it.
   private var effort: Int64
-  private static let piece = 1 << 18
 
   init(path: String) throws(LogError) {
     self.path = path
@@ -118,16 +119,14 @@ final class RecordReader {
     buffer.removeSubrange(..<head)
     head = 0
     while buffer.count < count, !isAtEnd {
-      let wanted = max(Self.piece, count - buffer.count)
-      let used = buffer.count
-      buffer.append(contentsOf: repeatElement(0, count: wanted))
       var read = 0
       repeat {
-        read = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress.map { $0 + used }, wanted) }
+        read = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
       } while read < 0 && errno == EINTR
-      let number = errno
-      buffer.removeLast(wanted - max(0, read))
-      if read < 0 { throw LogError(.read, path, cannot: "read byte \(base + Int64(used))", number: number) }
+      guard read >= 0 else {
+        throw LogError(.read, path, cannot: "read byte \(base + Int64(buffer.count))", number: errno)
+      }
+      buffer.append(contentsOf: piece[..<read])
       isAtEnd = read == 0
     }
   }
