@@ -8,8 +8,11 @@ final class Excerpt<Work: Performer>: Performer {
   private let from: SessionTime
   /// The first slot of the part.
   private let firstSlot: Int64
-  /// Frames of each track since its last keyframe, until the part begins.
-  private var held: [TrackID: (frames: [(id: FrameID, frame: EncodedFrame)], bytes: Int)] = [:]
+  private typealias Held = (id: FrameID, frame: EncodedFrame, burst: UInt64)
+  /// Frames of each track since its last keyframe but one, until the part begins.
+  private var held: [TrackID: (frames: [Held], bytes: Int)] = [:]
+  /// The number of this burst.
+  private var burst: UInt64 = 0
   private var hasBegun: Bool
   /// More than this of a track is not held, but decoded.
   private static var heldLimit: Int { 16 << 20 }
@@ -33,7 +36,10 @@ final class Excerpt<Work: Performer>: Performer {
     if event.arrived + Self.soundLead >= from { work.prepare(&event) }
   }
 
-  func beginBurst() { work.beginBurst() }
+  func beginBurst() {
+    burst &+= 1
+    work.beginBurst()
+  }
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
@@ -68,8 +74,12 @@ final class Excerpt<Work: Performer>: Performer {
     _ id: FrameID, _ frame: EncodedFrame, of track: TrackID
   ) throws(RecordingError) -> SessionFinding? {
     var entry = held.removeValue(forKey: track) ?? ([], 0)
-    if frame.isKeyframe { entry = ([], 0) }
-    entry.frames.append((id, frame))
+    // A plan of this burst may still show what comes before this keyframe, but nothing before the one of an earlier burst.
+    if frame.isKeyframe, let last = entry.frames.lastIndex(where: { $0.frame.isKeyframe && $0.burst != burst }) {
+      entry.frames.removeFirst(last)
+      entry.bytes = entry.frames.reduce(0) { $0 + $1.frame.payload.count }
+    }
+    entry.frames.append((id, frame, burst))
     entry.bytes += frame.payload.count
     guard entry.bytes > Self.heldLimit else {
       held[track] = entry
@@ -80,16 +90,26 @@ final class Excerpt<Work: Performer>: Performer {
 
   private func begin() throws(RecordingError) {
     hasBegun = true
-    for (track, entry) in held.sorted(by: { $0.key < $1.key }) { _ = try decode(entry.frames, of: track) }
+    let tracks = held.sorted { $0.key < $1.key }
     held = [:]
+    for (track, entry) in tracks {
+      let older = entry.frames.filter { $0.burst != burst }
+      let first = older.lastIndex { $0.frame.isKeyframe } ?? 0
+      _ = try decode(Array(older[first...]), of: track)
+    }
+    // Of these frames each picture may be named by a plan of this burst.
+    work.beginBurst()
+    for (track, entry) in tracks {
+      for (id, frame, _) in entry.frames.filter({ $0.burst == burst }) {
+        _ = try work.perform(.decode(id, frame, of: track), isLate: false)
+      }
+    }
   }
 
-  private func decode(
-    _ frames: [(id: FrameID, frame: EncodedFrame)], of track: TrackID
-  ) throws(RecordingError) -> SessionFinding? {
+  /// Decodes frames of bursts that are over: of each track only the newest picture is needed.
+  private func decode(_ frames: [Held], of track: TrackID) throws(RecordingError) -> SessionFinding? {
     var finding: SessionFinding?
-    for (id, frame) in frames {
-      // Of each burst a decoder keeps all pictures: they are few then.
+    for (id, frame, _) in frames {
       work.beginBurst()
       finding = try work.perform(.decode(id, frame, of: track), isLate: false)
     }

@@ -23,12 +23,26 @@ import Testing
     var sounds: [SessionTime] = []
     var notes: [TimelineEntry] = []
     var prepared = 0
+    /// Pictures that plans named and that were not there any more, or not yet, by the rule of `VideoTracks`.
+    var missing = 0
+    private var pictures: [TrackID: (burst: Int, ids: [FrameID])] = [:]
+    private var burst = 0
     func prepare(_ event: inout SessionEvent) { prepared += 1 }
-    func beginBurst() {}
+    func beginBurst() { burst += 1 }
     func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
       switch output {
-      case .compose(let plan): plans.append(plan)
-      case .decode(let id, _, _): decoded.append(id)
+      case .compose(let plan):
+        plans.append(plan)
+        for tile in plan.tiles {
+          guard case .picture(let id, let track) = tile.content else { continue }
+          if pictures[track]?.ids.contains(where: { $0 == id }) != true { missing += 1 }
+        }
+      case .decode(let id, _, let track):
+        decoded.append(id)
+        var entry = pictures[track] ?? (burst, [])
+        if entry.burst != burst { entry = (burst, Array(entry.ids.suffix(1))) }
+        entry.ids.append(id)
+        pictures[track] = entry
       case .sound(_, _, _, let time, _): sounds.append(time)
       case .note(let entry): notes.append(entry)
       default: break
@@ -180,6 +194,7 @@ import Testing
     for (mine, theirs) in zip(part.plans, rest) {
       #expect(mine.tiles == theirs.tiles && mine.sessionTime == theirs.sessionTime)
     }
+    #expect(whole.missing == 0)
     // Of the pictures before only those since the last keyframes are decoded, in their order.
     let firstSlot = try #require(rest.first)
     let (all, mine) = (Set(whole.decoded.map(\.rawValue)), Set(part.decoded.map(\.rawValue)))
@@ -187,6 +202,16 @@ import Testing
     #expect(all.subtracting(mine).max() ?? 0 < mine.min() ?? 0 || all.subtracting(mine).count < all.count / 2)
     #expect(part.sounds.allSatisfy { $0 >= .zero } && part.prepared < events.count)
     #expect(part.notes.map(\.event) == whole.notes.filter { $0.time >= firstSlot.time }.map(\.event))
+  }
+
+  @Test(arguments: 0..<12) func whereverAPartBeginsItsPicturesAreThere(number: Int64) throws {
+    let part = Spy()
+    let excerpt = Excerpt(of: part, from: .milliseconds(2_000 + number * 41), settings: Self.settings)
+    _ = try Drive(
+      source: Pieces(Self.session(seconds: 4, seed: 9), seed: UInt64(number)), performer: excerpt,
+      settings: Self.settings, logger: Logger(label: "test")
+    ) { _ in }.run(SessionCore(settings: Self.settings), first: [])
+    #expect(part.plans.count > 40 && part.missing == 0)
   }
 
   @Test func commandsAreFollowedOrNotAndRedactionsAlwaysAre() {
