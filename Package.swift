@@ -193,7 +193,7 @@ let package = Package(
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),
-    .testTarget(name: "TransportTests", dependencies: ["Transport", "MediaCore", "SystemKit"]),
+    .testTarget(name: "TransportTests", dependencies: ["Transport", "CNice", "MediaCore", "SystemKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
       path: "Tests/Fuzz/Bodies"),

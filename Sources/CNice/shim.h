@@ -245,6 +245,35 @@ static inline int cnice_probe(
   return length > 0 && nice_agent_send(agent, stream, component, (guint)length, (const gchar *)buffer) == (gint)length;
 }
 
+// A check of libnice's (a Binding request) as it is, but for its PRIORITY: the peer gives that priority to the way on which
+// the check arrives (RFC 8445 section 7.3.1.3). `transaction` and all other attributes stay, so that libnice knows the
+// answer. Returns the length; 0 for anything else than a check, or when there is no room.
+static inline size_t cnice_ranked(
+    const uint8_t *check, size_t length, const char *password, uint32_t priority, uint8_t *out, size_t room) {
+  static const uint16_t known[] = {0};
+  if (length < 20 || check[0] != 0 || check[1] != 1 || (size_t)(check[2] << 8 | check[3]) != length - 20) return 0;
+  StunAgent stun;
+  StunMessage message;
+  stun_agent_init(
+      &stun, known, STUN_COMPATIBILITY_RFC5389,
+      STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT);
+  if (!stun_agent_init_request(&stun, &message, out, room, STUN_BINDING)) return 0;
+  memcpy(out + 4, check + 4, 16);
+  for (size_t at = 20; at + 4 <= length;) {
+    uint16_t type = (uint16_t)(check[at] << 8 | check[at + 1]), count = (uint16_t)(check[at + 2] << 8 | check[at + 3]);
+    if (count > length - at - 4) return 0;
+    StunMessageReturn added = STUN_MESSAGE_RETURN_SUCCESS;
+    if (type == STUN_ATTRIBUTE_PRIORITY) {
+      added = stun_message_append32(&message, STUN_ATTRIBUTE_PRIORITY, priority);
+    } else if (type != STUN_ATTRIBUTE_MESSAGE_INTEGRITY && type != STUN_ATTRIBUTE_FINGERPRINT) {
+      added = stun_message_append_bytes(&message, (StunAttribute)type, check + at + 4, count);
+    }
+    if (added != STUN_MESSAGE_RETURN_SUCCESS) return 0;
+    at += 4 + ((size_t)count + 3) / 4 * 4;
+  }
+  return stun_agent_finish_message(&stun, &message, (const uint8_t *)password, strlen(password));
+}
+
 // The relay of the selected pair; false when it has none. The candidates that signals hand out don't know theirs.
 static inline int cnice_selected_relay(NiceAgent *agent, unsigned int stream, unsigned int component, NiceAddress *relay) {
   NiceCandidate *local = NULL, *remote = NULL;

@@ -61,10 +61,8 @@ final class ICEAgent {
   private(set) var learned = 0
   private var isDeaf = false
   private var tunnels: [ICETunnel] = []
-  // Opened when datagrams have had their time.
-  private var fallbacks: [() -> Void] = []
-  private var fallbackTimer: LoopTimer?
-  private var opensFallbacks = false
+  private let fallbacks: Fallbacks
+  private var hasGatheredAll = false
   // libnice ties each socket to its interface, from which loopback cannot be reached, but its own address can.
   private var ownAddress = "127.0.0.1"
   // Where a peer's port is taken to be: a relay refuses to ask loopback, and what asks is the agent's socket there.
@@ -83,10 +81,10 @@ final class ICEAgent {
   // ones would push the genuine one out.
   private static let maximumLearned = 24
   private static let maximumTunnels = 12
-  // How long UDP is tried alone, ns: where it works, nobody is asked for connections that are not needed.
-  private static let fallbackDelay: Int64 = 600_000_000
   // RFC 6544 section 4.2: below UDP's host candidates (126), above reflexive ones where those are UDP's.
   private static let listenerPriority: UInt32 = 90 << 24 | (4 << 13 | 8191) << 8 | 255
+  // Of our side of a connection that we have opened: below everything that UDP has without a relay.
+  private static let connectionPriority: UInt32 = 80 << 24 | (4 << 13 | 8191) << 8 | 255
 
   init(
     loop: MediaLoop, isControlling: Bool, relayOnly: Bool, tlsAuthorities: String?, listener: ICEListener?,
@@ -95,6 +93,7 @@ final class ICEAgent {
   ) throws(TransportError) {
     GLibLog.silence()
     self.loop = loop
+    fallbacks = Fallbacks(on: loop)
     self.relayOnly = relayOnly
     self.tlsAuthorities = tlsAuthorities
     self.listener = listener
@@ -144,7 +143,7 @@ final class ICEAgent {
     if let first = gathering.addresses.first { ownAddress = first }
     if !gathering.addresses.contains(peerAddress) { peerAddress = ownAddress }
     // Before gathering, so that nothing but the relay is ever asked.
-    if relayOnly { openFallbacks() }
+    if relayOnly { fallbacks.open() }
     for address in gathering.addresses { _ = cnice_add_local_address(agent, address) }
     if let stun = gathering.stun {
       cnice_set_string(agent, "stun-server", stun.host)
@@ -170,8 +169,10 @@ final class ICEAgent {
     let upstream = ICETunnel.Upstream(
       path: relay.path, address: address, framing: .turn,
       tlsName: relay.path.carrier == .relayTLS ? relay.tlsName : nil, tlsAuthorities: tlsAuthorities)
-    fallBack { [unowned self] in
-      if let tunnel = makeTunnel(to: upstream, at: ownAddress) { add(relay, at: tunnel.address, tunnel.port) }
+    fallbacks.add { [unowned self] in
+      if let tunnel = makeTunnel(to: upstream, rank: nil, at: ownAddress) {
+        add(relay, at: tunnel.address, tunnel.port)
+      }
     }
   }
 
@@ -183,24 +184,10 @@ final class ICEAgent {
 
   // MARK: - Tunnels
 
-  /// Opens a way that is no datagram's own when UDP has led nowhere for a while; at once when only relays may be used.
-  private func fallBack(_ open: @escaping () -> Void) {
-    if opensFallbacks { open() } else { fallbacks.append(open) }
-  }
-
-  private func openFallbacks() {
-    fallbackTimer?.cancel()
-    guard agent != nil, !opensFallbacks else { return }
-    opensFallbacks = true
-    let waiting = fallbacks
-    fallbacks = []
-    for open in waiting { open() }
-  }
-
-  private func makeTunnel(to upstream: ICETunnel.Upstream, at address: String) -> ICETunnel? {
+  private func makeTunnel(to upstream: ICETunnel.Upstream, rank: ICETunnel.Rank?, at address: String) -> ICETunnel? {
     guard agent != nil, tunnels.count < ICEAgent.maximumTunnels else { return nil }
     let made = ICETunnel(
-      to: upstream, at: address, on: loop,
+      to: upstream, rank: rank, at: address, on: loop,
       isOurs: { [weak self] port in
         guard let self, let agent else { return false }
         return cnice_has_port(agent, stream, 1, port) != 0
@@ -226,10 +213,15 @@ final class ICEAgent {
     remotePassword = password
     _ = nice_agent_set_remote_credentials(agent, stream, ufrag, password)
     addEarlyCandidates()
-    fallbackTimer = loop.timer(after: ICEAgent.fallbackDelay) { [weak self] in
-      if let self, !isConnected { openFallbacks() }
-    }
+    // What was heard until now was not the peer.
+    _ = hasHeardSomething()
+    fallbacks.begin(
+      while: { [unowned self] in !isConnected }, hearsPeer: { [unowned self] in hasHeardPeer })
   }
+
+  /// True when the peer's datagrams come in, though no pair works yet. What comes while candidates are gathered may be a
+  /// STUN server's.
+  private var hasHeardPeer: Bool { hasGatheredAll && hasHeardSomething() == true }
 
   /// False while the peer's candidates must wait: for its credentials; and when only relays may be used, for our own
   /// host candidates. libnice 0.1.21 pairs each host candidate that it finds with every candidate of the peer that it
@@ -272,8 +264,11 @@ final class ICEAgent {
     guard !relayOnly, let address = SocketAddress(candidate.address, port: candidate.port) else { return }
     let upstream = ICETunnel.Upstream(
       path: NetworkPath(.tcp, host: candidate.address, port: candidate.port), address: address, framing: .length)
-    fallBack { [unowned self] in
-      if let tunnel = makeTunnel(to: upstream, at: peerAddress) { add(candidate, at: tunnel.address, tunnel.port) }
+    fallbacks.add { [unowned self] in
+      let rank = ICETunnel.Rank(password: remotePassword, priority: ICEAgent.connectionPriority)
+      if let tunnel = makeTunnel(to: upstream, rank: rank, at: peerAddress) {
+        add(candidate, at: tunnel.address, tunnel.port)
+      }
     }
   }
 
@@ -340,8 +335,7 @@ final class ICEAgent {
     guard let agent else { return }
     self.agent = nil
     isConnected = false
-    fallbackTimer?.cancel()
-    fallbacks = []
+    fallbacks.close()
     listener?.remove(ufrag: ufrag)
     cnice_disconnect_all(agent, Unmanaged.passUnretained(self).toOpaque())
     // Its sockets must be read to the end, for the relays' answers; without a callback nothing would read them.
@@ -378,7 +372,7 @@ final class ICEAgent {
       { _, _, data in
         guard let data else { return }
         let agent = Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
-        agent.onEvent(agent, .gatheringDone)
+        agent.gatheredAll()
       }, me)
     _ = cnice_connect_new_candidate(
       agent,
@@ -411,6 +405,12 @@ final class ICEAgent {
         let agent = Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
         agent.onPacket(agent, UnsafeRawBufferPointer(start: bytes, count: Int(length)))
       }, me)
+  }
+
+  private func gatheredAll() {
+    hasGatheredAll = true
+    _ = hasHeardSomething()
+    onEvent(self, .gatheringDone)
   }
 
   private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {

@@ -1,3 +1,4 @@
+import CNice
 import Glibc
 import MediaCore
 
@@ -16,6 +17,14 @@ final class ICETunnel {
     var tlsAuthorities: String?
   }
 
+  /// What the peer is to think of the way: libnice takes it for UDP's, and the peer would prefer it to a way that is.
+  struct Rank {
+    /// The peer's.
+    var password: String
+    /// Stands in the checks as PRIORITY.
+    var priority: UInt32
+  }
+
   /// Where libnice finds the tunnel.
   let address: String
   let port: UInt16
@@ -23,6 +32,7 @@ final class ICETunnel {
 
   private let loop: MediaLoop
   private let isOurs: (UInt16) -> Bool
+  private let rank: Rank?
   private let onEnd: (ICETunnel, String) -> Void
   private let descriptor: Int32
   private var source: DescriptorSource?
@@ -36,10 +46,11 @@ final class ICETunnel {
   // Datagrams read at a time, so that nobody else on the loop waits.
   private static let burst = 32
 
-  /// Opens the socket at an address of this machine; nil when the system has none. `isOurs` says whether a port is one of the agent's,
-  /// so that no other program uses the connection. `onEnd` says why the connection is over, once.
+  /// Opens the socket at an address of this machine; nil when the system has none. `rank` is nil on the way to a relay.
+  /// `isOurs` says whether a port is one of the agent's, so that no other program uses the connection. `onEnd` says why the
+  /// connection is over, once.
   init?(
-    to upstream: Upstream, at address: String, on loop: MediaLoop, isOurs: @escaping (UInt16) -> Bool,
+    to upstream: Upstream, rank: Rank?, at address: String, on loop: MediaLoop, isOurs: @escaping (UInt16) -> Bool,
     onEnd: @escaping (ICETunnel, String) -> Void
   ) {
     guard let wanted = SocketAddress(address, port: 0), let descriptor = wanted.makeSocket(isStream: false) else {
@@ -52,6 +63,7 @@ final class ICETunnel {
     self.address = address
     port = bound.port
     self.upstream = upstream
+    self.rank = rank
     self.loop = loop
     self.isOurs = isOurs
     self.onEnd = onEnd
@@ -80,7 +92,22 @@ final class ICETunnel {
       }
       guard count >= 0, !isClosed else { return }
       guard let sender, sender == local || open(to: sender), let link else { continue }
-      buffer.withUnsafeBytes { link.send(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
+      buffer.withUnsafeBytes { bytes in
+        let datagram = UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
+        if !sendRanked(datagram, over: link) { link.send(datagram) }
+      }
+    }
+  }
+
+  /// Sends a check with the priority that the way has; false when it is none.
+  private func sendRanked(_ datagram: UnsafeRawBufferPointer, over link: StreamLink) -> Bool {
+    guard let rank, datagram.count >= 20, datagram.first == 0 else { return false }
+    return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 4) { room in
+      let length = cnice_ranked(
+        datagram.baseAddress, datagram.count, rank.password, rank.priority, room.baseAddress, room.count)
+      guard length > 0 else { return false }
+      link.send(UnsafeRawBufferPointer(rebasing: room.prefix(length)))
+      return true
     }
   }
 
