@@ -79,7 +79,8 @@ enum Made {
     return file.bytes
   }
 
-  private static func contents(_ bytes: [UInt8]) -> Contents {
+  /// What libwebm reads.
+  static func contents(_ bytes: [UInt8]) -> Contents {
     let contents = Contents()
     contents.status = bytes.withUnsafeBytes { WebMReader.parse($0, events: contents, wholeFrames: true).status }
     return contents

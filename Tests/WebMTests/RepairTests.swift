@@ -155,6 +155,29 @@ import Testing
     #expect(repaired > 10)
   }
 
+  /// Its Cluster is there, so the Cue leads to something; but not to what a player can begin with.
+  @Test(arguments: 0..<4) func aCueWhoseKeyframeIsGoneGoesToo(fill: Int) throws {
+    let whole = try Made.recording(Clip.shared.frames)
+    let contents = Made.contents(whole)
+    var random = SeededRandom(seed: UInt64(fill))
+    var tried = 0
+    for (cluster, frames) in zip(try Made.clusters(whole), try Made.framesByCluster(whole)) {
+      let isCued = contents.cues.contains { Int($0.position + contents.segmentStart) == cluster.lowerBound }
+      // Cued is the keyframe that is the Cluster's only one.
+      guard isCued, let picture = frames.first(where: { $0.track == 1 }), picture.bytes.count > 100 else { continue }
+      let place = try #require(
+        (cluster.lowerBound..<cluster.upperBound - 100).first { whole[$0...].starts(with: picture.bytes) })
+      var image = whole
+      // The size, the track, the time and the flags of its block, and the first bytes of the frame.
+      for index in place - 6..<place + 60 { image[index] = Self.fills[fill](&random) }
+      let file = try RAMFile(image)
+      #expect(try file.repair().needsRepair)
+      _ = try Made.judged(file.bytes, "fill \(fill), Cluster at \(cluster.lowerBound)")
+      tried += 1
+    }
+    #expect(tried > 1)
+  }
+
   @Test func aHoleIsToldWithItsTimes() throws {
     var image = try Made.recording(Clip.shared.frames)
     let cluster = try Made.clusters(image)[3]

@@ -84,15 +84,20 @@ struct RepairPlan {
         guard point.id == ElementID.cuePoint else { return true }
         return try window.children(of: point) { (positions) throws(WebMError) in
           guard positions.id == ElementID.cueTrackPositions else { return true }
-          return try window.children(of: positions) { (child) throws(WebMError) in
-            guard child.id == ElementID.cueClusterPosition else { return true }
-            count += 1
-            guard let value = try window.number(at: child.dataStart, length: Int(clamping: child.size ?? 9)),
-              value < UInt64(scan.end),
-              case .cluster = try look.found(at: scan.segment.dataStart + Int64(value), inCluster: false)
-            else { return false }
+          var cluster: UInt64?
+          var block: UInt64?
+          let isWhole = try window.children(of: positions) { (child) throws(WebMError) in
+            let length = Int(clamping: child.size ?? 9)
+            switch child.id {
+            case ElementID.cueClusterPosition: cluster = try window.number(at: child.dataStart, length: length)
+            case ElementID.cueRelativePosition: block = try window.number(at: child.dataStart, length: length)
+            default: break
+            }
             return true
           }
+          guard isWhole, let cluster else { return false }
+          count += 1
+          return try leads(to: cluster, block, look)
         }
       }
       if isRight, count > 0 {
@@ -102,6 +107,19 @@ struct RepairPlan {
       }
     }
     if needsCues || !stale.isEmpty { parts.append(.cues) }
+  }
+
+  /// True when a Cue leads to a Cluster; and to a block in it, a keyframe if it is a picture's, when it says where: damage
+  /// may have taken that and left the Cluster (RFC 9559 sections 5.1.5.1.2 and 22.1).
+  private func leads(to cluster: UInt64, _ block: UInt64?, _ look: ElementLook) throws(WebMError) -> Bool {
+    guard cluster < UInt64(scan.end),
+      case .cluster(let head, _, _) = try look.found(at: scan.segment.dataStart + Int64(cluster), inCluster: false)
+    else { return false }
+    guard let block else { return true }
+    guard block < UInt64(scan.end),
+      case .child(_, let found?) = try look.found(at: head.dataStart + Int64(block), inCluster: true)
+    else { return false }
+    return found.isKeyframe || !scan.tracks.contains { $0.number == found.track && $0.type == 1 }
   }
 
   private mutating func checkSeekHeads(_ look: ElementLook, _ window: ByteWindow) throws(WebMError) {

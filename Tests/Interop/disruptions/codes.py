@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import hashlib
 import http.server
+import itertools
 import json
 import os
 import pathlib
@@ -230,9 +231,14 @@ def before(stage: Stage, url: str, row: Row, verdict: Verdict) -> None:
         verdict.check(not path.exists(), f"{row.label}: a file is left")
 
 
+def errors(output: list[str]) -> list[dict]:
+    """The errors in the lines of progress."""
+    return [report["error"] for report in map(Recorder.progress, output) if report.get("error")]
+
+
 def numbers(row: Row, output: list[str], verdict: Verdict) -> None:
     """The error's name and numbers stand in a line of progress."""
-    found = [report["error"] for report in map(Recorder.progress, output) if report.get("error")]
+    found = errors(output)
     named = [error for error in found if error["name"] == row.name]
     told = " ".join(dict.fromkeys(error["name"] for error in found)) or "none"
     if not verdict.check(bool(named), f"{row.label}: not in the progress; errors there: {told}"):
@@ -290,35 +296,32 @@ def during(stage: Stage, url: str, verdict: Verdict) -> list[Row]:
 def leaving(stage: Stage, verdict: Verdict) -> list[Row]:
     """Asked to end twice: by two signals, and over the control socket until nobody listens any more."""
     rows = [Row("leavingAlready", 0, {"enablex": 5031}), Row("leftAlready", 0, {"enablex": 5032})]
-    bots = {row.name: stage.recorder(row.label, "--size", "320x180", "--job", f"{row.label}-{os.getpid()}")
-            for row in rows}
-    for bot in bots.values():
-        bot.recording(20)
-    time.sleep(1)
-    bots["leavingAlready"].send(signal.SIGINT)
-    bots["leavingAlready"].send(signal.SIGTERM)
-    for attempt in range(1, 6):
-        answers = insist(bots["leftAlready"])
-        verdict.check(len(answers) > 1 and answers[0] == {"ok": True}, f"asked to stop: {answers[:3]}")
-        # Between its leaving and the end of its socket there may be less than a millisecond: then nobody was told.
-        if any("has left" in (answer.get("error") or "") for answer in answers):
-            break
-        bots["leftAlready"].exit(10)
-        again = f"leftAlready{attempt}"
-        bots["leftAlready"] = stage.recorder(again, "--size", "320x180", "--job", f"{again}-{os.getpid()}")
-        bots["leftAlready"].recording(20)
-        time.sleep(1)
-    for row in rows:
-        bot = bots[row.name]
-        status = bot.exit(10)
-        verdict.check(status == 0, f"{row.label}: exit code {status}: {bot.tail()}")
+    for row, ask in zip(rows, (two_signals, insist)):
+        # It leaves within milliseconds. Before it is asked again it may have left, or its socket may be closed: then
+        # nothing is told of this row, and another one is asked.
+        for attempt in range(1, 6):
+            name = f"{row.label}{attempt}"
+            bot = stage.recorder(name, "--size", "320x180", "--job", f"{name}-{os.getpid()}")
+            bot.recording(20)
+            time.sleep(1)
+            ask(bot, verdict)
+            status = bot.exit(10)
+            verdict.check(status == 0, f"{name}: exit code {status}: {bot.tail()}")
+            whole(bot, verdict)
+            if any(error["name"] == row.name for error in errors(bot.output)):
+                break
         numbers(row, bot.output, verdict)
-        whole(bot, verdict)
     return rows
 
 
-def insist(bot: Recorder) -> list[dict]:
-    """Asks a recording to stop, and for a mark, again and again until its socket is closed; gives the answers."""
+def two_signals(bot: Recorder, verdict: Verdict) -> None:
+    """Both wait for the process when it goes on."""
+    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+        bot.send(number)
+
+
+def insist(bot: Recorder, verdict: Verdict) -> None:
+    """Asks a recording to stop, and for a mark, again and again until its socket is closed."""
     folder = pathlib.Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
     folder = folder / ("recbot" if "XDG_RUNTIME_DIR" in os.environ else f"recbot-{os.geteuid()}")
     answers = []
@@ -326,14 +329,14 @@ def insist(bot: Recorder) -> list[dict]:
         client.settimeout(5)
         client.connect(str(folder / f"{bot.name}-{os.getpid()}.sock"))
         with client.makefile("rwb", buffering=0) as stream:
-            while True:
-                for command in ("stop", "marker"):
-                    stream.write(json.dumps({"command": command}).encode() + b"\n")
-                    answers.append(json.loads(stream.readline() or "null"))
-                    if answers[-1] is None:
-                        return answers[:-1]
-                time.sleep(0.001)
-    return answers
+            for command in itertools.cycle(("stop", "marker")):
+                stream.write(json.dumps({"command": command}).encode() + b"\n")
+                line = stream.readline()
+                if not line:
+                    break
+                answers.append(json.loads(line))
+                time.sleep(0.0005)
+    verdict.check(len(answers) > 1 and answers[0] == {"ok": True}, f"asked to stop: {answers[:3]}")
 
 
 def closed_rooms(stage: Stage, url: str, verdict: Verdict) -> list[Row]:
