@@ -178,6 +178,33 @@ import Testing
     #expect(tried > 1)
   }
 
+  @Test func elementsThatAreNotKnownAreNoDamage() throws {
+    var image = try Made.recording(Clip.shared.frames, finishes: false)
+    let clusters = try Made.clusters(image)
+    image.insert(contentsOf: [0x1A, 0xBC, 0xDE, 0xF0, 0x83, 1, 2, 3], at: clusters[2].lowerBound)
+    let file = try RAMFile(image)
+    let report = try file.repair()
+    #expect(report.holes == [] && report.frames == Clip.shared.frames.count)
+    #expect(try Made.judged(file.bytes, "").count == report.frames)
+    #expect(try !file.repair().needsRepair)
+  }
+
+  /// What an element said is not believed any more once it counts as a part of a hole.
+  @Test func anInfoThatEndsTooEarlyIsNotBelieved() throws {
+    var image = try Made.recording(Clip.shared.frames)
+    let head = 0..<(try Made.clusters(image)[0].lowerBound)
+    // The SeekHead before them names them too.
+    let info = try #require(head.last { image[$0...].starts(with: [0x15, 0x49, 0xA9, 0x66]) })
+    let tracks = try #require(head.last { image[$0...].starts(with: [0x16, 0x54, 0xAE, 0x6B]) })
+    // Its last child is the application's name: one letter less, and there is a stray byte.
+    let name = try #require((info..<tracks).last { image[$0...].starts(with: [0x57, 0x41]) })
+    #expect(image[info + 4] & 0x80 != 0 && name + 3 + Int(image[name + 2] & 0x7F) == tracks)
+    image[info + 4] -= 1
+    image[name + 2] -= 1
+    let file = try RAMFile(image)
+    #expect(file.refusal()?.description.contains("its head is damaged (Info)") == true)
+  }
+
   @Test func aHoleIsToldWithItsTimes() throws {
     var image = try Made.recording(Clip.shared.frames)
     let cluster = try Made.clusters(image)[3]

@@ -112,14 +112,14 @@ struct RepairPlan {
   /// True when a Cue leads to a Cluster; and to a block in it, a keyframe if it is a picture's, when it says where: damage
   /// may have taken that and left the Cluster (RFC 9559 sections 5.1.5.1.2 and 22.1).
   private func leads(to cluster: UInt64, _ block: UInt64?, _ look: ElementLook) throws(WebMError) -> Bool {
-    guard cluster < UInt64(scan.end),
-      case .cluster(let head, _, _) = try look.found(at: scan.segment.dataStart + Int64(cluster), inCluster: false)
+    guard let place = scan.place(cluster, from: scan.segment.dataStart),
+      case .cluster(let head, _, _) = try look.found(at: place, inCluster: false)
     else { return false }
     guard let block else { return true }
-    guard block < UInt64(scan.end),
-      case .child(_, let found?) = try look.found(at: head.dataStart + Int64(block), inCluster: true)
+    guard let place = scan.place(block, from: head.dataStart),
+      case .child(_, let found?) = try look.found(at: place, inCluster: true)
     else { return false }
-    return found.isKeyframe || !scan.tracks.contains { $0.number == found.track && $0.type == 1 }
+    return found.isKeyframe || scan.tracks.first { $0.number == found.track }?.type != 1
   }
 
   private mutating func checkSeekHeads(_ look: ElementLook, _ window: ByteWindow) throws(WebMError) {

@@ -77,6 +77,20 @@ struct RepairScan {
     var end: Int64
   }
 
+  /// The place so many bytes behind another one; nil when nothing is read there.
+  func place(_ distance: UInt64, from start: Int64) -> Int64? {
+    guard distance < UInt64(end) else { return nil }
+    let place = start + Int64(distance)
+    // Holes are in their order: the last one that begins before it.
+    var (low, high) = (0, holes.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if holes[middle].position <= place { low = middle + 1 } else { high = middle }
+    }
+    let isInHole = low > 0 && place < holes[low - 1].position + holes[low - 1].length
+    return place < end && !isInHole ? place : nil
+  }
+
   /// The chosen track for Cues, and their number, bounded: when there are too many, every second one goes.
   struct CueList {
     static let limit = 1 << 18

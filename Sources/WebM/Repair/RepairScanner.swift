@@ -36,6 +36,8 @@ final class RepairScanner {
   private var scan = RepairScan()
   private var cluster: OpenCluster?
   private var pending: Pending?
+  /// The Tracks element that says what the tracks are.
+  private var tracksPosition: Int64?
   private var latestTicks: Int64?
   private var firstHoleWithoutEnd = 0
 
@@ -102,7 +104,10 @@ final class RepairScanner {
 
   /// Takes what stands at a position; gives where the next element begins, or nil when there is none.
   private func step(at position: Int64) throws(WebMError) -> Int64? {
-    switch try look.found(at: position, inCluster: cluster != nil) {
+    var found = try look.found(at: position, inCluster: cluster != nil)
+    // Behind a Cluster there may be elements that are not known here.
+    if case .bad = found, cluster?.isMatched == true { found = try look.found(at: position, inCluster: false) }
+    switch found {
     case .cluster(let head, let ticks, let checksum):
       try commitPending()
       closeCluster(isLast: false)
@@ -205,17 +210,21 @@ final class RepairScanner {
 
   /// What stands at a position is no element: finds where it goes on.
   private func damage(at position: Int64) throws(WebMError) -> Int64? {
-    let from = pending?.head.position ?? position
+    // Without its Timestamp a Cluster would be lost: that element is never given up.
+    let isTimed = pending?.head.id == ElementID.timestamp
+    let from = isTimed ? position : pending?.head.position ?? position
     if position == scan.segment.end, scan.firstCluster != nil {
       scan.tailIsForeign = true
     } else if try isSecondFile(at: position) {
       throw fail("a second file begins in it, at byte \(position); take them apart first")
-    } else if let next = try resume(after: from) {
+    } else if let first = try resume(after: from),
+      let next = isTimed && first - position < 2 ? try resume(after: first) : first
+    {
       var start = position
       if next < position || next - position < 2 {
         // The size of the element before was wrong; and a single byte is too little for a Void.
         start = from
-        pending = nil
+        forgetPending()
       }
       try commitPending()
       guard next - start >= 2 else { throw fail("damaged at byte \(start): one byte, too little for a Void") }
@@ -226,6 +235,15 @@ final class RepairScanner {
     scan.end = position
     scan.tail = source.size - position
     return nil
+  }
+
+  /// An element becomes a part of a hole: what it said of the file counts no more.
+  private func forgetPending() {
+    if let position = pending?.head.position {
+      if position == scan.info.head?.position { scan.info = RepairScan.Info() }
+      if position == tracksPosition { take([], from: nil) }
+    }
+    pending = nil
   }
 
   /// True where an EBML head and a Segment stand (RFC 8794 section 8.1).
@@ -334,6 +352,11 @@ final class RepairScanner {
     }
     guard scan.tracks.isEmpty else { return }
     guard isWhole, !tracks.isEmpty else { throw fail("its head is damaged at byte \(head.position) (Tracks)") }
+    take(tracks, from: head.position)
+  }
+
+  private func take(_ tracks: [RepairScan.Track], from position: Int64?) {
+    tracksPosition = position
     scan.tracks = tracks
     look.tracks = Set(tracks.map(\.number))
     peek.tracks = look.tracks
