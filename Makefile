@@ -9,7 +9,7 @@ RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
-TOOLS  := wire peer-echo webm-writer-loop
+TOOLS  := wire peer-echo webm-writer-loop drift
 BENCHES := recbot compositor-bench codec-bench decoder-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean

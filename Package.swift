@@ -188,7 +188,11 @@ let package = Package(
       ] + nio),
     .testTarget(
       name: "SessionLogTests", dependencies: ["SessionLog", "Session", "Layouts", "Settings", "TestKit", "MediaCore"]),
-    .testTarget(name: "SessionTests", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"]),
+    .target(
+      name: "HearingKit", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"], path: "Tests/HearingKit"
+    ),
+    .executableTarget(name: "drift", dependencies: ["HearingKit"], path: "Tests/Tools/drift"),
+    .testTarget(name: "SessionTests", dependencies: ["Session", "HearingKit", "Layouts", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),

@@ -102,6 +102,8 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
         found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=48", "swift", "test", "--skip-build",
                                          "--filter", "HearingTests"], "tests"))
+    if tier != "check":
+        found.append(Section("drift", [".build/release/drift"], "build"))
     return [*found, Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)])]
 
 

@@ -1,6 +1,7 @@
 /// What the sender reports of one stream say: its sender's wall clock minus its media clock. A value; nanoseconds.
 ///
-/// Single reports may be wrong, by what a busy sender was late or by anything, so the median of the last ones counts.
+/// Single reports may be wrong, by what a busy sender was late or by anything, so the median of the last ones counts. A
+/// busy sender's wall clock is too late against its media, never too early: of few reports the least counts.
 /// When arrivals tell that the media clock has changed, the mapping is moved along, and stays so until a report agrees;
 /// reports about the clock as it was before, which may be repeated on the way for seconds, are not mistaken for that.
 /// Only what three different reports in a row say alike is believed against everything known before; against a single
@@ -22,6 +23,7 @@ struct CaptureReports: Sendable {
   /// When the first one was.
   private var first: Int64?
   private var samples: [Int64] = []
+  /// Of the samples; of few, the least.
   private var median: Int64?
   private var moved: Int64 = 0
   private var newest: Int64?
@@ -73,7 +75,7 @@ struct CaptureReports: Sendable {
   private mutating func believe(_ reported: Int64, at now: Int64) {
     samples.append(reported)
     if samples.count > Self.capacity { samples.removeFirst() }
-    median = samples.sorted()[samples.count / 2]
+    median = samples.sorted()[max(0, samples.count - 1 - Self.capacity / 2)]
     moved = 0
     doubted = (0, 0)
     count += 1

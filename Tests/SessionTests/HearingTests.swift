@@ -1,8 +1,7 @@
 import Foundation
+import HearingKit
 import MediaCore
 import Testing
-
-@testable import Session
 
 /// What arrives is heard: whatever clocks do, each packet that came is in the mix once, whole, in order, at its time, and
 /// its picture with it.
@@ -92,6 +91,19 @@ import Testing
       var stage = HearingStage(seed: seed)
       stage.reports = [.none, .own, .forwarded, .wrong][Int(seed % 4)]
       judge(stage)
+    }
+  }
+
+  /// Its reports say that its sound is on its way for less time than it is; from the second one on, pictures come hardly
+  /// earlier for that.
+  @Test(arguments: [HearingStage.Reports.own, .busy]) func reportsOfABusySender(_ reports: HearingStage.Reports) {
+    for seed in seeds(90_000, 80) {
+      var stage = HearingStage(seed: seed)
+      stage.reports = reports
+      stage.reportsEvery = (5_000, 1_000)
+      stage.way.pictures = 40
+      stage.length = 40_000
+      judge(stage, skew: 40, unsettled: [0..<6_000])
     }
   }
 
@@ -215,8 +227,6 @@ import Testing
       stage.length = 60_000
       stage.drift = drift
       dress(&stage, seed, &random)
-      // Reports don't know of the drift of a clock that the stage lets run wrong.
-      stage.reports = .none
       judge(stage, skew: 60)
     }
   }

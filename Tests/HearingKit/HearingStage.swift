@@ -3,16 +3,16 @@ import Layouts
 import MediaCore
 import RTP
 
-@testable import Session
+import Session
 
 /// One publisher's sound and pictures on their whole way, in manual time: from the packets that it sends, over a network
 /// with jitter and loss, through the reorder buffer, the reports' clock and the core, to the mixer's samples.
 ///
 /// Each packet of sound has a loudness of its own, so that what comes out can be told apart packet by packet. Times are
 /// nanoseconds of one true clock, which nobody on the stage knows but the judge.
-struct HearingStage {
+package struct HearingStage: Sendable {
   /// What goes wrong at the sender, and when, milliseconds.
-  enum Trouble {
+  package enum Trouble: Sendable {
     /// Nothing is captured for so long, and the clock of the sound stands still meanwhile.
     case microphone(Int64)
     /// The same for sound and pictures: the whole device sleeps.
@@ -32,46 +32,60 @@ struct HearingStage {
   }
 
   /// Who reports, and how well.
-  enum Reports { case none, own, forwarded, wrong }
+  package enum Reports: Sendable {
+    case none, own, forwarded, wrong
+    /// A busy sender, which notes a third of the packets that it reports about up to 60 ms late.
+    case busy
+  }
 
-  var seed: UInt64
+  package var seed: UInt64
   /// Milliseconds.
-  var length: Int64 = 12_000
-  var troubles: [(at: Int64, what: Trouble)] = []
+  package var length: Int64 = 12_000
+  package var troubles: [(at: Int64, what: Trouble)] = []
   /// Packets are late by up to so many milliseconds, but keep their order.
-  var jitter: Int64 = 10
+  package var jitter: Int64 = 10
   /// Lost packets of sound, 1/1000. They are not sent again.
-  var loss = 0
+  package var loss = 0
   /// Lost packets of sound that are sent again and come this much later, milliseconds; 0: they are not.
-  var repair: Int64 = 0
-  var hasVideo = true
-  var reports = Reports.own
+  package var repair: Int64 = 0
+  package var hasVideo = true
+  /// Nanoseconds from picture to picture.
+  package var pictureInterval: Int64 = 33_333_333
+  package var reports = Reports.own
+  /// Milliseconds between the reports of the sound, and of the pictures.
+  package var reportsEvery: (sound: Int64, pictures: Int64) = (2_000, 1_000)
   /// The first reports come after so many milliseconds.
-  var reportsFrom: Int64 = 700
+  package var reportsFrom: Int64 = 700
   /// The sender's clock runs fast (positive: slow captures) by so many millionths.
-  var drift: Int64 = 0
+  package var drift: Int64 = 0
   /// The way of sound and of pictures, milliseconds.
-  var way: (sound: Int64, pictures: Int64) = (30, 75)
+  package var way: (sound: Int64, pictures: Int64) = (30, 75)
 
   /// What became of one packet of sound.
-  struct Heard {
-    var number: Int
+  package struct Heard: Sendable {
+    package var number: Int
     /// The sample behind its last one, and how many were found.
-    var end: Int64
-    var count: Int
+    package var end: Int64
+    package var count: Int
   }
 
   /// What came of it all.
-  struct Result {
+  package struct Result: Sendable {
     /// When each packet was captured (true time); nil: none of that number.
-    var captured: [Int64] = []
+    package var captured: [Int64] = []
     /// Packets that reached the recorder.
-    var arrived: Set<Int> = []
+    package var arrived: Set<Int> = []
     /// Something other than the packet before lies directly before this packet: a stall, a loss, silence.
-    var begins: Set<Int> = []
-    var heard: [Heard] = []
+    package var begins: Set<Int> = []
+    package var heard: [Heard] = []
     /// When a picture came on show, and when it was captured.
-    var shown: [(at: Int64, captured: Int64)] = []
+    package var shown: [(at: Int64, captured: Int64)] = []
+  }
+
+  /// A stage of 12 s without troubles.
+  package init(seed: UInt64, troubles: [(at: Int64, what: Trouble)] = []) {
+    self.seed = seed
+    self.troubles = troubles
   }
 
   private static let millisecond: Int64 = 1_000_000
@@ -125,7 +139,7 @@ struct HearingStage {
     var begins = true
     func report(until instant: Int64, _ captured: Int64, _ stamp: Int64) {
       while reportAt < instant {
-        defer { reportAt += 2_000 * Self.millisecond }
+        defer { reportAt += reportsEvery.sound * Self.millisecond }
         guard reports != .none else { continue }
         var ntp = wall + reportAt + Int64.random(in: -3_000_000...3_000_000, using: &random)
         // A sender's report names the timestamp that would be captured now, by the last packet.
@@ -133,10 +147,14 @@ struct HearingStage {
         if reports == .wrong, Int.random(in: 0..<3, using: &random) == 0 {
           ntp += Int64.random(in: -9_000...9_000, using: &random) * Self.millisecond
         }
+        // The timestamp is counted on from when the packet was noted.
+        if reports == .busy, Int.random(in: 0..<3, using: &random) == 0 {
+          rtp -= Int64.random(in: 0...60, using: &random) * 48
+        }
         if reports == .forwarded {
           // The forwarder has a new report only now and then, and repeats it, moved on in time.
           if let last = lastReport, Int.random(in: 0..<2, using: &random) == 0 {
-            (ntp, rtp) = (last.ntp + 2_000 * Self.millisecond, last.timestamp + 96_000)
+            (ntp, rtp) = (last.ntp + reportsEvery.sound * Self.millisecond, last.timestamp + reportsEvery.sound * 48)
           }
         }
         lastReport = (ntp, rtp)
@@ -211,7 +229,7 @@ struct HearingStage {
     reportAt = (reportsFrom + 150) * Self.millisecond
     func reportPictures(until instant: Int64) {
       while reportAt < instant {
-        defer { reportAt += 1_000 * Self.millisecond }
+        defer { reportAt += reportsEvery.pictures * Self.millisecond }
         guard reports != .none else { continue }
         let ntp = wall + reportAt + Int64.random(in: -3_000_000...3_000_000, using: &random)
         let stamp = zero / 2 + offset + reportAt * 90 / 1_000_000
@@ -238,7 +256,7 @@ struct HearingStage {
       let arrival = travel(now, way.pictures, &lastArrival, &random)
       arrivals.append(Arrival(at: arrival, what: .picture(capture: now, timestamp: stamp)))
       reportPictures(until: now)
-      now += 33_333_333
+      now += pictureInterval
     }
     return arrivals.sorted { $0.at < $1.at }
   }
@@ -257,10 +275,12 @@ struct HearingStage {
     [0xF8, UInt8(number & 255), UInt8(number >> 8 & 255), UInt8(number >> 16 & 255)]
   }
 
-  func play() -> Result {
+  /// Plays it, as fast as the machine can.
+  package func play() -> Result {
     var result = Result()
     var arrivals = send(&result)[...]
-    var core = SessionCore(settings: .test)
+    let settings = SessionCore.Settings(canvas: CanvasSize(width: 1280, height: 720), layout: .grid)
+    var core = SessionCore(settings: settings)
     var sequence: UInt64 = 0
     // What each event is: a packet's number, or nil; when its picture was captured.
     var numbers: [Int?] = []
@@ -273,7 +293,9 @@ struct HearingStage {
     }
     event(0, .room(.participant(Participant(identity: ParticipantIdentity("ann"), name: "Ann"))))
     for source in [TrackSource.camera, .microphone] where hasVideo || source == .microphone {
-      let track = RoomScript.track("ann", source)
+      let track = Track(
+        id: TrackID("ann.\(source.rawValue)"), participant: ParticipantIdentity("ann"),
+        kind: source == .camera ? .video : .audio, source: source)
       event(0, .room(.track(track)))
       event(0, .room(.trackSubscribed(track.id, true)))
     }
@@ -285,6 +307,7 @@ struct HearingStage {
       guard var state = sources.removeValue(forKey: source) else { return }
       defer { sources[source] = state }
       while case .packet(let packet) = state.buffer.poll(at: now) {
+        state.newest = packet.rtpTime
         for unit in 0..<min(packet.lostUnits, 50) {
           let time = packet.rtpTime - packet.lostBefore + Int64(unit) * 960
           event(
@@ -332,7 +355,6 @@ struct HearingStage {
           }
           if let packet = RTPPacket(buffer) { sources[source]?.buffer.insert(packet, sequence: sequence, at: next.at) }
           drain(source, at: next.at)
-          sources[source]?.newest = Int64(UInt32(truncatingIfNeeded: timestamp))
         case .picture(let capture, let timestamp):
           newestPicture = timestamp
           event(
@@ -367,7 +389,7 @@ struct HearingStage {
             onShow = id.rawValue
             result.shown.append((plan.time.nanoseconds, captures[Int(id.rawValue)]))
           }
-          let slotEnd = core.settings.slotTime(plan.slot + 1).nanoseconds / 1000 * 48 / 1000
+          let slotEnd = settings.slotTime(plan.slot + 1).nanoseconds / 1000 * 48 / 1000
           while mixer.position + 960 <= slotEnd {
             mixer.mix(into: mixed)
             ear.listen(UnsafeBufferPointer(mixed))
@@ -421,7 +443,11 @@ struct HearingStage {
     private mutating func turn(to code: Int) {
       // Shorter stretches are fades that pass through a loudness.
       if current >= 0, position - begin >= 100 {
-        found.append(Heard(number: current, end: position, count: Int(position - begin)))
+        // Loudnesses come again after 450 s: the number nearest to the one that is expected.
+        let all = codes * codes
+        let expected = (found.last?.number ?? -1) + 1
+        let ahead = ((current - expected) % all + all + all / 2) % all - all / 2
+        found.append(Heard(number: max(0, expected + ahead), end: position, count: Int(position - begin)))
       }
       (current, begin) = (code, position)
     }
