@@ -43,10 +43,11 @@ struct Drive<Source: EventSource, Work: Performer> {
       }
       events.removeAll(keepingCapacity: true)
       var due = core.nextInstant + settings.latency + Burst.length
-      while now >= due {
-        // In small steps: what is behind is caught up with little by little.
-        let reached = min(now, core.nextInstant + settings.latency + Self.step)
-        core.advance(to: reached)
+      while now >= due || core.isEnding {
+        // In small steps: what is behind is caught up with little by little, and of each picture there is one at a time.
+        let limit = core.nextInstant + Self.step
+        let reached = min(now, limit + settings.latency)
+        core.advance(to: reached, until: limit)
         while let output = core.pollOutput() { outputs.append(output) }
         Burst.order(&outputs)
         performer.beginBurst()

@@ -97,7 +97,8 @@ public struct SessionCore: Sendable {
   var unplaced: [TrackID] = []
   var emptySince: SessionTime? = .zero
   var end: (reason: SessionEnd, at: SessionTime)?
-  private var isEnding = false
+  /// True once the end has come: what is left can be planned at once.
+  public private(set) var isEnding = false
   private var isFinished = false
   /// The pause as the newest event has it, which may be ahead of `pause` by the latency.
   private var newestPause: PausePolicy?
@@ -165,11 +166,12 @@ public struct SessionCore: Sendable {
   }
 
   /// Plans every output instant that lies at least `latency` before `now`. All events that arrived until `now` must
-  /// have been handled.
-  public mutating func advance(to now: SessionTime) {
+  /// have been handled. Once the end is in, nothing can come any more, so the last slots need not wait for the latency. No
+  /// instant behind `limit` is planned.
+  public mutating func advance(to now: SessionTime, until limit: SessionTime? = nil) {
     while !isFinished {
       let time = clock.next
-      // Nothing can come any more once the end is in, so the last slots need not wait for the latency.
+      if let limit, time > limit { return }
       guard time + settings.latency <= now || isEnding else { return }
       // Where a cut begins or ends, the next instant is another one.
       if applyRoomEvents(until: time) { plan(at: time) }

@@ -25,6 +25,8 @@ import Testing
     var prepared = 0
     /// Pictures that plans named and that were not there any more, or not yet, by the rule of `VideoTracks`.
     var missing = 0
+    /// Pictures of one track that a burst needed at a time.
+    var mostInABurst = 0
     private var pictures: [TrackID: (burst: Int, ids: [FrameID])] = [:]
     private var burst = 0
     func prepare(_ event: inout SessionEvent) { prepared += 1 }
@@ -42,6 +44,7 @@ import Testing
         var entry = pictures[track] ?? (burst, [])
         if entry.burst != burst { entry = (burst, Array(entry.ids.suffix(1))) }
         entry.ids.append(id)
+        mostInABurst = max(mostInABurst, entry.ids.count)
         pictures[track] = entry
       case .sound(_, _, _, let time, _): sounds.append(time)
       case .note(let entry): notes.append(entry)
@@ -168,6 +171,8 @@ import Testing
       let spy = try drive(
         LogSource(reader, without: [], commands: CommandFilter(followsLayouts: false, followsOthers: false)),
         Composition.settings(of: reader.beginning, presentation: presentation))
+      // The last seconds, for which late frames are waited, are not one burst: all of its pictures are in memory.
+      #expect(spy.mostInABurst <= 15)
       var frames: Set<FrameID> = []
       for plan in spy.plans {
         for tile in plan.tiles { if case .picture(let id, _) = tile.content { frames.insert(id) } }
