@@ -28,10 +28,6 @@ final class ReceiveStream {
   /// Where the stream took up the codec that it has.
   private var codecSince = Int64.min
   private var audio: AudioReorderBuffer?
-  private var rotation = 0
-  /// What packets that were not handed out yet say of the rotation, by extended sequence number.
-  private var orientations: [(sequence: Int64, rotation: Int)] = []
-  private static let orientationLimit = 256
   /// The keyframe that is wanted is for the jitter buffer only.
   private var wantsForGap = false
   /// When frames may become available without a further packet.
@@ -137,11 +133,8 @@ final class ReceiveStream {
         video = JitterBuffer(codec: codec, configuration: configuration)
       }
       if codec == .h264, let sets = receiver.parameterSets[packet.payloadType] { video?.parameterSets = sets }
-      if let orientation = packet.videoOrientation(receiver.extensions) {
-        if orientations.count == Self.orientationLimit { orientations.removeFirst() }
-        orientations.append((sequence, orientation.rotation))
-      }
-      video?.insert(packet, sequence: sequence, at: now)
+      let rotation = packet.videoOrientation(receiver.extensions)?.rotation
+      video?.insert(packet, sequence: sequence, rotation: rotation, at: now)
     case .audio:
       // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
       let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
@@ -169,27 +162,13 @@ final class ReceiveStream {
     if receiver.wantsFrames { drain(into: connection, at: now, waits: false) }
   }
 
-  /// Follows the rotation: a packet of the frame says it, of several layers the last one of the first that is turned.
-  private func turn(with sequences: ClosedRange<Int64>, isKeyframe: Bool) {
-    let told = orientations.filter { $0.sequence <= sequences.upperBound }.max { $0.sequence < $1.sequence }
-    if !orientations.isEmpty { orientations.removeAll { $0.sequence <= sequences.upperBound } }
-    if let told, told.sequence >= sequences.lowerBound || !isKeyframe {
-      rotation = told.rotation
-    } else if isKeyframe {
-      // The element is on every keyframe of a turned picture (3GPP TS 26.114 section 7.4.5).
-      rotation = 0
-    }
-  }
-
   private func drainVideo(into connection: PeerConnection, at now: Int64, waits: Bool) {
     while let output = video?.poll(at: waits ? now : .max / 2) {
-      guard case .frame(var frame, let sequences, let completed) = output else {
+      guard case .frame(var frame, _, let completed) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
-      turn(with: sequences, isKeyframe: frame.isKeyframe)
       frame.captureTime = clock.captureTime(of: frame.rtpTime)
-      frame.rotation = rotation
       frame.held = max(0, now &- completed)
       frameCount += 1
       connection.deliver(frame, of: self)

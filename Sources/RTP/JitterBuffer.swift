@@ -64,6 +64,8 @@ public struct JitterBuffer {
     var packet: RTPPacket?
     /// Nil: padding or malformed.
     var payload: VideoPayload?
+    /// Degrees; nil when the packet does not say it.
+    var rotation: Int?
   }
 
   private enum Scan {
@@ -90,6 +92,7 @@ public struct JitterBuffer {
   private var lostSinceOutput = false
   private var skippedInRow = 0
   private var continuity = VideoContinuity()
+  private var rotation = PictureRotation()
   /// How far the frame at `next` has been looked through without finding its end; zero when not at all.
   private var scanned: (start: Int64, number: Int64, last: Int64) = (.min, 0, 0)
   private var timestamps = TimestampUnwrapper()
@@ -130,8 +133,8 @@ public struct JitterBuffer {
   public var lowestUseful: Int64? { next }
 
   /// Takes a packet with its extended sequence number, which arrived at `now` (ns). Its buffer is kept until its
-  /// frame is handed out.
-  public mutating func insert(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+  /// frame is handed out. `rotation`: what its orientation element says (degrees); nil when it has none.
+  public mutating func insert(_ packet: RTPPacket, sequence: Int64, rotation: Int? = nil, at now: Int64) {
     if let next {
       if sequence < next, hasAdvanced || highest &- sequence > mask {
         statistics.late += 1
@@ -168,7 +171,7 @@ public struct JitterBuffer {
       payload = codec.depacketize(packet.payload)
       if payload == nil { statistics.malformed += 1 }
     }
-    slots[slot] = Slot(sequence: sequence, time: now, packet: packet, payload: payload)
+    slots[slot] = Slot(sequence: sequence, time: now, packet: packet, payload: payload, rotation: rotation)
   }
 
   /// The stream is so far ahead that nothing kept is of use.
@@ -387,20 +390,23 @@ public struct JitterBuffer {
 
   private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> Output? {
     var completed = Int64.min
+    var degrees: Int?
     joiner.begin(with: codec == .h264 && payload.isKeyframe && payload.width == 0 ? parameterSets : [])
     for number in first...last {
       let slot = slots[index(number)]
       guard let packet = slot.packet else { continue }
       completed = max(completed, slot.time)
+      degrees = slot.rotation ?? degrees
       if let part = slot.payload, !joiner.add(packet.payload, part) { return nil }
     }
     guard joiner.finish() else { return nil }
     let buffer = pool.take(minimum: joiner.bytes.count)
     joiner.bytes.withUnsafeBytes { _ = buffer.append($0) }
     guard let firstPacket = slots[index(first)].packet else { return nil }
+    rotation.handedOut(degrees, isKeyframe: payload.isKeyframe)
     let frame = EncodedFrame(
       codec: codec, payload: buffer, rtpTime: timestamps.unwrap(firstPacket.timestamp), isKeyframe: payload.isKeyframe,
-      width: payload.width, height: payload.height, layerCount: joiner.layerCount,
+      width: payload.width, height: payload.height, layerCount: joiner.layerCount, rotation: rotation.degrees,
       followsLoss: payload.isKeyframe && lostSinceOutput)
     return .frame(frame, sequences: first...last, completed: completed)
   }
@@ -411,6 +417,7 @@ public struct JitterBuffer {
     hasAdvanced = true
     while sequence < end {
       let slot = slots[index(sequence)]
+      if let degrees = slot.rotation { rotation.leftOut(degrees) }
       if slot.packet?.isPaddingOnly != true { timestampBefore = slot.payload == nil ? nil : slot.packet?.timestamp }
       slots[index(sequence)] = Slot()
       sequence += 1
