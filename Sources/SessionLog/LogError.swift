@@ -16,6 +16,8 @@ public struct LogError: Error, Sendable, Hashable, CustomStringConvertible {
     case notALog
     /// A later version of recbot wrote it.
     case newer
+    /// Somebody else is writing it.
+    case busy
   }
 
   /// What kind of trouble it is.

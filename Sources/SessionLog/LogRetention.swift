@@ -3,8 +3,8 @@ import Glibc
 /// Deletes logs whose time is over.
 public enum LogRetention {
   /// Deletes the logs directly in `folder` that may be deleted at `now`, nanoseconds since 1970-01-01 UTC; gives their
-  /// folders. What is no log, what cannot be read, and what is to be kept stays. Throws `.open` when the folder cannot be
-  /// read, `.write` when a log cannot be deleted. Blocks for the disk.
+  /// folders. What is no log, what cannot be read, what is being written, and what is to be kept stays. Throws `.open` when
+  /// the folder cannot be read, `.write` when a log cannot be deleted. Blocks for the disk.
   public static func prune(
     _ folder: String, at now: Int64, layouts: @escaping LayoutTextReader, isDryRun: Bool = false
   ) throws(LogError) -> [String] {
@@ -12,8 +12,9 @@ public enum LogRetention {
     for name in try LogFolder.contents(of: folder).sorted() {
       let path = "\(folder)/\(name)"
       guard let reader = try? SessionLogReader(path: path, layouts: layouts),
-        let limit = reader.beginning.keepUntil, limit <= now
+        let limit = reader.beginning.keepUntil, limit <= now, let lock = try? LogLock(path), access(path, F_OK) == 0
       else { continue }
+      defer { withExtendedLifetime(lock) {} }
       if !isDryRun { try delete(path) }
       pruned.append(path)
     }

@@ -15,11 +15,15 @@ public struct SessionLogEraser {
     public var unreadable: Int64 = 0
   }
 
-  /// Erases people, of whom all must be in the log. Throws `.open`, `.notALog`, `.newer`, `.read` or `.write`. Blocks for the
-  /// disk.
+  /// Erases people, of whom all must be in the log. Throws `.open`, `.notALog`, `.newer`, `.busy`, `.read` or `.write`.
+  /// Blocks for the disk.
   public static func erase(
     _ people: Set<ParticipantIdentity>, from path: String, layouts: @escaping LayoutTextReader
   ) throws(LogError) -> Summary {
+    guard let lock = try LogLock(path) else {
+      throw LogError(.busy, "\(path): is being written; erase people when the recording is over")
+    }
+    defer { withExtendedLifetime(lock) {} }
     // A log that cannot be read is not written either.
     let reader = try SessionLogReader(path: path, layouts: layouts)
     var known: Set<ParticipantIdentity> = []

@@ -12,6 +12,7 @@ public final class SessionLogWriter {
 
   private let beginning: LogBeginning
   private let fileSize: Int64
+  private var lock: LogLock?
   private var descriptor: Int32 = -1
   private var number: UInt32 = 0
   /// Bytes of the file that is being written.
@@ -37,6 +38,8 @@ public final class SessionLogWriter {
     self.beginning = beginning
     self.fileSize = fileSize
     try LogFolder.make(path)
+    lock = try LogLock(path)
+    guard lock != nil else { throw LogError(.exists, "\(path): another recording writes its log there") }
     try openFile()
     try flush()
   }
@@ -96,6 +99,7 @@ public final class SessionLogWriter {
     try flush()
     try sync()
     close()
+    lock = nil
   }
 
   private var file: String { "\(path)/\(LogFolder.name(number))" }

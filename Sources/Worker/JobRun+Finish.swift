@@ -237,6 +237,21 @@ extension JobRun {
     }
   }
 
+  /// Deletes what a recording without any picture has left.
+  func discard(_ path: String) async {
+    let log = log(of: path)
+    await Blocking.run {
+      unlink(path)
+      if let log { try? FileManager.default.removeItem(atPath: log) }
+    }
+  }
+
+  /// The folder of the session log that belongs to a part; nil: the job wants none.
+  func log(of path: String) -> String? {
+    guard job.request.log == true, let name = path.split(separator: "/").last else { return nil }
+    return "\(context.settings.logs)/\(WorkerFolder.fileName("\(id)-\(name.split(separator: ".")[0])"))"
+  }
+
   // MARK: Uploading meanwhile
 
   /// Begins to upload what is being recorded, when that is wanted and it is the job's first part.

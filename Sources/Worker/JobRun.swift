@@ -195,6 +195,7 @@ actor JobRun {
       let folder: String
       do {
         folder = try context.folder.parts(of: id)
+        if job.request.log == true { try WorkerFolder.make(context.settings.logs) }
       } catch {
         return .failed(JobError(name: "dataFolder", message: error.description), mayRetry: true)
       }
@@ -202,8 +203,9 @@ actor JobRun {
       // What changes the looks is there from the first picture on; a mark needs a recording.
       let first = pending.prefix { [.layout, .title, .pause, .resume].contains($0.verb) }
       let order = RecordingOrder(
-        job: id, attempt: job.attempt, request: job.request, ticket: ticket, output: path, remaining: remaining,
-        steering: steering, commands: Array(first), turnCredential: context.settings.launch.turnCredential)
+        job: id, attempt: job.attempt, request: job.request, ticket: ticket, output: path, log: log(of: path),
+        remaining: remaining, steering: steering, commands: Array(first),
+        turnCredential: context.settings.launch.turnCredential)
       let began = ContinuousClock.now
       lastReport = nil
       let process = RecordingProcess(context.settings.launch, order: order)
@@ -218,7 +220,7 @@ actor JobRun {
       if let end = lastReport?.end {
         wholeParts.insert(path)
         // A file that no picture came into is no part.
-        if !parts.contains(where: { $0.location == path }) { unlink(path) }
+        if !parts.contains(where: { $0.location == path }) { await discard(path) }
         return outcome(of: end)
       }
       // The next process doesn't wait for a look at what this one has left.
@@ -294,12 +296,16 @@ actor JobRun {
     lastReport = report
     lastHeard = .now
     guard let startedAt = report.startedAt else { return }
-    let part = JobPart(
-      attempt: job.attempt, piece: piece, worker: context.settings.name, location: path, startedAt: startedAt,
-      duration: report.duration)
+    let part = part(piece, path, startedAt: startedAt, duration: report.duration)
     if keep(part) { await note(JournalEntry(kind: .part, job: id, fence: fence, part: part)) }
     startLive(path, startedAt: startedAt)
     await handover.follow(path)
+  }
+
+  private func part(_ piece: Int, _ path: String, startedAt: Timestamp, duration: Int64) -> JobPart {
+    JobPart(
+      attempt: job.attempt, piece: piece, worker: context.settings.name, location: path, startedAt: startedAt,
+      duration: duration, log: log(of: path).flatMap { access($0, F_OK) == 0 ? $0 : nil })
   }
 
   /// Takes in what the process has made of its commands: only what was carried out holds for the parts after this one.
@@ -350,9 +356,7 @@ actor JobRun {
     let known = parts.first { $0.location == path }
     let startedAt =
       known?.startedAt ?? found.startedAt ?? Timestamp.now - TimeSpan(microseconds: found.duration)
-    let part = JobPart(
-      attempt: job.attempt, piece: piece, worker: context.settings.name, location: path, startedAt: startedAt,
-      duration: found.duration)
+    let part = part(piece, path, startedAt: startedAt, duration: found.duration)
     _ = keep(part)
     await note(JournalEntry(kind: .part, job: id, fence: fence, part: part))
   }

@@ -1,5 +1,6 @@
 import Delivery
 import Foundation
+import Glibc
 import Jobs
 import Logging
 
@@ -224,7 +225,7 @@ public actor Worker {
 
   // MARK: Housekeeping
 
-  /// Delivers what waits in the backup folder, and deletes old parts that nobody needs.
+  /// Delivers what waits in the backup folder, and deletes old parts that nobody needs and logs whose time is over.
   private func housekeepUntilCancelled() async {
     let kept = KeptParts(data: settings.dataDirectory, client: client, age: settings.keepTime, logger: logger)
     let rounds = BackupRounds(settings.delivery, logger: logger)
@@ -233,10 +234,18 @@ public actor Worker {
       group.addTask {
         while !Task.isCancelled {
           await kept.sweep(now: .now)
+          await self.pruneLogs()
           try? await Task.sleep(for: .seconds(3600))
         }
       }
     }
+  }
+
+  private func pruneLogs() async {
+    guard access(settings.logs, F_OK) == 0 else { return }
+    let result = await HelperProcess.run(
+      settings.launch.executable, ["log", "prune", settings.logs], environment: settings.launch.environment)
+    if !result.isSuccess { logger.warning("old session logs stay", metadata: ["reason": "\(result.text)"]) }
   }
 
   // MARK: Costs

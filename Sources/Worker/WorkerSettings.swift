@@ -16,6 +16,8 @@ public struct WorkerSettings: Sendable {
   public var drainTime = TimeSpan.seconds(3600)
   /// So old are parts of jobs that others completed when they are deleted.
   public var keepTime = TimeSpan.seconds(7 * 86_400)
+  /// Where the session logs of jobs go, each in a folder of its own.
+  public var logs: String { "\(dataDirectory)/logs" }
   /// How recordings are started.
   public var launch: RecordingLaunch
   /// Where finished files go.

@@ -102,6 +102,18 @@ import Testing
     #expect(kept.count { if case .room(.resume) = $0.payload { true } else { false } } == 1)
   }
 
+  @Test func whatIsBeingWrittenIsNeitherErasedNorDeleted() throws {
+    let path = "\(folder.path)/live"
+    var beginning = Sessions.beginning
+    beginning.keepUntil = 1
+    let writer = try SessionLogWriter(path: path, beginning: beginning)
+    try writer.flush()
+    #expect(throws: LogError.self) { try SessionLogEraser.erase([bob], from: path, layouts: layouts) }
+    #expect(try LogRetention.prune(folder.path, at: 2, layouts: layouts) == [])
+    try writer.finish(LogEnd(reason: .stopped, length: .zero))
+    #expect(try LogRetention.prune(folder.path, at: 2, layouts: layouts) == [path])
+  }
+
   @Test func logsWhoseTimeIsOverAreDeleted() throws {
     try write([], to: "\(folder.path)/old")
     try FileManager.default.createDirectory(atPath: "\(folder.path)/other", withIntermediateDirectories: true)

@@ -14,6 +14,8 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
   public var ticket: RoomTicket
   /// The file to write: an absolute path; it must not exist.
   public var output: String
+  /// The folder for the session log, which must not exist; nil: none is written.
+  public var log: String?
   /// The most that may still be recorded, in microseconds; nil: no limit.
   public var remaining: Int64?
   /// What the recording was told in the parts before this one, so that it goes on looking the same.
@@ -25,7 +27,8 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
 
   /// Makes an order.
   public init(
-    job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, remaining: Int64? = nil,
+    job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, log: String? = nil,
+    remaining: Int64? = nil,
     steering: JobSteering = JobSteering(), commands: [JobCommand] = [], turnCredential: String? = nil
   ) {
     self.job = job
@@ -33,6 +36,7 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
     self.request = request
     self.ticket = ticket
     self.output = output
+    self.log = log
     self.remaining = remaining
     self.steering = steering
     self.commands = commands

@@ -57,9 +57,12 @@ public struct JobPart: Codable, Hashable, Sendable {
   public var startedAt: Timestamp
   /// How long it is, in microseconds, as far as is known.
   public var duration: Int64
+  /// The folder of its session log on the worker; nil: there is none.
+  public var log: String?
   /// Makes a part.
   public init(
-    attempt: Int, piece: Int = 0, worker: String, location: String, startedAt: Timestamp, duration: Int64
+    attempt: Int, piece: Int = 0, worker: String, location: String, startedAt: Timestamp, duration: Int64,
+    log: String? = nil
   ) {
     self.attempt = attempt
     self.piece = piece
@@ -67,10 +70,11 @@ public struct JobPart: Codable, Hashable, Sendable {
     self.location = location
     self.startedAt = startedAt
     self.duration = duration
+    self.log = log
   }
 
   enum CodingKeys: String, CodingKey {
-    case attempt, piece, worker, location, duration
+    case attempt, piece, worker, location, duration, log
     case durationSeconds = "duration_seconds"
     case startedAt = "started_at"
   }
@@ -83,6 +87,7 @@ public struct JobPart: Codable, Hashable, Sendable {
     worker = try values.decode(String.self, forKey: .worker)
     location = try values.decode(String.self, forKey: .location)
     startedAt = try values.decode(Timestamp.self, forKey: .startedAt)
+    log = try values.decodeIfPresent(String.self, forKey: .log)
     duration = try values.microseconds(seconds: .durationSeconds, microseconds: .duration)
   }
 
@@ -94,6 +99,7 @@ public struct JobPart: Codable, Hashable, Sendable {
     try values.encode(worker, forKey: .worker)
     try values.encode(location, forKey: .location)
     try values.encode(startedAt, forKey: .startedAt)
+    try values.encodeIfPresent(log, forKey: .log)
     if encoder.isForCallers {
       try values.encode(Seconds.of(microseconds: duration), forKey: .durationSeconds)
     } else {

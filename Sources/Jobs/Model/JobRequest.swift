@@ -27,6 +27,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var stopWhenEmpty: Int64?
   /// Wait so long for a room that does not exist yet, in seconds.
   public var waitForRoom: Int64?
+  /// True: the workers write session logs too, and keep them.
+  public var log: Bool?
   /// Texts that belong to the application; given back with everything that is told of the job.
   public var metadata: [String: String]
   /// Where to tell what becomes of the job.
@@ -39,7 +41,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [],
     maxDuration: Int64? = nil,
-    stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, metadata: [String: String] = [:],
+    stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
     self.room = room
@@ -54,13 +56,14 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.maxDuration = maxDuration
     self.stopWhenEmpty = stopWhenEmpty
     self.waitForRoom = waitForRoom
+    self.log = log
     self.metadata = metadata
     self.webhook = webhook
     self.egress = egress
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case room, url, layout, selection, picture, outputs, deadline, metadata, webhook, egress
+    case room, url, layout, selection, picture, outputs, deadline, log, metadata, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -88,6 +91,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(maxDuration, forKey: isNamed ? .maxDurationSeconds : .maxDuration)
     try values.encodeIfPresent(stopWhenEmpty, forKey: isNamed ? .stopWhenEmptySeconds : .stopWhenEmpty)
     try values.encodeIfPresent(waitForRoom, forKey: isNamed ? .waitForRoomSeconds : .waitForRoom)
+    try values.encodeIfPresent(log, forKey: .log)
     try values.encode(metadata, forKey: .metadata)
     try values.encodeIfPresent(webhook, forKey: .webhook)
     try values.encodeIfPresent(egress, forKey: .egress)
@@ -109,6 +113,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     maxDuration = try values.decodeFirst(Int64.self, .maxDurationSeconds, .maxDuration)
     stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)
     waitForRoom = try values.decodeFirst(Int64.self, .waitForRoomSeconds, .waitForRoom)
+    log = try values.decodeIfPresent(Bool.self, forKey: .log)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
     webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
     egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)

@@ -20,6 +20,9 @@ struct RecordCommand: AsyncParsableCommand {
       """,
     shouldDisplay: false)
 
+  /// How long the session log of a job is kept when the worker's settings don't say it: nobody looks after it by hand.
+  private static let logKeep = SessionTime.seconds(7 * 86_400)
+
   @OptionGroup var recording: RecordingOptions
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var reception: ReceptionOptions
@@ -71,6 +74,11 @@ struct RecordCommand: AsyncParsableCommand {
       maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
       stopWhenEmpty: request.stopWhenEmpty.map { .seconds($0) })
     try reception.apply(configuration, to: &settings)
+    if let log = order.log {
+      chosen.log = log
+      settings.log = try chosen.logSettings(configuration)
+      if settings.log?.keep == nil { settings.log?.keep = Self.logKeep }
+    }
     // What one file name is right for is one recording: these belong to `recbot join`.
     (settings.timeline, settings.transcript, settings.isChatOnly) = (nil, nil, false)
     let token = RenewedToken(order.ticket.token)

@@ -35,6 +35,7 @@ enum JobText {
       rows.append(
         ("part \(part.attempt)", "\(TimeText.short(part.startedAt))  \(TimeText.length(part.duration))  \(part.worker)")
       )
+      if let log = part.log { rows.append(("log \(part.attempt)", "\(log)  \(part.worker)")) }
     }
     for file in job.files {
       let end = file.deletedAt.map { "  deleted at \(TimeText.short($0))" } ?? ""

@@ -39,7 +39,7 @@ extension Failure {
       switch error.reason {
       case .exists: .outputExists
       case .write: .outputNotWritable
-      case .open, .read, .notALog, .newer: .inputUnusable
+      case .open, .read, .notALog, .newer, .busy: .inputUnusable
       }
     self.init(code, error.description)
   }

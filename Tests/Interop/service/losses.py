@@ -5,6 +5,7 @@ import hashlib
 import os
 import pathlib
 import signal
+import stat
 import time
 
 from judge import Recording, decodes
@@ -122,6 +123,57 @@ def crashed_recording(stage: Stage, verdict: Verdict) -> None:
         if recording:
             verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
             verdict.figure(f"file {recording.duration:.1f} s")
+    finally:
+        service.close()
+
+
+def logged(stage: Stage, verdict: Verdict) -> None:
+    """A job with `--log`: each part has a session log, a crash leaves a whole one, both are composed, old ones are pruned."""
+    service = Service(stage)
+    logs = service.data / "logs"
+    try:
+        worker = service.worker()
+        _, job = begin(service, "room", "--log")
+        stage.until(time.time() + 4.0)
+        [shown] = service.job(job)["parts"]
+        busy = service.recbot("log", "erase", shown["log"], "--participant", "ann", status=42)
+        verdict.check("is being written" in busy, f"erased while it is written: {busy}")
+        for child in service.processes(worker):
+            service.kill(child)
+        service.wait(lambda: len(service.job(job)["parts"]) == 2, "no second part", timeout=15)
+        stage.until(time.time() + 4.0)
+        finish(service, job, verdict, parts=2)
+        done = service.job(job)
+        for number, part in enumerate(done["parts"]):
+            folder = pathlib.Path(part.get("log", "-"))
+            if not verdict.check(folder.is_dir() and folder.parent == logs, f"no log of part {number}: {part}"):
+                continue
+            verdict.check(stat.S_IMODE(folder.stat().st_mode) == 0o700, f"{folder} is open to others")
+            file = stage.folder / f"part-{number}.webm"
+            service.recbot("compose", str(folder), "--layout", "speaker", "--output", str(file))
+            seconds = Recording.load(str(file)).duration
+            verdict.check(3.0 < seconds < part["duration_seconds"] + 1.0, f"part {number} composed: {seconds:.1f} s")
+            verdict.figure(f"part {number} {part['duration_seconds']:.1f} s, composed {seconds:.1f} s")
+        told = service.ask("jobs", "show", job)
+        verdict.check(str(logs) in told, f"show: {told}")
+        # Another job wants none; and a worker that starts prunes what is over.
+        plain = service.ask("jobs", "submit", "room", *SETTINGS)
+        service.reaches(plain, {"running"})
+        service.ask("jobs", "control", plain, "stop")
+        verdict.check(all("log" not in part for part in service.reaches(plain, {"completed"}, 40)["parts"]), "a log unasked")
+        verdict.check(len(list(logs.iterdir())) == 2, f"logs: {list(logs.iterdir())}")
+        service.common["RECBOT_LOG_KEEP"] = "1s"
+        service.worker()
+        worker.send(signal.SIGTERM)
+        brief = service.ask("jobs", "submit", "room", *SETTINGS, "--log")
+        service.reaches(brief, {"running"})
+        stage.until(time.time() + 1.0)
+        service.ask("jobs", "control", brief, "stop")
+        service.reaches(brief, {"completed"}, 40)
+        verdict.check(len(list(logs.iterdir())) == 3, f"logs: {list(logs.iterdir())}")
+        service.worker()
+        service.wait(lambda: len(list(logs.iterdir())) == 2, lambda: f"not pruned: {list(logs.iterdir())}")
+        verdict.check(all(pathlib.Path(part["log"]).is_dir() for part in done["parts"]), "logs of a week were pruned")
     finally:
         service.close()
 

@@ -40,6 +40,9 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Wait so long for a room that is not there yet.", valueName: "time"))
   var waitForRoom: String?
 
+  @Flag(help: "Also write session logs, which stay with the workers, for `recbot compose`.")
+  var log = false
+
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
@@ -64,6 +67,7 @@ struct JobRequestOptions: ParsableArguments {
     request.maxDuration = try span(maxDuration, "--max-duration")
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
+    if log { request.log = true }
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
     let fps = try parse(fps, "--fps", Values.framesPerSecond)
