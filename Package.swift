@@ -175,7 +175,8 @@ let package = Package(
       dependencies: [
         "Recording", "SessionLog", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic", "WebM",
         "MediaCore", logging,
-      ]),
+      ],
+      exclude: ["Goldens"]),
     .testTarget(
       name: "RoomServerTests",
       dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),

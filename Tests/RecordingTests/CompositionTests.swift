@@ -4,7 +4,6 @@ import Logging
 import MediaCore
 import Session
 import SessionLog
-import Settings
 import Testing
 
 @testable import Recording
@@ -14,47 +13,6 @@ import Testing
   private let folder = FileManager.default.temporaryDirectory.appending(path: "recbot-composition-\(UUID())").path
 
   init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
-
-  /// Notes what is to be done.
-  private final class Spy: Performer {
-    var progress = RecordingProgress()
-    var plans: [FramePlan] = []
-    var decoded: [FrameID] = []
-    var sounds: [SessionTime] = []
-    var notes: [TimelineEntry] = []
-    var prepared = 0
-    /// Pictures that plans named and that were not there any more, or not yet, by the rule of `VideoTracks`.
-    var missing = 0
-    /// Pictures of one track that a burst needed at a time.
-    var mostInABurst = 0
-    private var pictures: [TrackID: (burst: Int, ids: [FrameID])] = [:]
-    private var burst = 0
-    func prepare(_ event: inout SessionEvent) { prepared += 1 }
-    func beginBurst() { burst += 1 }
-    func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
-      switch output {
-      case .compose(let plan):
-        plans.append(plan)
-        for tile in plan.tiles {
-          guard case .picture(let id, let track) = tile.content else { continue }
-          if pictures[track]?.ids.contains(where: { $0 == id }) != true { missing += 1 }
-        }
-      case .decode(let id, _, let track):
-        decoded.append(id)
-        var entry = pictures[track] ?? (burst, [])
-        if entry.burst != burst { entry = (burst, Array(entry.ids.suffix(1))) }
-        entry.ids.append(id)
-        mostInABurst = max(mostInABurst, entry.ids.count)
-        pictures[track] = entry
-      case .sound(_, _, _, let time, _): sounds.append(time)
-      case .note(let entry): notes.append(entry)
-      default: break
-      }
-      return nil
-    }
-    func tell(_ core: borrowing SessionCore, at now: SessionTime) {}
-    func finish(at end: SessionTime) throws(RecordingError) {}
-  }
 
   /// Events that come in pieces, whose lengths a seed says.
   private final class Pieces: EventSource {
@@ -130,27 +88,10 @@ import Testing
     return path
   }
 
-  private func reader(_ path: String) throws -> SessionLogReader {
-    try SessionLogReader(path: path) { name, text throws(LogError) in
-      do throws(LayoutError) {
-        return try LayoutReader.read(text, file: "log", name: name)
-      } catch {
-        throw LogError(.notALog, error.description)
-      }
-    }
-  }
-
-  private func drive(_ source: some EventSource, _ settings: SessionCore.Settings) throws -> Spy {
-    let spy = Spy()
-    _ = try Drive(source: source, performer: spy, settings: settings, logger: Logger(label: "test")) { _ in }
-      .run(SessionCore(settings: settings), first: [])
-    return spy
-  }
-
   @Test(arguments: 1...20) func aLogGivesThePlansOfTheLiveRecordingWordByWord(seed: UInt64) throws {
     let events = Self.session(seconds: 10, seed: seed)
     let live = try drive(Pieces(events, seed: seed), Self.settings)
-    let reader = try reader(log(events, "\(seed)"))
+    let reader = try logReader(log(events, "\(seed)"))
     let again = try drive(
       LogSource(reader, without: [], commands: CommandFilter()),
       Composition.settings(of: reader.beginning, presentation: .asLive))
@@ -165,9 +106,9 @@ import Testing
 
   @Test func whatCameTooLateLiveIsUsedWhenComposed() throws {
     let events = Self.session(seconds: 10, seed: 5)
-    let reader = try reader(log(events, "late"))
+    let reader = try logReader(log(events, "late"))
     func shown(_ presentation: Composition.Presentation) throws -> Int {
-      let reader = try self.reader(reader.path)
+      let reader = try logReader(reader.path)
       let spy = try drive(
         LogSource(reader, without: [], commands: CommandFilter(followsLayouts: false, followsOthers: false)),
         Composition.settings(of: reader.beginning, presentation: presentation))
@@ -248,7 +189,7 @@ import Testing
     // Much faster than it is written: all of it comes between two writes, or nearly.
     for event in events { thread.put(event) }
     thread.finish(LogEnd(reason: .stopped, length: .seconds(4)))
-    let reader = try reader(path)
+    let reader = try logReader(path)
     var contents = LogContents()
     var kept: [RoomEvent] = []
     var followsLoss = 0
