@@ -8,12 +8,16 @@ import Session
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
 /// thread.
 final class Pipeline: Performer {
+  /// After a plan sound is mixed for so long at most: less than has been handed on by then, so that what comes late has its
+  /// place, too.
+  private static let mixedAhead = SessionTime.milliseconds(40)
+
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  private var sounds = SoundTracks()
+  private var sounds: SoundTracks
   private let compositor: Compositor
   private let output: any MediaOutput
   private let images: ImageStore
@@ -40,6 +44,7 @@ final class Pipeline: Performer {
     compositor = Compositor(canvas: session.canvas, images: images)
     output = try makeOutput(settings)
     notes = try Notes(settings: settings, listener: listener)
+    sounds = SoundTracks(latency: session.latency)
     progress.phase = .recording
     progress.title = session.title
     DetachedThread.start(name: "images") { [images] in images.run() }
@@ -116,13 +121,15 @@ final class Pipeline: Performer {
 
   private func compose(_ plan: FramePlan, isLate: Bool) throws(RecordingError) {
     let slotEnd = settings.session.slotTime(plan.slot + 1)
+    // With few pictures a second most of the sound comes between them.
+    try mix(until: plan.time)
     if isLate {
       progress.droppedFrames += 1
     } else if !settings.isAudioOnly {
       try output.picture(paint(plan).picture, slot: plan.slot, at: plan.time)
       progress.frames += 1
     }
-    while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: slotEnd) { try mixBlock() }
+    try mix(until: min(slotEnd, plan.time + Self.mixedAhead))
     progress.time = slotEnd
     progress.lateSound = sounds.dropped
     progress.participants = plan.participants
@@ -186,6 +193,10 @@ final class Pipeline: Performer {
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
       pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, isLowBandwidth: tile.isLowBandwidth,
       level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
+  }
+
+  private func mix(until time: SessionTime) throws(RecordingError) {
+    while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: time) { try mixBlock() }
   }
 
   private func mixBlock() throws(RecordingError) {

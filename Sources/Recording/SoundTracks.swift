@@ -10,11 +10,23 @@ import Session
 struct SoundTracks {
   /// Decoded sound that waits for its place.
   private final class Block {
-    let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+    private(set) var samples: UnsafeMutableBufferPointer<Float>
     var id = FrameID(0)
     /// Floats that count.
-    var count = 0
+    private(set) var count = 0
+    /// Room for the usual packet.
+    init() { samples = .allocate(capacity: SoundTracks.packetSamples * OpusDecoder.channels) }
     deinit { samples.deallocate() }
+
+    /// Takes over what was decoded.
+    func fill(_ source: UnsafeMutableBufferPointer<Float>, _ count: Int) {
+      if samples.count < count {
+        samples.deallocate()
+        samples = .allocate(capacity: count)
+      }
+      _ = samples.update(fromContentsOf: source[..<count])
+      self.count = count
+    }
   }
 
   private struct Entry {
@@ -27,30 +39,40 @@ struct SoundTracks {
     var missing: [FrameID] = []
     /// In the order of arrival.
     var waiting: [Block] = []
+    /// Their floats.
+    var waitingCount = 0
   }
 
   /// The length of what is told as lost at a time: one packet of the usual length, samples.
   private static let packetSamples = 960
   /// What is lost for longer is silence: what the decoder invents does not fade out by itself. 100 ms.
   private static let concealmentLimit = 5
-  /// More packets of a track than this never wait: three seconds.
-  private static let waitingLimit = 150
+  /// No sound of a track waits by so much longer than the recording's latency.
+  private static let longestWait = SessionTime.seconds(2)
 
   private var entries: [TrackID: Entry] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
   private let mixer = Mixer()
   private let mixed: UnsafeMutableBufferPointer<Float>
+  private let decoded = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+  /// Floats of a track.
+  private let waitingLimit: Int
   /// Packets that could not be decoded.
   private(set) var errors: UInt64 = 0
 
-  init() {
+  /// `latency`: so long sound waits for its place.
+  init(latency: SessionTime) {
+    waitingLimit = Int(Self.samples(at: latency + Self.longestWait)) * OpusDecoder.channels
     mixed = .allocate(capacity: mixer.blockSamples * OpusDecoder.channels)
     mixed.initialize(repeating: 0)
   }
 
   /// Frees the buffers; nothing may be called afterwards.
-  consuming func finish() { mixed.deallocate() }
+  consuming func finish() {
+    mixed.deallocate()
+    decoded.deallocate()
+  }
 
   /// The first sample that has not been mixed yet.
   var position: Int64 { mixer.position }
@@ -107,21 +129,21 @@ struct SoundTracks {
     _ id: FrameID, to entry: inout Entry,
     _ decode: (any SoundDecoder, UnsafeMutableBufferPointer<Float>) throws(CodecError) -> Int
   ) -> Block? {
-    let block = spare.popLast() ?? Block()
-    block.id = id
+    let count: Int
     do {
-      block.count = try decode(entry.decoder, block.samples) * OpusDecoder.channels
+      count = try decode(entry.decoder, decoded) * OpusDecoder.channels
     } catch {
       errors += 1
-      block.count = 0
-    }
-    guard block.count > 0 else {
-      spare.append(block)
       return nil
     }
+    guard count > 0 else { return nil }
+    let block = spare.popLast() ?? Block()
+    block.id = id
+    block.fill(decoded, count)
     entry.waiting.append(block)
+    entry.waitingCount += count
     // Nobody wants the sound of a disabled track.
-    if entry.waiting.count > Self.waitingLimit { spare.append(entry.waiting.removeFirst()) }
+    while entry.waitingCount > waitingLimit, entry.waiting.count > 1 { drop(1, of: &entry) }
     return block
   }
 
@@ -140,8 +162,14 @@ struct SoundTracks {
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)
     // Packets are placed in the order in which they came: those before this one were not wanted.
-    spare.append(contentsOf: entry.waiting[...index])
-    entry.waiting.removeFirst(index + 1)
+    drop(index + 1, of: &entry)
+  }
+
+  /// Lets go of the first blocks that wait.
+  private mutating func drop(_ count: Int, of entry: inout Entry) {
+    for block in entry.waiting[..<count] { entry.waitingCount -= block.count }
+    spare.append(contentsOf: entry.waiting[..<count])
+    entry.waiting.removeFirst(count)
   }
 
   /// Mixes the next 20 ms. The samples are valid until the next call.

@@ -208,14 +208,7 @@ public struct SessionCore: Sendable {
   }
 
   private mutating func plan(at time: SessionTime) {
-    checkLimits(at: time)
-    // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
-    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last,
-      case .ended(let reason) = event,
-      (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
-    {
-      end = (reason, time)
-    }
+    if clock.isAtSlot { checkEnd(at: time) }
     if let end, end.at <= time {
       isFinished = true
       note(.ended(end.reason), at: end.at)
@@ -230,12 +223,23 @@ public struct SessionCore: Sendable {
       present(id, at: time)
       tracks.rest(id, until: nextLook(at: id))
     }
-    if !clock.isCut {
+    if !clock.isCut, clock.isAtSlot {
       let plan = makePlan(at: time)
       updateReception(at: time)
       emit(.compose(plan))
     }
     clock.step()
+  }
+
+  private mutating func checkEnd(at time: SessionTime) {
+    checkLimits(at: time)
+    // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
+    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last,
+      case .ended(let reason) = event,
+      (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
+    {
+      end = (reason, time)
+    }
   }
 
   /// Applies what arrived until `time`. False when that has begun or ended a cut; then not all has been applied.

@@ -51,6 +51,8 @@ package struct HearingStage: Sendable {
   package var hasVideo = true
   /// Nanoseconds from picture to picture.
   package var pictureInterval: Int64 = 33_333_333
+  /// Pictures of the recording in a second.
+  package var framesPerSecond = 30
   package var reports = Reports.own
   /// Milliseconds between the reports of the sound, and of the pictures.
   package var reportsEvery: (sound: Int64, pictures: Int64) = (2_000, 1_000)
@@ -279,7 +281,8 @@ package struct HearingStage: Sendable {
   package func play() -> Result {
     var result = Result()
     var arrivals = send(&result)[...]
-    let settings = SessionCore.Settings(canvas: CanvasSize(width: 1280, height: 720), layout: .grid)
+    let settings = SessionCore.Settings(
+      canvas: CanvasSize(width: 1280, height: 720), layout: .grid, framesPerSecond: framesPerSecond)
     var core = SessionCore(settings: settings)
     var sequence: UInt64 = 0
     // What each event is: a packet's number, or nil; when its picture was captured.
@@ -389,8 +392,9 @@ package struct HearingStage: Sendable {
             onShow = id.rawValue
             result.shown.append((plan.time.nanoseconds, captures[Int(id.rawValue)]))
           }
-          let slotEnd = settings.slotTime(plan.slot + 1).nanoseconds / 1000 * 48 / 1000
-          while mixer.position + 960 <= slotEnd {
+          // As the recording does.
+          let end = min(settings.slotTime(plan.slot + 1), plan.time + .milliseconds(40))
+          while mixer.position + 960 <= end.nanoseconds / 1000 * 48 / 1000 {
             mixer.mix(into: mixed)
             ear.listen(UnsafeBufferPointer(mixed))
           }

@@ -34,7 +34,7 @@ struct SoundTracksTests {
 
   /// The mix of packets, every seventh of which is lost or not; a lost one is to be played before or after the next is there.
   private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool) -> [Float] {
-    var sounds = SoundTracks()
+    var sounds = SoundTracks(latency: .milliseconds(500))
     defer { sounds.finish() }
     var output: [Float] = []
     func play(_ number: Int) {
@@ -67,8 +67,30 @@ struct SoundTracksTests {
     #expect(copied < invented / 2, "copied \(copied), invented \(invented)")
   }
 
+  /// Compositions wait for three seconds; packets may be of 10 ms, and of 120.
+  @Test(arguments: [10, 20, 120]) func soundWaitsAsLongAsTheLatencyWhateverItsPackets(milliseconds: Int) throws {
+    let latency = SessionTime.seconds(3)
+    var sounds = SoundTracks(latency: latency)
+    defer { sounds.finish() }
+    let count = 4000 / milliseconds
+    for number in 0..<count {
+      let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 8 * milliseconds))
+      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track)
+    }
+    for number in 0..<count / 4 {
+      let time = SessionTime.milliseconds(Int64(number * milliseconds))
+      sounds.play(FrameID(UInt64(number)), of: Self.track, at: time, until: nil)
+    }
+    for _ in 0..<2 { _ = sounds.mix() }
+    for block in 2..<48 {
+      let samples = sounds.mix()
+      #expect(samples.allSatisfy { $0.magnitude > 0.1 }, "block \(block) is silent")
+    }
+    #expect(sounds.errors == 0 && sounds.dropped == .zero)
+  }
+
   @Test func aTrackMayChangeItsCodec() throws {
-    var sounds = SoundTracks()
+    var sounds = SoundTracks(latency: .milliseconds(500))
     defer { sounds.finish() }
     let opus = try #require(try Self.voice().first)
     let first = sounds.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track)

@@ -94,6 +94,16 @@ import Testing
     }
   }
 
+  /// Sound does not wait for pictures, however few a recording has.
+  @Test(arguments: [1, 3, 5, 10, 15, 19, 24, 60]) func recordingsOfFewAndOfManyPictures(_ rate: Int) {
+    for seed in seeds(95_000, 8) {
+      var stage = HearingStage(seed: seed)
+      stage.framesPerSecond = rate
+      stage.jitter = 30
+      judge(stage, skew: rate < 24 ? 1_000_000 : 100)
+    }
+  }
+
   /// Its reports say that its sound is on its way for less time than it is; from the second one on, pictures come hardly
   /// earlier for that.
   @Test(arguments: [HearingStage.Reports.own, .busy]) func reportsOfABusySender(_ reports: HearingStage.Reports) {

@@ -15,7 +15,7 @@ DURATION = 0.100
 FRAME = 1 / 30
 
 
-def load(recorder: Recorder, verdict: Verdict, codec: str = "vp8") -> Recording:
+def load(recorder: Recorder, verdict: Verdict, codec: str = "vp8", frame: float = FRAME) -> Recording:
     """Decodes the finished file and checks what holds for every recording.
 
     Duration against wall clock: the recording begins at the date in the file (the moment of joining, to the
@@ -26,9 +26,9 @@ def load(recorder: Recorder, verdict: Verdict, codec: str = "vp8") -> Recording:
     verdict.check(recorder.started <= recording.zero <= recorder.ended, "the file's date is not that of the recording")
     if recorder.stopped_at is not None:
         error = recording.duration - (recorder.stopped_at - recording.zero)
-        verdict.check(abs(error) <= DURATION, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
+        verdict.check(abs(error) <= DURATION + frame / 2, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
         verdict.figure(f"duration {recording.duration:.2f} s ({error * 1000:+.0f} ms)")
-    continuous(recording, verdict)
+    continuous(recording, verdict, frame)
     progress = recorder.last_progress
     verdict.check(progress.get("decode_errors") == 0, f"{progress.get('decode_errors')} decode errors")
     return recording

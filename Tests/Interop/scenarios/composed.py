@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from judge import Recording, levels
-from scenarios.common import continuous, in_step, load
+from scenarios.common import FRAME, continuous, in_step, load
 from scenarios.control import Remote
 from stage import Process, Publisher, Recorder, Stage
 from verdict import Verdict
@@ -133,12 +133,13 @@ def log_full(stage: Stage, verdict: Verdict) -> None:
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
-def compose(stage: Stage, verdict: Verdict, log: pathlib.Path, name: str, *options: str, codec: str = "vp8") -> Recording:
+def compose(stage: Stage, verdict: Verdict, log: pathlib.Path, name: str, *options: str, codec: str = "vp8",
+            frame: float = FRAME) -> Recording:
     """Composes a log, and decodes the file."""
     path = stage.folder / f"{name}.webm"
     run(stage, verdict, "compose", str(log), "--output", str(path), "--progress", "none", *options)
     recording = Recording.load(str(path), codec)
-    continuous(recording, verdict)
+    continuous(recording, verdict, frame)
     return recording
 
 
