@@ -12,12 +12,15 @@ final class Pipeline: Performer {
   /// place, too.
   private static let mixedAhead = SessionTime.milliseconds(40)
 
+  /// Sound that the core has not asked for so long after it arrived, in the session's time, it does not want.
+  private static let longestWait = SessionTime.seconds(3)
+
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  private var sounds: SoundTracks
+  private var sounds = SoundTracks()
   private let compositor: Compositor
   private let output: any MediaOutput
   private let images: ImageStore
@@ -44,7 +47,6 @@ final class Pipeline: Performer {
     compositor = Compositor(canvas: session.canvas, images: images)
     output = try makeOutput(settings)
     notes = try Notes(settings: settings, listener: listener)
-    sounds = SoundTracks(latency: session.latency)
     progress.phase = .recording
     progress.title = session.title
     DetachedThread.start(name: "images") { [images] in images.run() }
@@ -55,7 +57,7 @@ final class Pipeline: Performer {
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
     guard case .frame(var frame, let track) = event.payload, frame.codec.kind == .audio else { return }
-    let level = sounds.decode(FrameID(event.sequence), frame, of: track)
+    let level = sounds.decode(FrameID(event.sequence), frame, of: track, arrived: event.arrived)
     progress.decodeErrors = videos.errors + sounds.errors
     guard frame.audioLevel == nil else { return }
     frame.audioLevel = level
@@ -104,6 +106,7 @@ final class Pipeline: Performer {
 
   /// Takes over, for progress, what the core knows of the room.
   func tell(_ core: borrowing SessionCore, at now: SessionTime) {
+    sounds.forget(before: core.nextInstant - Self.longestWait)
     attendance.tell(core, &progress, at: now)
     progress.pins = core.pins
     progress.spotlight = core.spotlight

@@ -12,6 +12,7 @@ struct SoundTracks {
   private final class Block {
     private(set) var samples: UnsafeMutableBufferPointer<Float>
     var id = FrameID(0)
+    var arrived = SessionTime.zero
     /// Floats that count.
     private(set) var count = 0
     /// Room for the usual packet.
@@ -37,33 +38,26 @@ struct SoundTracks {
     var lost = 0
     /// The first of them, until the packet after them is there, or they are to be played.
     var missing: [FrameID] = []
+    /// When the newest packet arrived.
+    var newest = SessionTime.zero
     /// In the order of arrival.
     var waiting: [Block] = []
-    /// Their floats.
-    var waitingCount = 0
   }
 
   /// The length of what is told as lost at a time: one packet of the usual length, samples.
   private static let packetSamples = 960
   /// What is lost for longer is silence: what the decoder invents does not fade out by itself. 100 ms.
   private static let concealmentLimit = 5
-  /// No sound of a track waits by so much longer than the recording's latency.
-  private static let longestWait = SessionTime.seconds(2)
-
   private var entries: [TrackID: Entry] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
   private let mixer = Mixer()
   private let mixed: UnsafeMutableBufferPointer<Float>
   private let decoded = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
-  /// Floats of a track.
-  private let waitingLimit: Int
   /// Packets that could not be decoded.
   private(set) var errors: UInt64 = 0
 
-  /// `latency`: so long sound waits for its place.
-  init(latency: SessionTime) {
-    waitingLimit = Int(Self.samples(at: latency + Self.longestWait)) * OpusDecoder.channels
+  init() {
     mixed = .allocate(capacity: mixer.blockSamples * OpusDecoder.channels)
     mixed.initialize(repeating: 0)
   }
@@ -82,10 +76,11 @@ struct SoundTracks {
 
   /// Decodes a packet that has arrived, and what was lost directly before it (empty payloads): the packet may carry a copy.
   /// Gives its level in -dBov (RFC 6464); nil when there is none.
-  mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> UInt8? {
+  mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID, arrived: SessionTime) -> UInt8? {
     do {
       guard var entry = try entries.removeValue(forKey: track) ?? newEntry(frame.codec) else { return nil }
       defer { entries[track] = entry }
+      entry.newest = arrived
       if entry.codec != frame.codec, let decoder = try SoundDecoders.make(frame.codec) {
         restoreMissing(of: &entry, next: nil)
         (entry.codec, entry.decoder) = (frame.codec, decoder)
@@ -138,12 +133,9 @@ struct SoundTracks {
     }
     guard count > 0 else { return nil }
     let block = spare.popLast() ?? Block()
-    block.id = id
+    (block.id, block.arrived) = (id, entry.newest)
     block.fill(decoded, count)
     entry.waiting.append(block)
-    entry.waitingCount += count
-    // Nobody wants the sound of a disabled track.
-    while entry.waitingCount > waitingLimit, entry.waiting.count > 1 { drop(1, of: &entry) }
     return block
   }
 
@@ -162,14 +154,18 @@ struct SoundTracks {
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)
     // Packets are placed in the order in which they came: those before this one were not wanted.
-    drop(index + 1, of: &entry)
+    spare.append(contentsOf: entry.waiting[...index])
+    entry.waiting.removeFirst(index + 1)
   }
 
-  /// Lets go of the first blocks that wait.
-  private mutating func drop(_ count: Int, of entry: inout Entry) {
-    for block in entry.waiting[..<count] { entry.waitingCount -= block.count }
-    spare.append(contentsOf: entry.waiting[..<count])
-    entry.waiting.removeFirst(count)
+  /// Lets go of what arrived before an instant and has not been played: nobody wants the sound of a disabled track.
+  mutating func forget(before instant: SessionTime) {
+    for index in entries.values.indices {
+      let old = entries.values[index].waiting.prefix { $0.arrived < instant }
+      guard !old.isEmpty else { continue }
+      spare.append(contentsOf: old)
+      entries.values[index].waiting.removeFirst(old.count)
+    }
   }
 
   /// Mixes the next 20 ms. The samples are valid until the next call.

@@ -34,7 +34,7 @@ struct SoundTracksTests {
 
   /// The mix of packets, every seventh of which is lost or not; a lost one is to be played before or after the next is there.
   private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool) -> [Float] {
-    var sounds = SoundTracks(latency: .milliseconds(500))
+    var sounds = SoundTracks()
     defer { sounds.finish() }
     var output: [Float] = []
     func play(_ number: Int) {
@@ -44,7 +44,7 @@ struct SoundTracksTests {
     var late: Int?
     for (number, packet) in packets.enumerated() {
       let isLost = loses && number % 7 == 6
-      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet), of: track)
+      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet), of: track, arrived: .zero)
       if let late { play(late) }
       late = isLost && waits ? number : nil
       if late == nil { play(number) }
@@ -67,42 +67,58 @@ struct SoundTracksTests {
     #expect(copied < invented / 2, "copied \(copied), invented \(invented)")
   }
 
-  /// Compositions wait for three seconds; packets may be of 10 ms, and of 120.
-  @Test(arguments: [10, 20, 120]) func soundWaitsAsLongAsTheLatencyWhateverItsPackets(milliseconds: Int) throws {
-    let latency = SessionTime.seconds(3)
-    var sounds = SoundTracks(latency: latency)
+  /// A machine that stood still for ten seconds gets them all at once; compositions wait for three seconds.
+  @Test(arguments: [10, 20, 120]) func soundWaitsUntilItIsItsTurnHoweverMuchThereIs(milliseconds: Int) {
+    var sounds = SoundTracks()
     defer { sounds.finish() }
-    let count = 4000 / milliseconds
+    let count = 10_000 / milliseconds
     for number in 0..<count {
       let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 8 * milliseconds))
-      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track)
+      let arrived = SessionTime.milliseconds(Int64(number * milliseconds))
+      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
     }
-    for number in 0..<count / 4 {
+    for number in 0..<count {
       let time = SessionTime.milliseconds(Int64(number * milliseconds))
       sounds.play(FrameID(UInt64(number)), of: Self.track, at: time, until: nil)
-    }
-    for _ in 0..<2 { _ = sounds.mix() }
-    for block in 2..<48 {
-      let samples = sounds.mix()
-      #expect(samples.allSatisfy { $0.magnitude > 0.1 }, "block \(block) is silent")
+      while sounds.position + 960 <= SoundTracks.samples(at: time) {
+        let isBegin = sounds.position < 1920
+        let samples = sounds.mix()
+        #expect(isBegin || samples.allSatisfy { $0.magnitude > 0.1 }, "silence at \(time)")
+      }
     }
     #expect(sounds.errors == 0 && sounds.dropped == .zero)
   }
 
+  @Test func soundThatNobodyAsksForIsForgotten() {
+    var sounds = SoundTracks()
+    defer { sounds.finish() }
+    for number in 0..<100 {
+      let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 160))
+      let arrived = SessionTime.milliseconds(Int64(number * 20))
+      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
+    }
+    sounds.forget(before: .milliseconds(1980))
+    sounds.play(FrameID(98), of: Self.track, at: .zero, until: nil)
+    #expect(sounds.mix().allSatisfy { $0 == 0 })
+    sounds.play(FrameID(99), of: Self.track, at: .milliseconds(20), until: nil)
+    #expect(sounds.mix().contains { $0.magnitude > 0.1 })
+  }
+
   @Test func aTrackMayChangeItsCodec() throws {
-    var sounds = SoundTracks(latency: .milliseconds(500))
+    var sounds = SoundTracks()
     defer { sounds.finish() }
     let opus = try #require(try Self.voice().first)
-    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track)
+    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track, arrived: .zero)
     #expect(first != nil)
     // A square wave of 500 Hz.
     let square = (0..<160).map { UInt8($0 / 8 % 2 == 0 ? 0x9f : 0x1f) }
     for number in UInt64(1)...4 {
-      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square), of: Self.track)
+      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square), of: Self.track, arrived: .zero)
       #expect(try #require(level) < 20)
     }
-    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []), of: Self.track)
-    let tooLong = sounds.decode(FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)), of: Self.track)
+    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []), of: Self.track, arrived: .zero)
+    let tooLong = sounds.decode(
+      FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)), of: Self.track, arrived: .zero)
     #expect(lost == nil && tooLong == nil)
     #expect(sounds.errors == 1)
   }
