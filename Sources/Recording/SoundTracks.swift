@@ -15,8 +15,8 @@ struct SoundTracks {
     var arrived = SessionTime.zero
     /// Floats that count.
     private(set) var count = 0
-    /// Room for the usual packet.
-    init() { samples = .allocate(capacity: SoundTracks.packetSamples * OpusDecoder.channels) }
+    /// Room for so many floats.
+    init(_ capacity: Int) { samples = .allocate(capacity: capacity) }
     deinit { samples.deallocate() }
 
     /// Takes over what was decoded.
@@ -42,12 +42,17 @@ struct SoundTracks {
     var newest = SessionTime.zero
     /// In the order of arrival.
     var waiting: [Block] = []
+    /// The floats for which they have room.
+    var room = 0
   }
 
   /// The length of what is told as lost at a time: one packet of the usual length, samples.
   private static let packetSamples = 960
   /// What is lost for longer is silence: what the decoder invents does not fade out by itself. 100 ms.
   private static let concealmentLimit = 5
+  /// No more sound of a track waits, in floats (fifteen seconds), whatever it sends.
+  private static let mostRoom = 15 * 48_000 * OpusDecoder.channels
+
   private var entries: [TrackID: Entry] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
@@ -132,10 +137,12 @@ struct SoundTracks {
       return nil
     }
     guard count > 0 else { return nil }
-    let block = spare.popLast() ?? Block()
+    let block = spare.popLast() ?? Block(max(480, count))
     (block.id, block.arrived) = (id, entry.newest)
     block.fill(decoded, count)
     entry.waiting.append(block)
+    entry.room += block.samples.count
+    while entry.room > Self.mostRoom, entry.waiting.count > 1 { drop(1, of: &entry) }
     return block
   }
 
@@ -154,17 +161,23 @@ struct SoundTracks {
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)
     // Packets are placed in the order in which they came: those before this one were not wanted.
-    spare.append(contentsOf: entry.waiting[...index])
-    entry.waiting.removeFirst(index + 1)
+    drop(index + 1, of: &entry)
+  }
+
+  /// Lets go of the first blocks that wait.
+  private mutating func drop(_ count: Int, of entry: inout Entry) {
+    for block in entry.waiting[..<count] { entry.room -= block.samples.count }
+    spare.append(contentsOf: entry.waiting[..<count])
+    entry.waiting.removeFirst(count)
   }
 
   /// Lets go of what arrived before an instant and has not been played: nobody wants the sound of a disabled track.
   mutating func forget(before instant: SessionTime) {
-    for index in entries.values.indices {
-      let old = entries.values[index].waiting.prefix { $0.arrived < instant }
-      guard !old.isEmpty else { continue }
-      spare.append(contentsOf: old)
-      entries.values[index].waiting.removeFirst(old.count)
+    let stale = entries.compactMap { $1.waiting.first.map { $0.arrived < instant } == true ? $0 : nil }
+    for track in stale {
+      guard var entry = entries.removeValue(forKey: track) else { continue }
+      drop(entry.waiting.prefix { $0.arrived < instant }.count, of: &entry)
+      entries[track] = entry
     }
   }
 

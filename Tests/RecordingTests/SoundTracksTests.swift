@@ -89,6 +89,20 @@ struct SoundTracksTests {
     #expect(sounds.errors == 0 && sounds.dropped == .zero)
   }
 
+  @Test func whoeverSendsTooMuchLosesTheOldest() {
+    var sounds = SoundTracks()
+    defer { sounds.finish() }
+    let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 960))
+    for number in 0..<200 {
+      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: .zero)
+    }
+    // Of 24 s in packets of 120 ms the last 15.
+    sounds.play(FrameID(74), of: Self.track, at: .zero, until: nil)
+    #expect(sounds.mix().allSatisfy { $0 == 0 })
+    sounds.play(FrameID(75), of: Self.track, at: .milliseconds(20), until: nil)
+    #expect(sounds.mix().contains { $0.magnitude > 0.1 })
+  }
+
   @Test func soundThatNobodyAsksForIsForgotten() {
     var sounds = SoundTracks()
     defer { sounds.finish() }
