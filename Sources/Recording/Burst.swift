@@ -25,7 +25,7 @@ enum Burst {
     var decodes: [(place: Int, index: Int, output: SessionOutput)] = []
     var others: [SessionOutput] = []
     for index in range {
-      guard case .decode(_, _, let track) = outputs[index] else {
+      guard case .decode(_, _, let track, _) = outputs[index] else {
         others.append(outputs[index])
         continue
       }

@@ -43,7 +43,7 @@ final class Excerpt<Work: Performer>: Performer {
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
-    case .decode(let id, let frame, let track) where !hasBegun: return try hold(id, frame, of: track)
+    case .decode(let id, let frame, let track, _) where !hasBegun: return try hold(id, frame, of: track)
     case .sound(let id, let frame, let track, let time, let end):
       guard time >= from else { return nil }
       return try work.perform(
@@ -101,7 +101,7 @@ final class Excerpt<Work: Performer>: Performer {
     work.beginBurst()
     for (track, entry) in tracks {
       for (id, frame, _) in entry.frames.filter({ $0.burst == burst }) {
-        _ = try work.perform(.decode(id, frame, of: track), isLate: false)
+        _ = try work.perform(.decode(id, frame, of: track, at: .zero), isLate: false)
       }
     }
   }
@@ -111,7 +111,7 @@ final class Excerpt<Work: Performer>: Performer {
     var finding: SessionFinding?
     for (id, frame, _) in frames {
       work.beginBurst()
-      finding = try work.perform(.decode(id, frame, of: track), isLate: false)
+      finding = try work.perform(.decode(id, frame, of: track, at: .zero), isLate: false)
     }
     return finding
   }

@@ -72,8 +72,8 @@ final class Pipeline: Performer {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode where settings.isAudioOnly: break
-    case .decode(_, _, let track) where isLate: videos.skip(track)
-    case .decode(let id, let frame, let track):
+    case .decode(_, _, let track, _) where isLate: videos.skip(track)
+    case .decode(let id, let frame, let track, _):
       let outcome = videos.decode(id, frame, of: track)
       progress.decodeErrors = videos.errors + sounds.errors
       switch outcome {

@@ -105,7 +105,7 @@ extension SessionCore {
       request(keyframeOf: id, at: time)
       return
     }
-    emit(.decode(waiting.id, waiting.frame, of: id))
+    emit(.decode(waiting.id, waiting.frame, of: id, at: clock.fileTime(of: waiting.presentation)))
     // Decoded in any case, since later frames build on it; shown only when the truth table says so.
     // A frame that came a little later than others of its stream has its place before it arrived.
     let since = max(waiting.presentation, SessionTime(nanoseconds: waiting.arrival))

@@ -3,8 +3,9 @@ import MediaCore
 
 /// What the core wants done, in order.
 public enum SessionOutput: Sendable {
-  /// Decode this video frame now (decode order within a track). Its picture may be named by later plans.
-  case decode(FrameID, EncodedFrame, of: TrackID)
+  /// Decode this video frame now (decode order within a track). Its picture may be named by later plans. `at`: the instant of
+  /// the file at which it belongs, which is that of the next plan or a little earlier.
+  case decode(FrameID, EncodedFrame, of: TrackID, at: SessionTime)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
   case sound(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.

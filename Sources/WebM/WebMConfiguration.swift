@@ -14,6 +14,9 @@ public struct WebMConfiguration: Sendable, Hashable {
     public var height: Int
     /// Nominal length of a frame in nanoseconds (DefaultDuration, RFC 9559 section 5.1.4.1.13); greater than zero.
     public var frameDuration: Int64
+    /// The stream, when it is put into the file as it came; `codec` and `level` say nothing then, and frames may come at any
+    /// time. Nil: it was encoded for this file.
+    public var copied: CopiedStream?
 
     /// Pictures at a whole number of frames a second (at least 1). `bitrate`, in bits a second, is what `level` counts with.
     public init(codec: RecordingCodec = .vp8, width: Int, height: Int, framesPerSecond: Int, bitrate: Int = 0) {
@@ -26,6 +29,12 @@ public struct WebMConfiguration: Sendable, Hashable {
       }
       frameDuration = 1_000_000_000 / Int64(max(1, framesPerSecond))
     }
+
+    /// Pictures that are put into the file as they came, of which the first has this size.
+    public init(_ stream: CopiedStream, width: Int, height: Int) {
+      self.init(width: width, height: height, framesPerSecond: 30)
+      copied = stream
+    }
   }
 
   /// The sound: Opus at 48 kHz (RFC 9559 section 5.1.4.1; codec ID A_OPUS).
@@ -34,11 +43,20 @@ public struct WebMConfiguration: Sendable, Hashable {
     public var channels: Int
     /// Samples at 48 kHz by which the encoder delays the sound: OPUS_GET_LOOKAHEAD. Players discard them.
     public var preSkip: Int
+    /// The stream, when it is put into the file as it came; nil: it was encoded for this file.
+    public var copied: CopiedStream?
 
     /// Sound; 312 samples are libopus's delay for `OPUS_APPLICATION_AUDIO` and `_VOIP` at 48 kHz.
     public init(channels: Int = 2, preSkip: Int = 312) {
       self.channels = channels
       self.preSkip = preSkip
+    }
+
+    /// Sound that is put into the file as it came: Opus in stereo, as all decoders give it, the others mono. By how much its
+    /// encoder delayed it is not known.
+    public init(_ stream: CopiedStream) {
+      self.init(channels: stream.codec == .opus ? 2 : 1, preSkip: 0)
+      copied = stream
     }
   }
 
@@ -63,6 +81,9 @@ public struct WebMConfiguration: Sendable, Hashable {
     self.date = date
     self.application = application
   }
+
+  /// True when WebM has a place for all of it.
+  var isWebM: Bool { video?.copied?.isWebM ?? true && audio?.copied?.isWebM ?? true }
 
   /// Why this cannot be written, or nil.
   var fault: String? {

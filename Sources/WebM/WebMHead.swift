@@ -20,7 +20,7 @@ struct WebMHead {
   /// (RFC 9559 section 16).
   static let segmentDataStart: Int64 = {
     var buffer = EBMLBuffer()
-    putHeader(&buffer)
+    putHeader(&buffer, isWebM: true)
     return Int64(buffer.count) + 4 + 8
   }()
 
@@ -31,7 +31,7 @@ struct WebMHead {
   /// (RFC 9559 section 23).
   static func page(_ configuration: WebMConfiguration, final: Final? = nil) -> EBMLBuffer {
     var page = EBMLBuffer(capacity: size)
-    putHeader(&page)
+    putHeader(&page, isWebM: configuration.isWebM)
     page.putID(ElementID.segment)
     if let final {
       page.putSize(Int(final.fileSize - segmentDataStart), length: 8)
@@ -57,13 +57,14 @@ struct WebMHead {
     return page
   }
 
-  private static func putHeader(_ page: inout EBMLBuffer) {
+  /// Takes the same bytes for both: Matroska's name is longer by as many as a field takes that has its default.
+  private static func putHeader(_ page: inout EBMLBuffer, isWebM: Bool) {
     page.putMaster(ElementID.ebml) { header in
       header.putUnsigned(ElementID.ebmlVersion, 1)
       header.putUnsigned(ElementID.ebmlReadVersion, 1)
-      header.putUnsigned(ElementID.ebmlMaxIDLength, 4)
+      if isWebM { header.putUnsigned(ElementID.ebmlMaxIDLength, 4) }
       header.putUnsigned(ElementID.ebmlMaxSizeLength, 8)
-      header.putString(ElementID.docType, "webm")
+      header.putString(ElementID.docType, isWebM ? "webm" : "matroska")
       // Version 4 for CodecDelay, SeekPreRoll and Colour; readable by version 2 for SimpleBlock.
       header.putUnsigned(ElementID.docTypeVersion, 4)
       header.putUnsigned(ElementID.docTypeReadVersion, 2)
@@ -118,7 +119,18 @@ struct WebMHead {
   }
 
   private static func putVideo(_ entry: inout EBMLBuffer, _ video: WebMConfiguration.Video) {
-    putCommon(&entry, number: TrackNumber.video, type: 1, codec: video.codec.matroskaCodecID)
+    putCommon(
+      &entry, number: TrackNumber.video, type: 1, codec: video.copied?.codecID ?? video.codec.matroskaCodecID)
+    if let copied = video.copied {
+      if let bytes = copied.codecPrivate { entry.putBinary(ElementID.codecPrivate, bytes) }
+      // Its colours and its rate are in the stream.
+      entry.putMaster(ElementID.video) { settings in
+        settings.putUnsigned(ElementID.flagInterlaced, 2)
+        settings.putUnsigned(ElementID.pixelWidth, UInt64(video.width))
+        settings.putUnsigned(ElementID.pixelHeight, UInt64(video.height))
+      }
+      return
+    }
     if let level = video.level { entry.putBinary(ElementID.codecPrivate, VP9Features.codecPrivate(level)) }
     entry.putUnsigned(ElementID.defaultDuration, UInt64(video.frameDuration))
     entry.putMaster(ElementID.video) { settings in
@@ -137,6 +149,15 @@ struct WebMHead {
   }
 
   private static func putAudio(_ entry: inout EBMLBuffer, _ audio: WebMConfiguration.Audio) {
+    if let copied = audio.copied, copied.codec != .opus {
+      putCommon(&entry, number: TrackNumber.audio, type: 2, codec: copied.codecID)
+      if let bytes = copied.codecPrivate { entry.putBinary(ElementID.codecPrivate, bytes) }
+      entry.putMaster(ElementID.audio) { settings in
+        settings.putFloat(ElementID.samplingFrequency, Double(copied.sampleRate))
+        settings.putUnsigned(ElementID.channels, UInt64(audio.channels))
+      }
+      return
+    }
     putCommon(&entry, number: TrackNumber.audio, type: 2, codec: "A_OPUS")
     entry.putUnsigned(ElementID.codecDelay, UInt64(audio.preSkip) * 1_000_000_000 / 48_000)
     // RFC 7845 section 4.6: decoders need 80 ms to converge after a seek.

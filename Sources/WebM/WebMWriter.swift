@@ -57,11 +57,14 @@ public final class WebMWriter {
 
   /// Creates a file, which must not exist, mode 0600, and writes its head. Throws `.exists`, `.open`, `.full`,
   /// `.write` or `.invalid`; then no file is left behind.
-  public convenience init(path: String, configuration: WebMConfiguration) throws(WebMError) {
+  /// `syncs`: false where losing the file to a crash of the machine costs nothing, since it can be made again.
+  public convenience init(
+    path: String, configuration: WebMConfiguration, syncs: Bool = true
+  ) throws(WebMError) {
     if let fault = configuration.fault { throw WebMError(code: .invalid, operation: fault, path: path) }
     let file = try OutputFile(creating: path)
     do throws(WebMError) {
-      try self.init(file: file, configuration: configuration)
+      try self.init(file: file, configuration: configuration, syncs: syncs)
     } catch {
       file.remove()
       throw error
@@ -128,7 +131,8 @@ public final class WebMWriter {
     guard !bytes.isEmpty else { return }
     let milliseconds = max(Self.milliseconds(time), audio.latest + 1)
     audio.latest = milliseconds
-    let end = milliseconds + ((OpusPacket.duration(bytes) ?? 0) + 500_000) / 1_000_000
+    let length = configuration.audio?.copied.map { $0.duration(bytes) } ?? OpusPacket.duration(bytes)
+    let end = milliseconds + ((length ?? 0) + 500_000) / 1_000_000
     audio.end = end
     audio.queue.append(time: milliseconds, end: end, isKeyframe: true, bytes: bytes)
     try drain(everything: false)

@@ -10,7 +10,7 @@ struct BurstTests {
   private static func decode(_ id: UInt64, _ track: String) -> SessionOutput {
     .decode(
       FrameID(id), EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true),
-      of: TrackID(track))
+      of: TrackID(track), at: .zero)
   }
 
   private static func plan(_ slot: Int64) -> SessionOutput {
@@ -24,7 +24,7 @@ struct BurstTests {
     Burst.order(&outputs)
     return outputs.map { output in
       switch output {
-      case .decode(let id, _, let track): "\(track) \(id.rawValue)"
+      case .decode(let id, _, let track, _): "\(track) \(id.rawValue)"
       case .compose(let plan): "plan \(plan.slot)"
       case .release(let track): "release \(track)"
       default: "other"

@@ -18,7 +18,8 @@ struct PaceTests {
       slot: 0, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false))
   private static let picture = SessionOutput.decode(
     FrameID(0),
-    EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true), of: TrackID("a"))
+    EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true), of: TrackID("a"),
+    at: .zero)
   private static let subscription = SessionOutput.subscribe(TrackID("a"))
 
   @Test func whatIsOnlyForTheEyeIsLeftOutWhenItIsLate() {

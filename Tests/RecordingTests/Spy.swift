@@ -31,7 +31,7 @@ final class Spy: Performer {
         guard case .picture(let id, let track) = tile.content else { continue }
         if pictures[track]?.ids.contains(where: { $0 == id }) != true { missing += 1 }
       }
-    case .decode(let id, _, let track):
+    case .decode(let id, _, let track, _):
       decoded.append(id)
       var entry = pictures[track] ?? (burst, [])
       if entry.burst != burst { entry = (burst, Array(entry.ids.suffix(1))) }

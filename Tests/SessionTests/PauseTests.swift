@@ -80,7 +80,9 @@ import Testing
   @Test func nothingOfARedactedTimeIsDecodedOrHeard() {
     let script = room([(2_015, .pause(.redact)), (5_015, .resume)])
     let run = script.run(until: 9_000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap {
+      if case .decode(_, let frame, _, _) = $0 { frame.rtpTime / 90 } else { nil }
+    }
     #expect(decoded.allSatisfy { $0 < 2_015 || $0 >= 5_015 })
     #expect(decoded.contains { $0 < 2_015 } && decoded.contains { $0 > 5_015 })
     // The first picture afterwards is a keyframe: nothing is predicted from a redacted one.
@@ -112,7 +114,9 @@ import Testing
     script.at(2_000, .pause(.redact))
     script.at(4_000, .resume)
     let run = script.run(until: 9_000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap {
+      if case .decode(_, let frame, _, _) = $0 { frame.rtpTime / 90 } else { nil }
+    }
     #expect(decoded.filter { (2_000..<4_000).contains($0) } == [])
     #expect(decoded.contains { (4_000..<4_300).contains($0) })
   }

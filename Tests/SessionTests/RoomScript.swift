@@ -85,7 +85,7 @@ struct RoomScript {
       core.advance(to: .milliseconds(ms))
       while let output = core.pollOutput() {
         run.outputs.append(output)
-        if case .decode(_, let frame, let track) = output, let finding { core.take(finding(frame, track)) }
+        if case .decode(_, let frame, let track, _) = output, let finding { core.take(finding(frame, track)) }
       }
     }
     return run

@@ -321,7 +321,9 @@ import Testing
     room.frame("ann.camera", at: 133, isKeyframe: false)
     room.frame("ann.camera", at: 166)
     let run = room.run(until: 1000)
-    let decoded = run.outputs.compactMap { if case .decode(_, let frame, _) = $0 { frame.rtpTime / 90 } else { nil } }
+    let decoded = run.outputs.compactMap {
+      if case .decode(_, let frame, _, _) = $0 { frame.rtpTime / 90 } else { nil }
+    }
     #expect(decoded == [0, 33, 166])
     #expect(run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } })
   }

@@ -73,21 +73,25 @@ public enum LEB128 {
   }
 }
 
-/// The picture size that a sequence header of AV1 gives (AV1 specification section 5.5).
+/// The picture size and the level that a sequence header of AV1 gives (AV1 specification section 5.5).
 public struct AV1SequenceHeader: Hashable, Sendable {
   /// The largest picture of the sequence in pixels.
   public let width: Int
   /// See `width`.
   public let height: Int
+  /// What decoders of the whole stream must be able to do: seq_level_idx of its first operating point.
+  public let level: Int
 
   /// Reads the payload of a sequence header unit; nil when it is cut short.
   public init?(_ payload: UnsafeRawBufferPointer) {
     var reader = BitReader(payload)
     guard reader.skip(4) != nil, let isReduced = reader.flag() else { return nil }
     if isReduced {
-      guard reader.skip(5) != nil else { return nil }
+      guard let level = reader.bits(5) else { return nil }
+      self.level = Int(level)
     } else {
-      guard Self.skipOperatingPoints(&reader) else { return nil }
+      guard let level = Self.readOperatingPoints(&reader) else { return nil }
+      self.level = level
     }
     guard let acrossBits = reader.bits(4), let downBits = reader.bits(4),
       let across = reader.bits(Int(acrossBits) + 1), let down = reader.bits(Int(downBits) + 1)
@@ -96,30 +100,33 @@ public struct AV1SequenceHeader: Hashable, Sendable {
     height = Int(down) + 1
   }
 
-  private static func skipOperatingPoints(_ reader: inout BitReader) -> Bool {
-    guard let hasTiming = reader.flag() else { return false }
+  /// Reads up to the sizes; gives the level of the first operating point.
+  private static func readOperatingPoints(_ reader: inout BitReader) -> Int? {
+    guard let hasTiming = reader.flag() else { return nil }
     var delayLength: Int?
     if hasTiming {
       guard reader.skip(64) != nil, let isEven = reader.flag(), !isEven || reader.exponentialGolomb() != nil,
         let hasModel = reader.flag()
-      else { return false }
+      else { return nil }
       if hasModel {
-        guard let length = reader.bits(5), reader.skip(42) != nil else { return false }
+        guard let length = reader.bits(5), reader.skip(42) != nil else { return nil }
         delayLength = Int(length) + 1
       }
     }
-    guard let hasDelay = reader.flag(), let last = reader.bits(5) else { return false }
+    guard let hasDelay = reader.flag(), let last = reader.bits(5) else { return nil }
+    var first: Int?
     for _ in 0...last {
       guard reader.skip(12) != nil, let level = reader.bits(5), level <= 7 || reader.skip(1) != nil else {
-        return false
+        return nil
       }
+      first = first ?? Int(level)
       if let delayLength {
-        guard let isPresent = reader.flag(), !isPresent || reader.skip(2 * delayLength + 1) != nil else { return false }
+        guard let isPresent = reader.flag(), !isPresent || reader.skip(2 * delayLength + 1) != nil else { return nil }
       }
       if hasDelay {
-        guard let isPresent = reader.flag(), !isPresent || reader.skip(4) != nil else { return false }
+        guard let isPresent = reader.flag(), !isPresent || reader.skip(4) != nil else { return nil }
       }
     }
-    return true
+    return first
   }
 }

@@ -14,6 +14,9 @@ public struct BitReader {
     self.skipsEmulation = skipsEmulation
   }
 
+  /// Bits that were read or passed over, emulation prevention included.
+  public var bitsRead: Int { position * 8 + bit }
+
   /// The next bit.
   public mutating func flag() -> Bool? {
     if bit == 0, skipsEmulation, zeros >= 2, position < bytes.count, bytes[position] == 3 {

@@ -15,6 +15,16 @@ public struct VP9FrameHeader: Hashable, Sendable {
   public private(set) var subsamplesAcross = true
   /// Two rows share a sample of each colour.
   public private(set) var subsamplesDown = true
+  /// The frame is shown, and not only referred to.
+  public private(set) var isShown = true
+  /// The frame depends on no probabilities of earlier ones (error_resilient_mode).
+  public private(set) var isResilient = false
+  /// The slots for references that the frame takes: a bit for each of the eight.
+  public private(set) var refreshed: UInt8 = 0
+  /// The slot of the picture that the frame is as large as; nil when the header gives the size.
+  public private(set) var sizeSlot: Int?
+  /// Bits of the header up to the size that pictures are to be rendered with (render_size).
+  public private(set) var sizeEnd = 0
   /// The frame only shows one that was decoded before.
   public private(set) var showsExisting = false
   /// Picture size in pixels where the header gives it; zero where the picture is as large as one that it refers to.
@@ -25,39 +35,60 @@ public struct VP9FrameHeader: Hashable, Sendable {
   /// Reads the header; nil when the bytes can't be a VP9 frame.
   public init?(_ frame: UnsafeRawBufferPointer) {
     var reader = BitReader(frame)
-    guard reader.bits(2) == 2, let low = reader.bits(1), let high = reader.bits(1) else { return nil }
+    guard read(&reader) else { return nil }
+    sizeEnd = reader.bitsRead
+  }
+
+  private mutating func read(_ reader: inout BitReader) -> Bool {
+    guard reader.bits(2) == 2, let low = reader.bits(1), let high = reader.bits(1) else { return false }
     profile = UInt8(high << 1 | low)
-    if profile == 3, reader.flag() != false { return nil }
-    guard let existing = reader.flag() else { return nil }
+    if profile == 3, reader.flag() != false { return false }
+    guard let existing = reader.flag() else { return false }
     if existing {
       showsExisting = true
-      guard reader.bits(3) != nil else { return nil }
-      return
+      guard reader.bits(3) != nil else { return false }
+      return true
     }
-    guard let isInter = reader.flag(), let isShown = reader.flag(), let isResilient = reader.flag() else { return nil }
+    guard let isInter = reader.flag(), let shown = reader.flag(), let resilient = reader.flag() else { return false }
+    (isShown, isResilient) = (shown, resilient)
     isKeyframe = !isInter
     if isKeyframe {
-      guard reader.bits(24) == 0x498342, readColors(&reader), readSize(&reader) else { return nil }
-      return
+      refreshed = 0xff
+      return reader.bits(24) == 0x498342 && readColors(&reader) && readSize(&reader)
     }
     var isIntraOnly = false
     if !isShown {
-      guard let flag = reader.flag() else { return nil }
+      guard let flag = reader.flag() else { return false }
       isIntraOnly = flag
     }
-    if !isResilient, reader.skip(2) == nil { return nil }
+    if !isResilient, reader.skip(2) == nil { return false }
     if isIntraOnly {
-      guard reader.bits(24) == 0x498342, profile == 0 || readColors(&reader), reader.skip(8) != nil, readSize(&reader)
-      else { return nil }
-      return
+      guard reader.bits(24) == 0x498342, profile == 0 || readColors(&reader), readRefreshed(&reader) else {
+        return false
+      }
+      return readSize(&reader)
     }
-    // Which pictures it refreshes, and the three that it refers to with their signs.
-    guard reader.skip(8 + 3 * 4) != nil else { return nil }
+    guard readRefreshed(&reader) else { return false }
+    // The slots of the three pictures that it refers to, with their signs.
+    var slots: [Int] = []
     for _ in 0..<3 {
-      guard let isSameSize = reader.flag() else { return nil }
-      if isSameSize { return }
+      guard let slot = reader.bits(3), reader.skip(1) != nil else { return false }
+      slots.append(Int(slot))
     }
-    guard readSize(&reader) else { return nil }
+    for slot in slots {
+      guard let isSameSize = reader.flag() else { return false }
+      if isSameSize {
+        sizeSlot = slot
+        return true
+      }
+    }
+    return readSize(&reader)
+  }
+
+  private mutating func readRefreshed(_ reader: inout BitReader) -> Bool {
+    guard let slots = reader.bits(8) else { return false }
+    refreshed = UInt8(slots)
+    return true
   }
 
   private mutating func readColors(_ reader: inout BitReader) -> Bool {

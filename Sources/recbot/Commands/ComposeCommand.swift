@@ -75,7 +75,7 @@ struct ComposeCommand: AsyncParsableCommand {
     try OutputPath.check(output)
     if let transcript { try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript") }
     let reader = try LogAccess.open(log)
-    try await checkExcluded(options.without)
+    try await LogAccess.check(options.without, areIn: log, "--exclude-participant")
     let (live, presentation) = (reader.beginning, options.presentation)
     var settings = try picture.settings(configuration, output: output) { layout, canvas, framesPerSecond in
       Composition.settings(
@@ -117,23 +117,6 @@ struct ComposeCommand: AsyncParsableCommand {
         .usage, "nothing lies after --from \(from) s in \(log); `recbot log info \(log)` says how long the session was")
     }
     Console.print(output)
-  }
-}
-
-extension ComposeCommand {
-  /// Refuses identities that nobody in the log has: who was to be taken out and is not, because of a wrong letter, would be
-  /// in the file.
-  fileprivate func checkExcluded(_ people: Set<ParticipantIdentity>) async throws {
-    guard !people.isEmpty else { return }
-    let log = log
-    let report = try await BlockingWork.run { try LogReport(log) }
-    let known = report.contents.people.map(\.identity)
-    guard let stranger = people.subtracting(known).sorted().first else { return }
-    let names = known.map { PeerText.line($0.rawValue, limit: 80) }.joined(separator: ", ")
-    throw Failure(
-      .usage,
-      "--exclude-participant: nobody in \(log) has the identity '\(PeerText.line(stranger.rawValue, limit: 80))'; there are: "
-        + (names.isEmpty ? "nobody" : names))
   }
 }
 

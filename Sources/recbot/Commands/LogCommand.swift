@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import MediaCore
+import Recording
 import Session
 import SessionLog
 
@@ -9,7 +10,7 @@ struct LogCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Looks into session logs, checks them, erases people from them.",
     discussion: "A session log is what `recbot join --log FOLDER` writes; `recbot compose` makes files of it.",
-    subcommands: [Info.self, Dump.self, Check.self, Erase.self, Prune.self])
+    subcommands: [Info.self, Dump.self, Check.self, Export.self, Erase.self, Prune.self])
 
   /// `recbot log info`
   struct Info: AsyncParsableCommand {
@@ -76,6 +77,54 @@ struct LogCommand: AsyncParsableCommand {
             Console.print(entry.json)
           }
         } catch let error as LogError {
+          throw Failure(error)
+        }
+        LogAccess.tellDamage(reader)
+      }
+    }
+  }
+
+  /// `recbot log export`
+  struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Writes each track into a file of its own, as it came, and timeline.json.",
+      discussion: """
+        VP8, VP9, AV1 and Opus become WebM, the others Matroska (.mkv). All files have one clock: their times are those \
+        of the live recording.
+        """)
+
+    @Argument(help: "The folder of the log.")
+    var log: String
+
+    @Argument(help: "The folder for the files, which is made; one that is there must be empty.")
+    var folder: String
+
+    @Option(help: ArgumentHelp("Leave out this person. May be given several times.", valueName: "identity"))
+    var excludeParticipant: [String] = []
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws {
+      let logger = try shared.logger("recbot", shared.load())
+      let without = Set(excludeParticipant.map { ParticipantIdentity($0) })
+      try await LogAccess.check(without, areIn: log, "--exclude-participant")
+      try OutputPath.checkFolder(folder, flag: "the tracks")
+      let (log, folder) = (log, folder)
+      try await BlockingWork.run {
+        let reader = try LogAccess.open(log)
+        mkdir(folder, 0o700)
+        do throws(RecordingError) {
+          let export = TrackExport(reader, folder: folder, without: without, logger: logger)
+          let summary = try export.run { _, _ in }
+          for file in summary.files {
+            Console.print(
+              "\(folder)/\(file.name): \(file.codec.title), \(ProgressReporter.clock(file.start)) to "
+                + "\(ProgressReporter.clock(file.end)), \(file.frames) frames")
+          }
+          if summary.leftOut > 0 {
+            Console.error("recbot: \(summary.leftOut) frames are in no file: nothing before them can be decoded")
+          }
+        } catch {
           throw Failure(error)
         }
         LogAccess.tellDamage(reader)

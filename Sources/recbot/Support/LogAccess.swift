@@ -22,6 +22,20 @@ enum LogAccess {
     }
   }
 
+  /// Refuses identities that nobody in a log has: who was to be taken out and is not, because of a wrong letter, would be in
+  /// the file. `flag` is what gives them.
+  static func check(_ people: Set<ParticipantIdentity>, areIn log: String, _ flag: String) async throws {
+    guard !people.isEmpty else { return }
+    let report = try await BlockingWork.run { try LogReport(log) }
+    let known = report.contents.people.map(\.identity)
+    guard let stranger = people.subtracting(known).sorted().first else { return }
+    let names = known.map { PeerText.line($0.rawValue, limit: 80) }.joined(separator: ", ")
+    throw Failure(
+      .usage,
+      "\(flag): nobody in \(log) has the identity '\(PeerText.line(stranger.rawValue, limit: 80))'; there are: "
+        + (names.isEmpty ? "nobody" : names))
+  }
+
   /// Tells, on standard error, what of a log could not be used.
   static func tellDamage(_ reader: SessionLogReader) {
     for damage in reader.damages.prefix(20) { Console.error("recbot: \(damage)") }

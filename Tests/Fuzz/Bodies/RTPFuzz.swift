@@ -160,6 +160,8 @@ private func look(at frame: EncodedFrame) {
   let bytes = frame.payload.bytes
   precondition(!bytes.isEmpty && bytes.count <= 64 * 600, "a frame of no size, or of more than was put in")
   for part in VP9Superframe.frames(bytes) ?? [] { _ = VP9FrameHeader(part) }
+  var layers = VP9LayerHiding()
+  for _ in 0..<2 { _ = layers.hidden(bytes) }
 }
 
 /// Cuts bytes into packets; gives the time of the last one, in nanoseconds. `body` gets a packet, its extended sequence number,

@@ -1,5 +1,6 @@
 """A session that was logged, and what is composed of it afterwards."""
 
+import datetime
 import json
 import pathlib
 import signal
@@ -8,7 +9,8 @@ import time
 
 import numpy as np
 
-from judge import Recording, levels
+from judge import Recording, decodes, levels, probe
+from judge import run as ffmpeg
 from scenarios.common import FRAME, continuous, in_step, load
 from scenarios.control import Remote
 from stage import Process, Publisher, Recorder, Stage
@@ -18,7 +20,10 @@ PASSPHRASE = "correct horse battery"
 SIZE = ("--size", "960x540")
 # Who sends what: colour, codec, layers in one stream, and whether it is encrypted end to end.
 PEOPLE = {"ann": ("red", "VP8", "", False), "bob": ("green", "VP9", "L3T3_KEY", False),
-          "cleo": ("blue", "H264", "", False), "dora": ("yellow", "VP8", "", True)}
+          "cleo": ("blue", "H264", "", False), "dora": ("yellow", "VP8", "", True), "eve": ("cyan", "AV1", "", False)}
+# What ffprobe calls them.
+NAMES = {"VP8": "vp8", "VP9": "vp9", "H264": "h264", "H265": "hevc", "AV1": "av1", "opus": "opus", "PCMU": "pcm_mulaw",
+         "PCMA": "pcm_alaw", "G722": "adpcm_g722"}
 
 
 def composed(stage: Stage, verdict: Verdict) -> None:
@@ -67,21 +72,23 @@ def composed(stage: Stage, verdict: Verdict) -> None:
                    "--exclude-participant", "cleo")
     verdict.check(abs(part.duration - 4) <= 0.04, f"from 3 to 7 s are {part.duration:.3f} s")
     # From the first calm moment on: nobody flashes.
-    in_step(part, [people[0], people[1], people[3]], part.calm(0.1), part.duration, verdict)
+    in_step(part, [person for person in people if person.name != "cleo"], part.calm(0.1), part.duration, verdict)
     gone(part, live, people[2], verdict)
 
     run(stage, verdict, "compose", str(log), "--audio-only", "--output", "sound.webm")
     streams = json.loads(run(stage, verdict, "probe", "--json", "sound.webm"))["tracks"]
     verdict.check([(track["kind"], track["codec"]) for track in streams] == [("audio", "A_OPUS")], f"sound alone: {streams}")
 
+    exported(stage, verdict, log, live, people, {name: (codec, "opus") for name, (_, codec, _, _) in PEOPLE.items()})
+
     run(stage, verdict, "log", "check", str(log))
     run(stage, verdict, "log", "erase", str(log), "--participant", "bob")
     names = [person["identity"] for person in json.loads(run(stage, verdict, "log", "info", "--json", str(log)))["participants"]]
-    verdict.check(names == ["ann", "cleo", "dora"], f"the log still has {names}")
+    verdict.check(names == ["ann", "cleo", "dora", "eve"], f"the log still has {names}")
     bytes_left = b"".join(file.read_bytes() for file in sorted(log.iterdir()))
     verdict.check(b"bob" not in bytes_left and b"Bob" not in bytes_left, "the log still has the name")
     erased = compose(stage, verdict, log, "erased", "--layout", "grid", *SIZE)
-    in_step(erased, [people[0], people[2], people[3]], 2, erased.duration, verdict)
+    in_step(erased, [person for person in people if person.name != "bob"], 2, erased.duration, verdict)
     gone(erased, live, people[1], verdict)
 
 
@@ -131,6 +138,37 @@ def log_full(stage: Stage, verdict: Verdict) -> None:
         verdict.figure(f"the log was full at {ended:.1f} s, {time.time() - began:.0f} s after the beginning all was composed")
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
+
+
+def exported(stage: Stage, verdict: Verdict, log: pathlib.Path, live: Recording, people: list[Publisher],
+             codecs: dict[str, tuple[str, str]]) -> None:
+    """Each track is a file of its own, as it was sent, on the live recording's clock: flashes and beeps of two files belong
+    together, and are where the live recording has them."""
+    folder = stage.folder / "tracks"
+    run(stage, verdict, "log", "export", str(log), str(folder))
+    written = json.loads((folder / "timeline.json").read_text())
+    verdict.check(len(written["tracks"]) == 2 * len(people) and written["events"][0]["event"] == "started",
+                  f"timeline.json: {written['tracks']}")
+    for person in people:
+        files = {track["source"]: folder / track["file"] for track in written["tracks"] if track["participant"] == person.name}
+        for source, codec in zip(("camera", "microphone"), codecs[person.name]):
+            [stream] = probe(str(files[source]))["streams"]
+            verdict.check(stream["codec_name"] == NAMES[codec], f"{files[source].name} has {stream['codec_name']}")
+            complaint = decodes(str(files[source]))
+            verdict.check(not complaint, f"{files[source].name}: {complaint[:200]}")
+        # A picture in layers is one picture, also for FFmpeg's own decoder.
+        [stream] = json.loads(ffmpeg(["ffprobe", "-v", "error", "-count_frames", "-count_packets", "-show_streams", "-of", "json",
+                                      str(files["camera"])]))["streams"]
+        verdict.check(stream["nb_read_frames"] == stream["nb_read_packets"],
+                      f"{files['camera'].name}: {stream['nb_read_frames']} pictures of {stream['nb_read_packets']} frames")
+        both = folder / f"{person.name}.webm"
+        ffmpeg(["ffmpeg", "-v", "error", "-copyts", "-i", str(files["camera"]), "-i", str(files["microphone"]), "-map", "0:v",
+                "-map", "1:a", "-vf", "scale=320:-2", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "2M",
+                "-fps_mode", "passthrough", "-enc_time_base:v", "1:1000",
+                # The judge counts samples: gaps, also the one before the first packet, become silence.
+                "-af", "aresample=48000:async=1:min_hard_comp=0.01:first_pts=0", "-ac", "2", "-c:a", "libopus", "-metadata",
+                f"creation_time={datetime.datetime.fromtimestamp(live.zero, datetime.UTC).isoformat()}", str(both)])
+        in_step(Recording.load(str(both)), [person], 3, live.duration - 0.5, verdict)
 
 
 def compose(stage: Stage, verdict: Verdict, log: pathlib.Path, name: str, *options: str, codec: str = "vp8",

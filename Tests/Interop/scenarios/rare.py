@@ -3,6 +3,7 @@
 import json
 
 from scenarios.common import in_step, load
+from scenarios.composed import exported
 from stage import COLOURS, PITCHES, Client, Stage
 from verdict import Verdict
 
@@ -37,9 +38,11 @@ def telephones(stage: Stage, verdict: Verdict) -> None:
     stage.server()
     sounds = {"ann": ("red", "PCMU"), "bob": ("green", "PCMA"), "cleo": ("blue", "G722")}
     people = [stage.start(Caller(name, stage, colour, "--sound", sound)) for name, (colour, sound) in sounds.items()]
-    recorder = meet(stage, people, "telephones")
+    log = stage.folder / "session"
+    recorder = meet(stage, people, "telephones", "--log", str(log))
 
     recording = load(recorder, verdict)
+    exported(stage, verdict, log, recording, people, {name: ("VP8", sound) for name, (_, sound) in sounds.items()})
     for person in people:
         wanted = {"video/vp8", f"audio/{sounds[person.name][1]}".lower()}
         verdict.check(person.sent == wanted, f"{person.name} was to send {wanted} and sent {person.sent}")
@@ -54,9 +57,12 @@ def high_efficiency(stage: Stage, verdict: Verdict) -> None:
               stage.start(Caller("bob", stage, "green", "--pictures", "H264")),
               stage.start(Caller("cleo", stage, "blue", "--pictures", "H265", "--pixels", "yuv420p10le"))]
     timeline = stage.folder / "timeline.jsonl"
-    recorder = meet(stage, people, "high", "--timeline", str(timeline))
+    log = stage.folder / "session"
+    recorder = meet(stage, people, "high", "--timeline", str(timeline), "--log", str(log))
 
     recording = load(recorder, verdict)
+    codecs = {"ann": ("H265", "opus"), "bob": ("H264", "opus"), "cleo": ("H265", "opus")}
+    exported(stage, verdict, log, recording, people, codecs)
     for person, codec in zip(people, ("h265", "h264", "h265")):
         wanted = {f"video/{codec}", "audio/opus"}
         verdict.check(person.sent == wanted, f"{person.name} was to send {wanted} and sent {person.sent}")
