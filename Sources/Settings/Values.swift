@@ -150,6 +150,15 @@ public enum Values {
     return value
   }
 
+  /// The address to listen on: a name or an address without a port, which has a setting of its own.
+  public static func listenAddress(_ text: String) throws(ValueError) -> String {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    if parts.count == 2 || text.hasPrefix("[") {
+      throw ValueError("'\(text)' is not an address alone; write it without brackets and port, and the port as --port")
+    }
+    return text
+  }
+
   /// The known word nearest to a mistyped one, if any is near.
   public static func suggestion(for word: String, among known: [String]) -> String? {
     Spelling.nearest(to: word, among: known)

@@ -226,7 +226,8 @@ private final class ProbeEvents: ParserEvents {
     if strayFrames > 0 { report.problems.append("\(strayFrames) frames of tracks that are not declared") }
     if startsWithoutKeyframe { report.problems.append("pictures begin without a keyframe") }
     for track in report.tracks where track.disordered > 0 {
-      report.problems.append("track \(track.number): \(track.disordered) frames are not in order of time")
+      let frames = track.disordered == 1 ? "1 frame is" : "\(track.disordered) frames are"
+      report.problems.append("track \(track.number): \(frames) not in order of time")
     }
     if clusterPositions.count < 1_000_000 {
       let known = Set(clusterPositions)

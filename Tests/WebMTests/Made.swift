@@ -110,7 +110,9 @@ enum Made {
   /// sound but for that: nobody can say what it was, so for each hole a frame may be out of order.
   static func judged(_ bytes: [UInt8], _ context: Comment, holes: Int = 0) throws -> [Frame] {
     let report = try bytes.withUnsafeBytes { try WebMProbe.probe($0, name: "repaired") }
-    let disorders = (0...holes).dropFirst().map { "\($0) frames are not in order of time" }
+    let disorders = (0...holes).dropFirst().map {
+      ($0 == 1 ? "1 frame is" : "\($0) frames are") + " not in order of time"
+    }
     let problems = report.problems.filter { problem in
       problem != "pictures begin without a keyframe" && !disorders.contains { problem.hasSuffix(": " + $0) }
     }

@@ -158,6 +158,9 @@ struct JoinCommand: AsyncParsableCommand {
   private func tokens(_ room: String, _ configuration: Configuration) throws -> TokenSource {
     let key = configuration.text(flag: apiKey, .apiKey)
     let secret = configuration.text(flag: apiSecret, .apiSecret)
+    if token != nil, apiKey != nil || apiSecret != nil {
+      throw Failure(.usage, "--token and --api-key are two ways in: give one of them")
+    }
     // A flag goes before what stands in the environment or the file.
     let given = token ?? (apiKey == nil ? configuration[.token]?.text : nil)
     if let given {

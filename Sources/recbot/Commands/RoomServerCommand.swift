@@ -53,7 +53,8 @@ struct RoomServerCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try shared.load()
     let logger = try shared.logger("room-server", configuration)
-    let bind = configuration.text(flag: bind, .bind) ?? "127.0.0.1"
+    let bind = try configuration.value(
+      flag: bind, "--bind", .bind, default: "127.0.0.1", parse: Values.listenAddress)
     let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
     let (key, secret) = try credentials.resolve(configuration, allowsDefault: isLocal)
     var server = RoomServer.Configuration(apiKeys: [key: secret])

@@ -114,7 +114,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// What the settings say of the backend.
   private func backendConfiguration(_ settings: Configuration, hasWorker: Bool) throws -> BackendConfiguration {
-    let bind = settings.text(flag: bind, .backendBind) ?? "127.0.0.1"
+    let bind = try settings.value(
+      flag: bind, "--bind", .backendBind, default: "127.0.0.1", parse: Values.listenAddress)
     let roomURL = settings.text(flag: url, .url) ?? "ws://127.0.0.1:7880"
     let (key, secret) = try roomCredentials(settings, bind: bind, roomURL: roomURL)
     var configuration = BackendConfiguration(

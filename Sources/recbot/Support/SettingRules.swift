@@ -121,7 +121,8 @@ struct SettingRule: Sendable {
       .backupDirectory, .workerBind, .workerAfter, .keyFile, .keysDir:
       SettingRule()
     case .name: SettingRule("recbot")
-    case .bind, .backendBind: SettingRule("127.0.0.1")
+    case .bind, .backendBind:
+      SettingRule("127.0.0.1") { text throws(ValueError) in _ = try Values.listenAddress(text) }
     case .port: port("7880")
     case .iceTCPPort: port("0")
     case .backendPort: port("8080")

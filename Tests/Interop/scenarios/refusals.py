@@ -80,6 +80,7 @@ def mistakes(url: str, folder: pathlib.Path, silent_port: int, closed_port: int)
         Mistake("token that may not subscribe", 22, with_token(make_token("bot", "test", canSubscribe=False)),
                 "canSubscribe"),
         Mistake("token for another room", USAGE, with_token(make_token("bot", "elsewhere")), "elsewhere"),
+        Mistake("two ways in", USAGE, [*with_token(make_token("bot", "test")), "--api-key", KEY], "one of them"),
         Mistake("no token", USAGE, join("--url", url, *output), "--token"),
         Mistake("key without secret", USAGE, join("--url", url, "--api-key", KEY, *output), "--api-secret"),
         # The output.
@@ -107,6 +108,8 @@ def mistakes(url: str, folder: pathlib.Path, silent_port: int, closed_port: int)
         Mistake("port that is none", USAGE, ["room-server", "--port", "70000"], "port"),
         Mistake("address of others", 43, ["room-server", "--bind", "192.0.2.77", "--port", "0", "--api-secret", SECRET],
                 "192.0.2.77"),
+        Mistake("address with a port", USAGE, ["room-server", "--bind", "127.0.0.1:7880"], "--port"),
+        Mistake("the backend's address with a port", USAGE, ["serve", "--bind", "127.0.0.1:8080"], "--port"),
         Mistake("probe of nothing", 42, ["probe", str(folder / "none.webm")], "none.webm"),
         Mistake("probe of something else", 42, ["probe", str(folder / "existing.webm")], "existing.webm"),
         Mistake("demo of nobody", USAGE, ["demo", "--participants", "0", *output], "participants"),
