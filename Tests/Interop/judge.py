@@ -81,7 +81,8 @@ class Recording:
                           for s in (video, audio))
         scale = max(1, round(video["width"] / JUDGED_WIDTH))
         width, height = video["width"] // scale, video["height"] // scale
-        raw = run(["ffmpeg", "-v", "warning", "-xerror", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-vf",
+        raw = run(["ffmpeg", "-v", "warning", "-xerror", "-i", path, "-map", "0:v", "-fps_mode", "passthrough",
+                   "-enc_time_base", "-1", "-vf",
                    f"scale={width}:{height}:flags=area", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"])
         pictures = np.frombuffer(raw, np.uint8).reshape(-1, height, width, 3)
         if len(pictures) != len(times):
@@ -141,7 +142,8 @@ class Recording:
         """Pictures in full size, as RGB."""
         wanted = [self.index(moment) for moment in moments]
         chosen = "+".join(f"eq(n,{i})" for i in sorted(set(wanted)))
-        raw = run(["ffmpeg", "-v", "warning", "-i", self.path, "-map", "0:v", "-fps_mode", "passthrough", "-vf",
+        raw = run(["ffmpeg", "-v", "warning", "-i", self.path, "-map", "0:v", "-fps_mode", "passthrough",
+                   "-enc_time_base", "-1", "-vf",
                    f"select='{chosen}'", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"])
         pictures = np.frombuffer(raw, np.uint8).reshape(-1, self.full_size[1], self.full_size[0], 3)
         order = {index: place for place, index in enumerate(sorted(set(wanted)))}

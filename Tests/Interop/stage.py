@@ -239,7 +239,7 @@ class Recorder(Process):
         self.stopped_at: float | None = None
         self.resident = 0
         super().__init__(name, [
-            recbot, "join", room, "--url", url, "--api-key", KEY, "--identity", identity or name,
+            recbot, "join", room, "--url", url, *([] if "--token" in options else ["--api-key", KEY]), "--identity", identity or name,
             *(["--output", str(self.path)] if writes else []), "--progress", "json", *options], folder,
             {"LIVEKIT_API_SECRET": SECRET}, largest_file, namespace)
 
