@@ -167,7 +167,8 @@ let package = Package(
       name: "PreviewTests",
       dependencies: ["recbot", "Compositor", "CPango", "Layouts", "Settings", "WebM", "MediaCore"]),
     .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard"] + nio),
-    .testTarget(name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "MediaCore"]),
+    .testTarget(
+      name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "TestKit", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(

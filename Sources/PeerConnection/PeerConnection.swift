@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 import RTP
 import SDP
@@ -6,67 +7,48 @@ import Transport
 // Sendable by confinement: every method is called on `loop`, which runs one thread.
 /// One WebRTC connection (RFC 8829, unified plan, always bundled and with rtcp-mux). Confined to its loop: every
 /// method is called, and every delegate method is called, on `loop`.
+///
+/// A shell: `Negotiation` decides what descriptions say, `MediaEngine` what becomes of packets, `LocalCandidates` which
+/// candidates are told when; here they meet the transport, the clock and the delegate.
 public final class PeerConnection: @unchecked Sendable {
   /// The loop.
   public let loop: MediaLoop
   /// Hears what happens.
   public weak var delegate: (any PeerConnectionDelegate)?
   /// State of ICE and DTLS together.
-  public internal(set) var state: TransportState = .new
-  /// Receivers in the order of their sections, also those that carry nothing now.
-  public internal(set) var receivers: [RTPReceiver] = []
-  /// Senders in the order of their making.
-  public internal(set) var senders: [RTPSender] = []
+  public private(set) var state: TransportState = .new
   /// The last remote description that was applied, as it came.
   public private(set) var remoteDescription: String?
-  /// Counters of packets that could not be used.
-  public internal(set) var counters = PeerConnectionCounters()
-  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
-  public internal(set) var lastPacketAt: Int64?
 
-  let configuration: Configuration
-  var negotiation: Negotiation
-  var random: SeededRandom
-  var transport: MediaTransport?
+  let engine: MediaEngine
+  private let configuration: Configuration
+  private let certificate: DTLSCertificate
+  private var negotiation: Negotiation
+  private var candidates = LocalCandidates()
+  private var data = DataChannels()
+  private var transport: MediaTransport?
   private var adapter: TransportAdapter?
-  private var certificate: DTLSCertificate?
   private var localDescriptionValue: SessionDescription?
   private var wantsICERestart = false
-  private var hasGathered = false
-  private var hasStartedDTLS = false
-  private var hasStartedSCTP = false
+  private var begun: Begun = []
   private var isRelayOnly: Bool
   private var isCut = false
   /// Candidates of the peer that came before its description.
   private var waitingCandidates: [String] = []
-  private var localCandidates: [ICECandidate] = []
-  private var hasAllCandidates = false
-  /// Candidates that the delegate has not heard of, because the description that they belong to is in the making.
-  private var heldCandidates: [String] = []
-  private var holdsCandidates = false
-  private var holdsEndOfCandidates = false
+  private var tickTimer: LoopTimer?
 
-  // Receiving and sending; see the extensions.
-  var routing = Routing()
-  var receiverByMID: [MID: RTPReceiver] = [:]
-  var sources: [SSRC: Source] = [:]
-  var lastSource: (ssrc: SSRC, source: Source)?
-  var unwrapPool = MediaBufferPool(capacity: 1600, limit: 256)
-  let emptyPayload = MediaBuffer(capacity: 1)
-  let reportSSRC: SSRC
-  var recorder: TransportFeedbackRecorder
-  var estimator: BandwidthEstimator
-  var estimatedLosses = 0
-  /// Bytes of RTP that came, and how many of them the last sample told.
-  var receivedBytes: Int64 = 0
-  var sampledBytes: Int64 = 0
-  var writer = RTCPWriter()
-  var transportSequence: UInt16
-  var tickTimer: LoopTimer?
-  var nextReport: Int64 = 0
-  var usesTransportFeedback = false
-  var usesMaximumBitrate = false
-  var data = DataChannels()
+  /// What a transport begins once.
+  private struct Begun: OptionSet {
+    let rawValue: UInt8
+    static let gathering = Begun(rawValue: 1)
+    static let dtls = Begun(rawValue: 2)
+    static let sctp = Begun(rawValue: 4)
+  }
+
+  /// Time between two looks at what is due, in nanoseconds.
+  private static let tickInterval: Int64 = 20_000_000
+  /// How long the last host candidate follows the answer, ns: more than the peer needs to read it and to ask once.
+  private static let lastCandidateDelay: Int64 = 30_000_000
 
   /// Makes a connection; nothing is sent before the first description. Fails when no certificate can be made.
   public init(loop: MediaLoop, configuration: Configuration) throws(PeerConnectionError) {
@@ -74,22 +56,27 @@ public final class PeerConnection: @unchecked Sendable {
     self.configuration = configuration
     isRelayOnly = configuration.transportPolicy == .relay
     var system = SystemRandomNumberGenerator()
-    var random = SeededRandom(seed: system.next())
     negotiation = Negotiation(
       policy: NegotiationPolicy(configuration), seed: system.next(), cname: configuration.cname)
-    reportSSRC = SSRC(UInt32(truncatingIfNeeded: random.next()))
-    recorder = TransportFeedbackRecorder(sender: reportSSRC)
-    recorder.interval = 60_000_000
-    let most = max(100_000, configuration.maximumReceiveBitrate)
-    estimator = BandwidthEstimator(limits: 100_000...most)
-    transportSequence = UInt16(truncatingIfNeeded: random.next())
-    self.random = random
+    engine = MediaEngine(configuration, cname: negotiation.cname, seed: system.next())
     do {
       certificate = try DTLSCertificate()
     } catch {
       throw .transport(error.description)
     }
+    engine.host = self
   }
+
+  /// Receivers in the order of their sections, also those that carry nothing now.
+  public var receivers: [RTPReceiver] { engine.receivers }
+  /// Senders in the order of their making.
+  public var senders: [RTPSender] { engine.senders }
+  /// Counters of packets that could not be used.
+  public var counters: PeerConnectionCounters { engine.counters }
+  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
+  public var lastPacketAt: Int64? { engine.lastPacketAt }
+  /// What came in since the last call. To be called about each second, on the loop.
+  public func sampleReception() -> ReceptionSample { engine.sampleReception() }
 
   /// State of the offer/answer exchange.
   public var signalingState: SignalingState { negotiation.state }
@@ -101,8 +88,8 @@ public final class PeerConnection: @unchecked Sendable {
     guard var description = localDescriptionValue else { return nil }
     let index = negotiation.tagIndex
     if description.media.indices.contains(index) {
-      description.media[index].candidates = Array(localCandidates.dropLast(last))
-      description.media[index].hasEndOfCandidates = hasAllCandidates && last == 0
+      description.media[index].candidates = Array(candidates.all.dropLast(last))
+      description.media[index].hasEndOfCandidates = candidates.isComplete && last == 0
     }
     return description.serialized()
   }
@@ -125,8 +112,8 @@ public final class PeerConnection: @unchecked Sendable {
     // With a peer that only answers checks, we control (RFC 8445 section 6.1.1).
     let transport = try makeTransport(isControlling: offer.isLite)
     remoteDescription = sdp
-    if restarts { forgetLocalCandidates() }
-    holdsCandidates = true
+    if restarts { candidates.restart() }
+    candidates.hold()
     giveRemote(to: transport, candidatesOf: offer)
     applyReceivers()
   }
@@ -137,7 +124,7 @@ public final class PeerConnection: @unchecked Sendable {
     let answer = try negotiation.createAnswer(localTransport(transport))
     localDescriptionValue = answer
     startTransport(transport)
-    applySenders()
+    engine.applySenders(negotiation.media)
     applyReceivers()
     return describe(answer, transport, keepsOneBack: true)
   }
@@ -153,9 +140,9 @@ public final class PeerConnection: @unchecked Sendable {
     }
     let isFirst = transport == nil
     let transport = try makeTransport(isControlling: true)
-    holdsCandidates = true
+    candidates.hold()
     if (iceRestart || wantsICERestart) && !isFirst {
-      forgetLocalCandidates()
+      candidates.restart()
       transport.restartICE()
     }
     wantsICERestart = false
@@ -173,7 +160,7 @@ public final class PeerConnection: @unchecked Sendable {
     remoteDescription = sdp
     giveRemote(to: transport, candidatesOf: answer)
     startTransport(transport)
-    applySenders()
+    engine.applySenders(negotiation.media)
     applyReceivers()
   }
 
@@ -221,9 +208,7 @@ public final class PeerConnection: @unchecked Sendable {
   ) -> RTPSender {
     let track = negotiation.addTrack(
       codec: codec, stream: .init(stream: streamID, track: trackID), layers: layers, alsoReceives: alsoReceives)
-    let sender = RTPSender(track, connection: self, random: &random)
-    senders.append(sender)
-    return sender
+    return engine.addSender(track)
   }
 
   /// Adds a section that only receives, to the next offer.
@@ -232,15 +217,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Removes a sender: nothing is sent from now on, its section becomes inactive with the next offer and may be
   /// re-used.
   public func removeSender(_ sender: RTPSender) {
-    guard let index = senders.firstIndex(where: { $0 === sender }) else { return }
-    senders.remove(at: index)
-    negotiation.removeTrack(sender.id)
-    sender.context = nil
-    sender.connection = nil
-    for stream in sender.streams {
-      transport?.removeStream(ssrc: stream.ssrc)
-      transport?.removeStream(ssrc: stream.retransmissionSSRC)
-    }
+    if engine.removeSender(sender) { negotiation.removeTrack(sender.id) }
   }
 
   /// While true, no datagram goes out or comes in, as if the network were gone; for tests.
@@ -250,12 +227,7 @@ public final class PeerConnection: @unchecked Sendable {
   }
 
   /// Hands out the frames that wait for missing packets, which will not come any more: right before `close`.
-  public func releaseFrames() {
-    let now = MediaLoop.now()
-    for receiver in receivers {
-      for stream in receiver.streams { stream.flush(into: self, at: now) }
-    }
-  }
+  public func releaseFrames() { engine.releaseFrames(at: now) }
 
   /// Closes everything; nothing is told to the delegate afterwards. Harmless when called again.
   public func close() {
@@ -268,13 +240,7 @@ public final class PeerConnection: @unchecked Sendable {
     adapter?.connection = nil
     transport?.close()
     transport = nil
-    for sender in senders { sender.context = nil }
-    for receiver in receivers {
-      receiver.isActive = false
-      receiver.streams = []
-    }
-    sources = [:]
-    lastSource = nil
+    engine.close()
   }
 
   deinit { tickTimer?.cancel() }
@@ -291,9 +257,7 @@ public final class PeerConnection: @unchecked Sendable {
 
   private func makeTransport(isControlling: Bool) throws(PeerConnectionError) -> MediaTransport {
     if let transport { return transport }
-    guard signalingState != .closed, let certificate else {
-      throw .wrongState(operation: "Connecting", state: signalingState)
-    }
+    guard signalingState != .closed else { throw .wrongState(operation: "Connecting", state: signalingState) }
     let made: MediaTransport
     do {
       made = try MediaTransport(
@@ -314,10 +278,10 @@ public final class PeerConnection: @unchecked Sendable {
   }
 
   private func localTransport(_ transport: MediaTransport) -> Negotiation.LocalTransport {
-    let print = certificate?.fingerprint
+    let print = certificate.fingerprint
     return .init(
       ufrag: transport.localUfrag, password: transport.localPassword,
-      fingerprint: .init(algorithm: print?.algorithm ?? "", value: print?.value ?? ""))
+      fingerprint: .init(algorithm: print.algorithm, value: print.value))
   }
 
   private func giveRemote(to transport: MediaTransport, candidatesOf description: SessionDescription) {
@@ -335,13 +299,11 @@ public final class PeerConnection: @unchecked Sendable {
 
   private func startTransport(_ transport: MediaTransport) {
     guard let remote = negotiation.transport else { return }
-    if !hasStartedDTLS {
-      hasStartedDTLS = true
+    if begun.insert(.dtls).inserted {
       let print = Fingerprint(algorithm: remote.fingerprint.algorithm, value: remote.fingerprint.value)
       transport.startDTLS(role: remote.isDTLSClient ? .client : .server, fingerprint: print)
     }
-    if negotiation.hasData, !hasStartedSCTP {
-      hasStartedSCTP = true
+    if negotiation.hasData, begun.insert(.sctp).inserted {
       let section = negotiation.remote?.media.first { $0.kind == .application && !$0.isRejected }
       transport.startSCTP(remotePort: section?.sctpPort ?? NegotiationPolicy.sctpPort)
       data.openWaiting(on: transport)
@@ -354,49 +316,20 @@ public final class PeerConnection: @unchecked Sendable {
   private func describe(
     _ description: SessionDescription, _ transport: MediaTransport, keepsOneBack: Bool = false
   ) -> String {
-    if !hasGathered {
-      hasGathered = true
-      transport.gather()
-    }
+    if begun.insert(.gathering).inserted { transport.gather() }
     // Pion, which LiveKit is made with, chooses a pair each 200 ms, and at once when a candidate comes: one of several
     // follows as soon as the checks between the others have been answered.
-    let kept = keepsOneBack && heldCandidates.count > 1 ? 1 : 0
-    heldCandidates = Array(heldCandidates.suffix(kept))
+    let kept = candidates.describe(keepsOneBack: keepsOneBack)
     // The text must reach the peer before further candidates, so they wait until the caller has it.
     loop.timer(after: Int64(kept) * Self.lastCandidateDelay) { [weak self] in self?.releaseCandidates() }
     return localDescription(without: kept) ?? description.serialized()
   }
 
-  /// How long the last host candidate follows the answer, ns: more than the peer needs to read it and to ask once.
-  private static let lastCandidateDelay: Int64 = 30_000_000
-
-  private func forgetLocalCandidates() {
-    localCandidates = []
-    hasAllCandidates = false
-    heldCandidates = []
-    holdsEndOfCandidates = false
-  }
-
   private func releaseCandidates() {
     guard negotiation.state != .haveRemoteOffer else { return }
-    holdsCandidates = false
-    let held = heldCandidates
-    heldCandidates = []
-    for candidate in held { tell(candidate) }
-    if holdsEndOfCandidates {
-      holdsEndOfCandidates = false
-      delegate?.peerConnectionDidFinishGathering(self)
-    }
-  }
-
-  func gathered(_ line: String) {
-    guard let candidate = ICECandidate(line) else { return }
-    localCandidates.append(candidate)
-    if holdsCandidates {
-      heldCandidates.append(candidate.description)
-    } else {
-      tell(candidate.description)
-    }
+    let released = candidates.release()
+    for candidate in released.candidates { tell(candidate) }
+    if released.isEnd { delegate?.peerConnectionDidFinishGathering(self) }
   }
 
   private func tell(_ candidate: String) {
@@ -405,24 +338,111 @@ public final class PeerConnection: @unchecked Sendable {
     delegate?.peerConnection(self, didGather: candidate, mid: negotiation.sections[index].mid, mLineIndex: index)
   }
 
-  func pathFailed(_ reason: String) { delegate?.peerConnection(self, pathFailed: reason) }
+  private func applyReceivers() {
+    engine.applyReceivers(negotiation.media, sections: Set(negotiation.sections.map(\.mid)))
+  }
+
+  // MARK: What the transport tells
+
+  func gathered(_ line: String) {
+    guard let candidate = ICECandidate(line) else { return }
+    if candidates.gathered(candidate) { tell(candidate.description) }
+  }
 
   func finishedGathering() {
-    hasAllCandidates = true
-    if holdsCandidates {
-      holdsEndOfCandidates = true
-    } else {
-      delegate?.peerConnectionDidFinishGathering(self)
-    }
+    if candidates.finished() { delegate?.peerConnectionDidFinishGathering(self) }
   }
+
+  func pathFailed(_ reason: String) { delegate?.peerConnection(self, pathFailed: reason) }
 
   func changed(to state: TransportState) {
     guard self.state != state else { return }
     self.state = state
-    if state == .connected {
-      startTicking()
-      requestFirstKeyframes()
+    let isConnected = state == .connected
+    if isConnected, tickTimer == nil {
+      tickTimer = loop.timer(after: Self.tickInterval, repeats: true) { [weak self] in
+        self?.engine.tick(at: MediaLoop.now())
+      }
     }
+    engine.setCanSend(isConnected || state == .disconnected, isConnected: isConnected, at: now)
     delegate?.peerConnection(self, stateChanged: state)
+  }
+
+  // MARK: Data channels
+
+  /// Opens a data channel (RFC 8832), at once or when the transport is there. When no section for data was
+  /// negotiated, the next offer has one. `maxRetransmits` makes it unreliable.
+  public func openDataChannel(label: String, ordered: Bool = true, maxRetransmits: UInt16? = nil) {
+    negotiation.wantsData = true
+    data.open(label, ordered, maxRetransmits, on: transport)
+  }
+
+  /// Sends a message on the open channel of a label; false when there is none, when the message is too large, or
+  /// when too much waits to be sent.
+  @discardableResult
+  public func sendData(label: String, _ bytes: UnsafeRawBufferPointer, isText: Bool = false) -> Bool {
+    guard let id = data.id(of: label), let transport,
+      UInt64(bytes.count) <= negotiation.remoteMaximumMessageSize
+    else { return false }
+    return transport.sendData(channel: id, bytes: bytes, isText: isText)
+  }
+
+  /// Whether a channel of this label can be used now.
+  public func isDataChannelOpen(label: String) -> Bool { data.id(of: label) != nil }
+
+  func channelOpened(_ id: UInt16, label: String) {
+    data.opened(id, label: label)
+    delegate?.peerConnection(self, dataChannelOpened: label)
+  }
+
+  func channel(_ id: UInt16, received bytes: UnsafeRawBufferPointer, isText: Bool) {
+    guard let label = data.label(of: id) else { return }
+    delegate?.peerConnection(self, dataChannel: label, received: bytes, isText: isText)
+  }
+
+  func channelClosed(_ id: UInt16) {
+    guard let label = data.closed(id) else { return }
+    delegate?.peerConnection(self, dataChannelClosed: label)
+  }
+}
+
+extension PeerConnection: MediaEngineHost {
+  var now: Int64 { MediaLoop.now() }
+
+  func wallClock(at now: Int64) -> NTPTime {
+    if let wallClock = configuration.wallClock { return wallClock(now) }
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    // From 1970 to 1900 (RFC 868).
+    let seconds = Int64(time.tv_sec) &+ 2_208_988_800
+    let elapsed = self.now &- now
+    return NTPTime(nanoseconds: seconds &* 1_000_000_000 &+ Int64(time.tv_nsec) &- elapsed)
+  }
+
+  func send(rtp packet: MediaBuffer) -> Bool { transport?.sendRTP(packet) ?? false }
+
+  func send(rtcp datagram: UnsafeRawBufferPointer) { _ = transport?.sendRTCP(datagram) }
+
+  func forget(_ ssrc: SSRC) { transport?.removeStream(ssrc: ssrc) }
+
+  func receive(_ packet: RTPPacket, of stream: ReceiveStream, at now: Int64) {
+    delegate?.peerConnection(self, receiver: stream.receiver, received: packet, rid: stream.rid, at: now)
+  }
+
+  func receive(_ frame: EncodedFrame, of stream: ReceiveStream) {
+    delegate?.peerConnection(self, receiver: stream.receiver, received: frame)
+  }
+
+  func hear(_ event: MediaEvent) {
+    switch event {
+    case .receiverAdded(let receiver): delegate?.peerConnection(self, receiverAdded: receiver)
+    case .receiverChanged(let receiver): delegate?.peerConnection(self, receiverChanged: receiver)
+    case .receiverRemoved(let receiver): delegate?.peerConnection(self, receiverRemoved: receiver)
+    case .senderReport(let receiver, let rid, let ntp, let rtpTimestamp, let now):
+      delegate?.peerConnection(
+        self, receiver: receiver, rid: rid, senderReport: ntp, rtpTimestamp: rtpTimestamp, at: now)
+    case .keyframeWanted(let sender, let rid): delegate?.peerConnection(self, senderWantsKeyframe: sender, rid: rid)
+    case .bitrateEstimate(let bitrate): delegate?.peerConnection(self, receivedBitrateEstimate: bitrate)
+    }
   }
 }

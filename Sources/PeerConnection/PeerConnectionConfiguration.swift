@@ -1,5 +1,4 @@
 import MediaCore
-import MediaCore
 import SDP
 import Transport
 
@@ -55,11 +54,20 @@ extension PeerConnection {
     public var cname: String?
     /// Wall-clock time for sender reports, as NTP, at `MediaLoop.now()` time; nil for the system's clock.
     public var wallClock: (@Sendable (_ now: Int64) -> NTPTime)?
-    /// Asked before each outgoing (`isOutgoing`) or after each incoming RTP packet, on the loop: true loses the
-    /// packet. For tests of repair under loss.
-    public var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
 
     /// The defaults: a subscriber of everything that can be decoded, on all interfaces.
     public init() {}
+  }
+}
+
+extension NegotiationPolicy {
+  init(_ configuration: PeerConnection.Configuration) {
+    codecs = configuration.codecs
+    usesRetransmission = configuration.usesRetransmission
+    usesTransportFeedback = configuration.bandwidthFeedback.contains(.transportWide)
+    usesMaximumBitrate = configuration.bandwidthFeedback.contains(.maximumBitrate)
+    answererSetup = configuration.answererRole == .server ? .passive : .active
+    reusesSections = configuration.reusesSections
+    maximumMessageSize = configuration.maximumMessageSize
   }
 }

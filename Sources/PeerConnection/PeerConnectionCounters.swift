@@ -1,4 +1,4 @@
-/// What a connection could not use, and what tests made it lose.
+/// What a connection could not use.
 public struct PeerConnectionCounters: Hashable, Sendable {
   /// Packets that are not valid RTP.
   public var malformedRTP = 0
@@ -8,8 +8,6 @@ public struct PeerConnectionCounters: Hashable, Sendable {
   public var malformedRTCP = 0
   /// Sources that were not taken because a section had too many.
   public var refusedSources = 0
-  /// Packets lost on purpose by `Configuration.losesPacket`.
-  public var lostOnPurpose = 0
   /// Nothing counted yet.
   public init() {}
 }

@@ -33,15 +33,15 @@ public final class RTPReceiver: @unchecked Sendable {
   /// Kind.
   public let kind: MediaKind
   /// `a=msid` stream, such as `PA_x|TR_y`; nil without msid.
-  public internal(set) var streamID: String?
+  public private(set) var streamID: String?
   /// `a=msid` track.
-  public internal(set) var trackID: String?
+  public private(set) var trackID: String?
   /// True while the peer may send in this section.
   public internal(set) var isActive = false
   /// Simulcast layers that were negotiated, in the offer's order; empty without simulcast.
-  public internal(set) var rids: [RID] = []
+  public private(set) var rids: [RID] = []
   /// Header extensions that were negotiated, for reading those of delivered packets.
-  public internal(set) var extensions = HeaderExtensionMap()
+  public private(set) var extensions = HeaderExtensionMap()
   /// Whether complete frames are made and delivered; set it in `receiverAdded`. Off by default. Meant for sections
   /// without simulcast: with it, the frames of all layers are delivered mixed.
   public var wantsFrames = false
@@ -67,18 +67,29 @@ public final class RTPReceiver: @unchecked Sendable {
   public var fractionLost: Double { streams.reduce(0) { max($0, $1.fractionLost) } }
 
   var streams: [ReceiveStream] = []
-  var payloads = PayloadTable()
-  var parameterSets: [PayloadType: [UInt8]] = [:]
-  var feedback: NegotiatedFeedback = []
+  private(set) var payloads = PayloadTable()
+  private(set) var parameterSets: [PayloadType: [UInt8]] = [:]
+  private(set) var feedback: NegotiatedFeedback = []
   let maximumWait: Int64
-  /// Streams whose layer was not heard of yet get the wish when they begin.
-  private weak var connection: PeerConnection?
+  private weak var engine: MediaEngine?
 
-  init(mid: MID, kind: MediaKind, maximumWait: Int64, connection: PeerConnection) {
+  init(mid: MID, kind: MediaKind, maximumWait: Int64, engine: MediaEngine) {
     self.mid = mid
     self.kind = kind
     self.maximumWait = maximumWait
-    self.connection = connection
+    self.engine = engine
+  }
+
+  /// Takes over what was negotiated for its section.
+  func take(_ section: NegotiatedMedia) {
+    streamID = section.stream?.stream
+    trackID = section.stream?.track
+    isActive = true
+    rids = section.rids
+    extensions = section.extensions
+    payloads = section.receivePayloads
+    parameterSets = section.parameterSets
+    feedback = section.receiveFeedback
   }
 
   /// Asks for a keyframe (PLI, RFC 4585 section 6.3.1) of a layer, of all when nil. Throttled: may be called as often
@@ -86,7 +97,7 @@ public final class RTPReceiver: @unchecked Sendable {
   public func requestKeyframe(rid: RID? = nil) {
     guard kind == .video, isActive else { return }
     for stream in streams where rid == nil || stream.rid == rid { stream.wantKeyframe() }
-    connection?.sendDueFeedback()
+    if let engine, let host = engine.host { engine.sendDueFeedback(at: host.now) }
   }
 
   /// Counters since the section began to carry its present track.

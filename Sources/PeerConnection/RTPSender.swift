@@ -1,6 +1,5 @@
 import MediaCore
 import RTP
-import Transport
 
 // Sendable by confinement: made by its connection and used on that connection's loop only.
 /// One outgoing track, of one stream or several simulcast layers. Confined to the loop.
@@ -14,18 +13,19 @@ public final class RTPSender: @unchecked Sendable {
   /// Simulcast layers; empty for a single stream.
   public let layers: [RID]
   /// Section; nil until an exchange gave it one.
-  public internal(set) var mid: MID?
+  public private(set) var mid: MID?
   /// Round-trip time in nanoseconds by the peer's last report; nil before.
-  public internal(set) var roundTripTime: Int64?
+  public private(set) var roundTripTime: Int64?
   /// The fraction of packets lost, 0...1, by the peer's last report.
-  public internal(set) var fractionLost = 0.0
+  public private(set) var fractionLost = 0.0
 
   let id: LocalTrack.ID
   let streams: [SendStream]
-  var context: SendContext?
-  weak var connection: PeerConnection?
+  /// What was agreed; nil while the peer does not receive this track.
+  private(set) var context: SendContext?
+  private weak var engine: MediaEngine?
 
-  init(_ track: LocalTrack, connection: PeerConnection, random: inout SeededRandom) {
+  init(_ track: LocalTrack, engine: MediaEngine, random: inout SeededRandom) {
     id = track.id
     codec = track.codec
     streamID = track.stream.stream
@@ -34,8 +34,32 @@ public final class RTPSender: @unchecked Sendable {
     var made: [SendStream] = []
     for encoding in track.encodings { made.append(SendStream(encoding, codec: track.codec, random: &random)) }
     streams = made
-    self.connection = connection
+    self.engine = engine
   }
+
+  /// Takes over what was negotiated for its section; nil when it has none.
+  func take(_ section: NegotiatedMedia?) {
+    guard let section, section.sends, let type = section.sendPayloads.type(of: codec) else {
+      context = nil
+      return
+    }
+    mid = section.mid
+    context = SendContext(
+      payloadType: type, retransmissionType: section.sendPayloads.retransmission(of: type),
+      redundancyType: section.sendPayloads.redundancy(of: type), extensions: section.extensions, mid: section.mid)
+  }
+
+  /// Takes what a report of the peer says of one of its streams.
+  func hear(_ block: RTCPReportBlock, roundTripTime: Int64?) {
+    fractionLost = Double(block.fractionLost) / 256
+    if let roundTripTime { self.roundTripTime = roundTripTime }
+  }
+
+  /// Nothing is sent from now on.
+  func stop() { (context, engine) = (nil, nil) }
+
+  /// Whether the peer receives this track.
+  var isAgreed: Bool { context != nil }
 
   /// Kind of media.
   public var kind: MediaKind { codec.kind }
@@ -46,7 +70,7 @@ public final class RTPSender: @unchecked Sendable {
   /// Negotiated payload type; nil while the peer does not receive this track.
   public var payloadType: PayloadType? { context?.payloadType }
   /// True when the peer receives this track and the transport is connected: sending makes sense.
-  public var isSending: Bool { context != nil && connection?.canSendMedia == true }
+  public var isSending: Bool { isAgreed && engine?.canSend == true }
   /// Packets sent, of all layers, without retransmissions.
   public var packetCount: Int { streams.reduce(0) { $0 + Int($1.packetCount) } }
   /// Packets sent again because the peer asked for them.
@@ -60,11 +84,13 @@ public final class RTPSender: @unchecked Sendable {
     frame: UnsafeRawBufferPointer, rtpTimestamp: UInt32, capturedAt: Int64, audioLevel: UInt8? = nil,
     isVoice: Bool = false, layer: Int = 0
   ) -> Bool {
-    guard isSending, let context, let connection, streams.indices.contains(layer) else { return false }
+    guard isSending, let context, let engine, let now = engine.host?.now, streams.indices.contains(layer) else {
+      return false
+    }
     return streams[layer].send(
       frame, timestamp: rtpTimestamp, capturedAt: capturedAt,
       level: audioLevel.map { AudioLevel(voiceActivity: isVoice, level: $0) }, context: context,
-      through: connection, at: MediaLoop.now())
+      through: engine, at: now)
   }
 
   /// Forwards a received packet under this sender's SSRC and payload type, with a new sequence number and
@@ -107,16 +133,17 @@ public final class RTPSender: @unchecked Sendable {
     _ packet: RTPPacket, from receiver: RTPReceiver?, _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool,
     type: PayloadType? = nil, _ appendPayload: (MediaBuffer) -> Bool
   ) -> Bool {
-    guard isSending, var context, let connection, let stream = streams.first else { return false }
-    let now = MediaLoop.now()
+    guard isSending, var context, let engine, let now = engine.host?.now, let stream = streams.first else {
+      return false
+    }
     if let type { context.payloadType = type }
     let source = receiver.map { (packet: packet, extensions: $0.extensions) }
-    guard let buffer = stream.begin(sequence, timestamp, marker, nil, source, context, connection, now) else {
+    guard let buffer = stream.begin(sequence, timestamp, marker, nil, source, context, engine, now) else {
       return false
     }
     let head = buffer.count
     guard appendPayload(buffer) else { return false }
-    return stream.finish(buffer, sequence, buffer.count - head, connection, now)
+    return stream.finish(buffer, sequence, buffer.count - head, engine, now)
   }
 
   /// For forwarding: at `now` (`MediaLoop.now()` time), this sender's timestamp `rtpTimestamp` belongs to `ntp` on

@@ -12,9 +12,9 @@ final class ReceiveStream {
   private(set) var lastArrival: Int64?
   private(set) var duplicateCount = 0
   private(set) var frameCount = 0
-  var statistics: ReceiveStatistics
+  private(set) var statistics: ReceiveStatistics
   /// The share of packets lost by our last report, 0...1.
-  var fractionLost = 0.0
+  private(set) var fractionLost = 0.0
   var nack: NackGenerator?
   var keyframes = KeyframeRequester()
   /// How long packets stand in queues on the way.
@@ -47,14 +47,14 @@ final class ReceiveStream {
   }
 
   /// Takes a packet of this source, or one that was unwrapped from its retransmissions.
-  func receive(_ packet: RTPPacket, isRetransmission: Bool, in connection: PeerConnection, at now: Int64) {
+  func receive(_ packet: RTPPacket, isRetransmission: Bool, in engine: MediaEngine, at now: Int64) {
     let sequence = sequences.unwrap(packet.sequenceNumber)
     guard seen.insert(sequence) else {
       duplicateCount += 1
       return
     }
     lastArrival = now
-    follow(packet, sequence, in: connection, at: now)
+    follow(packet, sequence, in: engine, at: now)
     if !isRetransmission {
       statistics.received(
         sequence: sequence, timestamp: packet.timestamp, payloadCount: packet.payloadCount, at: now)
@@ -65,33 +65,33 @@ final class ReceiveStream {
       if !isRetransmission { queue.received(timestamp: timestamp, at: now) }
     }
     if keyframes.deadline != nil { noteKeyframe(packet) }
-    if receiver.wantsPackets { connection.deliver(packet, of: self, at: now) }
+    if receiver.wantsPackets { engine.deliver(packet, of: self, at: now) }
     if receiver.wantsFrames {
-      insert(packet, sequence, in: connection, at: now)
-      drain(into: connection, at: now)
+      insert(packet, sequence, in: engine, at: now)
+      drain(into: engine, at: now)
     }
   }
 
   /// Notes a packet of a payload type that was not agreed: to no decoder, but of sound its number is not missing either.
-  func passOver(_ packet: RTPPacket, in connection: PeerConnection, at now: Int64) {
+  func passOver(_ packet: RTPPacket, in engine: MediaEngine, at now: Int64) {
     guard kind == .audio else { return }
     let sequence = sequences.unwrap(packet.sequenceNumber)
     guard seen.insert(sequence) else { return }
     nack?.received(sequence, at: now)
     guard audio != nil else { return }
     audio?.passOver(packet, sequence: sequence, at: now)
-    drain(into: connection, at: now)
+    drain(into: engine, at: now)
   }
 
   private var kind: MediaKind { codec.kind }
 
   /// Takes over the codec of a packet. Its frames begin anew, those of pictures with a keyframe.
-  private func follow(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
+  private func follow(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Int64) {
     guard let new = receiver.mediaCodec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
       !packet.isPaddingOnly
     else { return }
     if video != nil || audio != nil {
-      drain(into: connection, at: now, waits: false)
+      drain(into: engine, at: now, waits: false)
       (video, audio, codecSince) = (nil, nil, sequence)
       if kind == .video { wantKeyframe() }
     }
@@ -120,7 +120,7 @@ final class ReceiveStream {
     if codec.depacketize(packet.payload)?.isKeyframe == true { keyframes.keyframeReceived() }
   }
 
-  private func insert(_ packet: RTPPacket, _ sequence: Int64, in connection: PeerConnection, at now: Int64) {
+  private func insert(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Int64) {
     // What is left of the codec before.
     guard sequence >= codecSince, packet.isPaddingOnly || receiver.mediaCodec(of: packet.payloadType) == codec else {
       return
@@ -149,20 +149,20 @@ final class ReceiveStream {
   }
 
   /// Hands out every frame that is ready at `now`. When it does not wait, what is missing will not come any more.
-  private func drain(into connection: PeerConnection, at now: Int64, waits: Bool = true) {
+  private func drain(into engine: MediaEngine, at now: Int64, waits: Bool = true) {
     frameDeadline = nil
     switch kind {
-    case .video: drainVideo(into: connection, at: now, waits: waits)
-    case .audio: drainAudio(into: connection, at: now, waits: waits)
+    case .video: drainVideo(into: engine, at: now, waits: waits)
+    case .audio: drainAudio(into: engine, at: now, waits: waits)
     }
   }
 
   /// Hands out what waits for missing packets too: they will not come any more.
-  func flush(into connection: PeerConnection, at now: Int64) {
-    if receiver.wantsFrames { drain(into: connection, at: now, waits: false) }
+  func flush(into engine: MediaEngine, at now: Int64) {
+    if receiver.wantsFrames { drain(into: engine, at: now, waits: false) }
   }
 
-  private func drainVideo(into connection: PeerConnection, at now: Int64, waits: Bool) {
+  private func drainVideo(into engine: MediaEngine, at now: Int64, waits: Bool) {
     while let output = video?.poll(at: waits ? now : .max / 2) {
       guard case .frame(var frame, _, let completed) = output else {
         if case .wait(let until) = output { frameDeadline = until }
@@ -171,7 +171,7 @@ final class ReceiveStream {
       frame.captureTime = clock.captureTime(of: frame.rtpTime)
       frame.held = max(0, now &- completed)
       frameCount += 1
-      connection.deliver(frame, of: self)
+      engine.deliver(frame, of: self)
       // The delegate may have closed the connection or turned frames off.
       guard receiver.wantsFrames else { return }
     }
@@ -186,7 +186,7 @@ final class ReceiveStream {
     }
   }
 
-  private func drainAudio(into connection: PeerConnection, at now: Int64, waits: Bool) {
+  private func drainAudio(into engine: MediaEngine, at now: Int64, waits: Bool) {
     while let output = audio?.poll(at: waits ? now : .max / 2) {
       guard case .packet(let packet) = output else {
         if case .wait(let until) = output { frameDeadline = until }
@@ -198,9 +198,9 @@ final class ReceiveStream {
         for unit in 0..<units {
           let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* packet.unit
           let lost = EncodedFrame(
-            codec: codec, payload: connection.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
+            codec: codec, payload: engine.emptyPayload, rtpTime: time, captureTime: clock.captureTime(of: time),
             isKeyframe: true, followsLoss: true, held: held)
-          connection.deliver(lost, of: self)
+          engine.deliver(lost, of: self)
           guard receiver.wantsFrames else { return }
         }
       }
@@ -209,9 +209,23 @@ final class ReceiveStream {
         captureTime: clock.captureTime(of: packet.rtpTime), isKeyframe: true, followsLoss: packet.lostBefore > 0,
         audioLevel: packet.packet.flatMap { $0.audioLevel(receiver.extensions)?.level }, held: held)
       frameCount += 1
-      connection.deliver(frame, of: self)
+      engine.deliver(frame, of: self)
       guard receiver.wantsFrames else { return }
     }
+  }
+
+  /// The report block of this instant (RFC 3550 section 6.4.1); nil before the first packet.
+  func makeReport(at now: Int64) -> RTCPReportBlock? {
+    guard let block = statistics.makeReport(at: now) else { return nil }
+    fractionLost = Double(block.fractionLost) / 256
+    return block
+  }
+
+  /// A source that is silent for long is muted or not sent at all: asking on and on would only disturb its sender.
+  func isKeyframeRequestUseful(at now: Int64) -> Bool {
+    guard let due = keyframes.deadline, due <= now else { return false }
+    if keyframes.requestCount < 5 { return true }
+    return lastArrival.map { now &- $0 < 2_000_000_000 } ?? false
   }
 
   /// Takes a sender report of this source.
@@ -222,9 +236,9 @@ final class ReceiveStream {
   }
 
   /// What is due by the passing of time alone.
-  func tick(in connection: PeerConnection, at now: Int64) {
+  func tick(in engine: MediaEngine, at now: Int64) {
     if receiver.wantsFrames {
-      if let frameDeadline, frameDeadline <= now { drain(into: connection, at: now) }
+      if let frameDeadline, frameDeadline <= now { drain(into: engine, at: now) }
       if let lowest = video?.lowestUseful ?? audio?.lowestUseful { nack?.forget(below: lowest) }
     }
   }

@@ -59,26 +59,26 @@ final class SendStream {
   /// Packetizes and sends a frame. False when a packet was not sent.
   func send(
     _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Int64, level: AudioLevel?, context: SendContext,
-    through connection: PeerConnection, at now: Int64
+    through engine: MediaEngine, at now: Int64
   ) -> Bool {
     guard !frame.isEmpty else { return false }
     anchor = (timestamp, capturedAt, nil)
     switch codec {
     case .opus:
       let marker = opus.marker(for: frame, timestamp: timestamp)
-      guard let buffer = begin(nextSequence, timestamp, marker, level, nil, context, connection, now),
+      guard let buffer = begin(nextSequence, timestamp, marker, level, nil, context, engine, now),
         buffer.append(frame)
       else { return false }
-      return finish(buffer, nextSequence, frame.count, connection, now)
+      return finish(buffer, nextSequence, frame.count, engine, now)
     case .vp8:
       let packets = vp8.packetize(frameCount: frame.count)
       var sentAll = true
       for index in 0..<packets.count {
         let marker = index == packets.count - 1
-        guard let buffer = begin(nextSequence, timestamp, marker, nil, nil, context, connection, now),
+        guard let buffer = begin(nextSequence, timestamp, marker, nil, nil, context, engine, now),
           packets.append(index, of: frame, to: buffer)
         else { return false }
-        sentAll = finish(buffer, nextSequence, buffer.count, connection, now) && sentAll
+        sentAll = finish(buffer, nextSequence, buffer.count, engine, now) && sentAll
       }
       return sentAll
     case .vp9, .h264, .av1, .h265, .g722, .pcmu, .pcma:
@@ -91,12 +91,12 @@ final class SendStream {
   func begin(
     _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool, _ level: AudioLevel?,
     _ source: (packet: RTPPacket, extensions: HeaderExtensionMap)?, _ context: SendContext,
-    _ connection: PeerConnection, _ now: Int64
+    _ engine: MediaEngine, _ now: Int64
   ) -> MediaBuffer? {
     writer.removeAll()
     writer.append(mid: context.mid, context.extensions)
     if let rid { writer.append(rid: rid, context.extensions) }
-    appendTransportElements(context, connection, now)
+    appendTransportElements(context, engine, now)
     if let level { writer.append(audioLevel: level, context.extensions) }
     if let source {
       if let level = source.packet.audioLevel(source.extensions) {
@@ -115,22 +115,22 @@ final class SendStream {
     return header.write(into: buffer, extensions: writer) ? buffer : nil
   }
 
-  private func appendTransportElements(_ context: SendContext, _ connection: PeerConnection, _ now: Int64) {
+  private func appendTransportElements(_ context: SendContext, _ engine: MediaEngine, _ now: Int64) {
     writer.append(absoluteSendTime: AbsoluteSendTime(nanoseconds: now), context.extensions)
     if context.extensions.id(of: .transportSequence) != nil {
-      writer.append(transportSequence: connection.takeTransportSequence(), context.extensions)
+      writer.append(transportSequence: engine.takeTransportSequence(), context.extensions)
     }
   }
 
   /// Sends a complete packet and keeps it for retransmission.
   func finish(
-    _ buffer: MediaBuffer, _ sequence: UInt16, _ payloadCount: Int, _ connection: PeerConnection, _ now: Int64
+    _ buffer: MediaBuffer, _ sequence: UInt16, _ payloadCount: Int, _ engine: MediaEngine, _ now: Int64
   ) -> Bool {
     nextSequence = sequence &+ 1
     packetCount &+= 1
     octetCount &+= UInt32(truncatingIfNeeded: payloadCount)
     history.store(buffer, sequenceNumber: sequence, at: now)
-    return connection.transmit(buffer)
+    return engine.transmit(buffer)
   }
 
   // MARK: Repair
@@ -138,7 +138,7 @@ final class SendStream {
   /// Answers a NACK.
   func retransmit(
     _ sequenceNumbers: [UInt16], roundTripTime: Int64?, fractionLost: Double, context: SendContext,
-    through connection: PeerConnection, at now: Int64
+    through engine: MediaEngine, at now: Int64
   ) {
     if let roundTripTime { history.follow(roundTripTime: roundTripTime, fractionLost: fractionLost) }
     for number in sequenceNumbers {
@@ -147,20 +147,20 @@ final class SendStream {
       guard let type = context.retransmissionType else {
         // The very same bytes: its number is the nonce of AES-GCM, and two different packets under one nonce give
         // the key of the authentication away (RFC 7714 section 8.4).
-        _ = connection.transmit(original)
+        _ = engine.transmit(original)
         continue
       }
       let buffer = retransmissionPool.take()
       let sequence = retransmissionSequence
       retransmissionSequence &+= 1
-      guard wrap(packet, type, sequence, context, into: buffer, connection, now) else { continue }
-      _ = connection.transmit(buffer)
+      guard wrap(packet, type, sequence, context, into: buffer, engine, now) else { continue }
+      _ = engine.transmit(buffer)
     }
   }
 
   private func wrap(
     _ packet: RTPPacket, _ type: PayloadType, _ sequence: UInt16, _ context: SendContext, into buffer: MediaBuffer,
-    _ connection: PeerConnection, _ now: Int64
+    _ engine: MediaEngine, _ now: Int64
   ) -> Bool {
     guard let rid else {
       guard
@@ -168,7 +168,7 @@ final class SendStream {
         let wrapped = RTPPacket(buffer)
       else { return false }
       if context.extensions.id(of: .transportSequence) != nil {
-        wrapped.overwriteTransportSequence(connection.takeTransportSequence(), context.extensions)
+        wrapped.overwriteTransportSequence(engine.takeTransportSequence(), context.extensions)
       }
       wrapped.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now), context.extensions)
       return true
@@ -177,7 +177,7 @@ final class SendStream {
     writer.removeAll()
     writer.append(mid: context.mid, context.extensions)
     writer.append(repairedRid: rid, context.extensions)
-    appendTransportElements(context, connection, now)
+    appendTransportElements(context, engine, now)
     let header = RTPHeader(
       marker: packet.marker, payloadType: type, sequenceNumber: sequence, timestamp: packet.timestamp,
       ssrc: retransmissionSSRC)

@@ -20,11 +20,11 @@ final class TransportAdapter: MediaTransportDelegate {
   }
 
   func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Int64) {
-    connection?.receiveRTP(buffer, at: now)
+    connection?.engine.receiveRTP(buffer, at: now)
   }
 
   func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Int64) {
-    connection?.receiveRTCP(bytes, at: now)
+    connection?.engine.receiveRTCP(bytes, at: now)
   }
 
   func transport(_ transport: MediaTransport, channelOpened id: UInt16, label: String) {

@@ -51,9 +51,6 @@ public final class RoomServer: Sendable {
     public var hasTestAPI = false
     /// Limits of the HTTP and WebSocket side.
     public var limits = Limits()
-    /// Asked before each outgoing (`isOutgoing`) and after each incoming RTP packet: true loses it. For tests of repair
-    /// under loss.
-    package var losesPacket: (@Sendable (_ isOutgoing: Bool) -> Bool)?
 
     /// The local address of media, when there is exactly one; else that of all.
     var mediaAddress: String { mediaAddresses.count == 1 ? mediaAddresses[0] : "::" }

@@ -60,7 +60,7 @@ import Transport
       left.pc.removeSender(left.pc.senders[0])
       try left.offer()
       #expect(right.added == ["+0 one", "-0"])
-      #expect(right.pc.sources.isEmpty)
+      #expect(right.pc.engine.sourceCount == 0)
       let sender = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "two")
       try left.offer()
       #expect(right.added == ["+0 one", "-0", "+0 two"])
@@ -177,17 +177,17 @@ import Transport
             for index in 0..<4 { bytes[8 + index] = source[index] }
           }
         }
-        right.pc.receiveRTP(MediaBuffer(bytes), at: MediaLoop.now())
+        right.pc.engine.receiveRTP(MediaBuffer(bytes), at: MediaLoop.now())
         if bytes.count > 4 {
           bytes[0] = 0x80 | UInt8(random.next() & 0x1f)
           bytes[1] = 200 + UInt8(random.next() % 8)
           bytes[2] = 0
           bytes[3] = UInt8(bytes.count / 4 - 1)
         }
-        bytes.withUnsafeBytes { right.pc.receiveRTCP($0, at: MediaLoop.now()) }
+        bytes.withUnsafeBytes { right.pc.engine.receiveRTCP($0, at: MediaLoop.now()) }
       }
       #expect(right.pc.counters.malformedRTP > 0)
-      #expect(right.pc.sources.count < 64)
+      #expect(right.pc.engine.sourceCount < 64)
     }
   }
 }

@@ -64,8 +64,8 @@ import Transport
       writer.receiverReport(ssrc: SSRC(1), reports: [])
       writer.goodbye([SSRC(1), SSRC(2)] + left.pc.senders.flatMap { $0.streams.map(\.ssrc) })
       writer.withBytes { bytes in
-        right.pc.receiveRTCP(bytes, at: MediaLoop.now())
-        left.pc.receiveRTCP(bytes, at: MediaLoop.now())
+        right.pc.engine.receiveRTCP(bytes, at: MediaLoop.now())
+        left.pc.engine.receiveRTCP(bytes, at: MediaLoop.now())
       }
       return right.frames.count
     }
@@ -75,115 +75,6 @@ import Transport
       #expect(right.added == ["+0 v"])
       #expect(left.states.last == .connected && right.states.last == .connected)
     }
-  }
-
-  @Test(arguments: [true, false]) func lostPacketsAreRepaired(byRetransmissionStream: Bool) async throws {
-    let loss = SeededLoss(seed: 3, percent: 8)
-    let pair = try Pair(
-      "loss",
-      left: {
-        $0.losesPacket = { isOutgoing in isOutgoing && loss.decide() }
-        $0.usesRetransmission = byRetransmissionStream
-      },
-      // What is repaired is looked at here, and not how long somebody waits for it.
-      right: { $0.jitterBufferDelay = 20_000_000_000 })
-    defer { pair.close() }
-    let senders = try pair.on { left, _ -> [RTPSender] in
-      let video = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v")
-      try left.offer()
-      return [video]
-    }
-    let source = FrameSource(senders)
-    await pair.wait("200 frames", until: { _, right in right.frames.count >= 200 }, each: { _, _ in source.step() })
-    try pair.on { left, right in
-      #expect(left.pc.counters.lostOnPurpose > 20)
-      #expect(left.pc.senders[0].retransmittedCount > 10)
-      let statistics = right.pc.receivers[0].statistics
-      #expect(statistics.recovered > 10)
-      // Nothing is missing and nothing is out of order.
-      let times = right.frames.map(\.frame.rtpTime)
-      let steps = Set(zip(times, times.dropFirst()).map { $1 - $0 })
-      #expect(steps == [900])
-      #expect(right.frames.allSatisfy { !$0.frame.followsLoss })
-      // Whole frames arrive as they were sent.
-      #expect(right.frames.allSatisfy { $0.frame.payload.count == FrameSource.frameSize })
-    }
-  }
-
-  @Test func aPacketThatIsSentAgainUnderItsOwnNumberIsTheSame() async throws {
-    let loss = SeededLoss(seed: 8, percent: 10)
-    let pair = try Pair(
-      "again",
-      left: {
-        $0.losesPacket = { isOutgoing in isOutgoing && loss.decide() }
-        $0.usesRetransmission = false
-        $0.bandwidthFeedback = [.transportWide, .maximumBitrate]
-      }, right: { $0.bandwidthFeedback = [.transportWide, .maximumBitrate] })
-    defer { pair.close() }
-    let sender = try pair.on { left, right -> RTPSender in
-      right.wantsPackets = true
-      let video = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v")
-      try left.offer()
-      return video
-    }
-    let source = FrameSource([sender])
-    await pair.wait(
-      "repeated packets",
-      until: { left, right in left.pc.senders[0].retransmittedCount > 20 && right.packets.count > 500 },
-      each: { _, _ in source.step() })
-    try pair.on { left, right in
-      let extensions = try #require(right.pc.receivers.first).extensions
-      var unwrapper = SequenceUnwrapper()
-      let stamps = try right.packets.map { _, packet in
-        (
-          sequence: unwrapper.unwrap(packet.sequenceNumber),
-          transport: try #require(packet.transportSequence(extensions)),
-          time: try #require(packet.absoluteSendTime(extensions))
-        )
-      }.sorted { $0.sequence < $1.sequence }
-      // What was first sent is stamped in the order of the numbers; a packet with a new stamp would stand out.
-      for (before, after) in zip(stamps, stamps.dropFirst()) {
-        #expect(Int16(bitPattern: after.transport &- before.transport) > 0, "packet \(after.sequence)")
-        #expect(after.time.nanoseconds(since: before.time) >= 0, "packet \(after.sequence)")
-      }
-    }
-  }
-
-  @Test func simulcastLayersArriveByTheirNames() async throws {
-    let pair = try Pair("simulcast", right: { $0.bandwidthFeedback = [.transportWide, .maximumBitrate] })
-    defer { pair.close() }
-    let layers = [RID("q"), RID("h"), RID("f")]
-    let loss = SeededLoss(seed: 5, percent: 5)
-    let left = try pair.loop.sync { () throws -> End in
-      let left = try End(pair.loop) {
-        $0.bandwidthFeedback = [.transportWide, .maximumBitrate]
-        $0.losesPacket = { isOutgoing in isOutgoing && loss.decide() }
-      }
-      left.other = pair.right
-      pair.right.other = left
-      pair.right.wantsPackets = true
-      return left
-    }
-    let sender = try pair.on { _, right -> RTPSender in
-      let sender = left.pc.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v", layers: layers)
-      try left.offer()
-      return sender
-    }
-    let source = FrameSource([sender], layers: 3)
-    await pair.wait(
-      "packets of all layers",
-      until: { _, right in
-        layers.allSatisfy { rid in right.packets.count { $0.rid == rid } > 300 }
-      }, each: { _, _ in source.step() })
-    try pair.on { _, right in
-      let receiver = try #require(right.pc.receivers.first)
-      #expect(receiver.rids == layers)
-      #expect(receiver.streams.count == 3)
-      #expect(receiver.statistics.recovered > 5, "retransmissions are routed by repaired-rid")
-      receiver.requestKeyframe(rid: layers[1])
-    }
-    await pair.wait("PLI of one layer", until: { _, _ in left.keyframeWishes.contains(layers[1]) })
-    pair.loop.sync { left.pc.close() }
   }
 
   @Test func forwardedPacketsKeepThePublishersClock() async throws {

@@ -1,6 +1,5 @@
 import MediaCore
 import RTP
-import Synchronization
 import Transport
 
 @testable import PeerConnection
@@ -82,17 +81,4 @@ final class Forwarder: @unchecked Sendable {
       sequence &+= 1
     }
   }
-}
-
-/// Loses packets by a seed, in a reproducible order.
-final class SeededLoss: Sendable {
-  private let random: Mutex<SeededRandom>
-  private let percent: UInt64
-
-  init(seed: UInt64, percent: UInt64) {
-    random = Mutex(SeededRandom(seed: seed))
-    self.percent = percent
-  }
-
-  func decide() -> Bool { random.withLock { $0.next() % 100 < percent } }
 }

@@ -91,7 +91,6 @@ final class Room {
     media.localAddresses = configuration.mediaAddresses.isEmpty ? nil : configuration.mediaAddresses
     media.portRange = configuration.mediaPorts
     media.listener = directory.listener
-    media.losesPacket = configuration.losesPacket
     return media
   }
 

@@ -1,5 +1,3 @@
-import RTP
-
 /// What came in since the last sample, in all streams.
 public struct ReceptionSample: Hashable, Sendable {
   /// Bytes of all packets, with their headers and with what was sent again.
@@ -18,14 +16,9 @@ public struct ReceptionSample: Hashable, Sendable {
   public var estimate: UInt64?
   /// Nothing came.
   public init() {}
-}
 
-extension PeerConnection {
-  /// What came in since the last call. To be called about each second, on the loop.
-  public func sampleReception() -> ReceptionSample {
-    var sample = ReceptionSample()
-    sample.bytes = receivedBytes &- sampledBytes
-    sampledBytes = receivedBytes
+  /// What the streams of receivers brought since they were last sampled.
+  init(_ receivers: [RTPReceiver]) {
     var losses: [Int] = []
     var queue: Int64?
     for receiver in receivers {
@@ -39,15 +32,13 @@ extension PeerConnection {
         if let delay { queue = min(queue ?? delay, delay) }
       }
       if receiver.kind == .audio {
-        sample.audioBytes += bytes
+        audioBytes += bytes
       } else {
-        sample.videoBytes += bytes
-        sample.flowingVideos += bytes > 0 ? 1 : 0
+        videoBytes += bytes
+        flowingVideos += bytes > 0 ? 1 : 0
       }
     }
-    sample.lossPerMille = losses.isEmpty ? 0 : losses.sorted()[(losses.count - 1) / 2]
-    sample.queueDelay = queue ?? 0
-    if usesMaximumBitrate { sample.estimate = estimator.bitsPerSecond }
-    return sample
+    lossPerMille = losses.isEmpty ? 0 : losses.sorted()[(losses.count - 1) / 2]
+    queueDelay = queue ?? 0
   }
 }
