@@ -15,7 +15,7 @@ import WebClient
 /// taken, and returns. Cancelling the task that runs it ends it at once.
 public final class Backend: Service {
   /// The queue.
-  public let store: JobStore
+  public let queue: JobQueue
   let core: BackendCore
   /// Every route, for tests and the description.
   let routes: [Route]
@@ -30,26 +30,31 @@ public final class Backend: Service {
     guard configuration.problems.isEmpty else {
       throw BackendError(configuration.problems.joined(separator: "; "))
     }
-    store = try await JobStore(
+    let queue = try await JobQueue(
       database: database, machine: configuration.machine, webhooks: configuration.webhooks,
       seed: UInt64.random(in: .min ... .max))
-    let core = BackendCore(configuration: configuration, store: store, logger: logger)
+    self.queue = queue
+    let core = BackendCore(configuration: configuration, keys: queue.keys, logger: logger)
     self.core = core
     database.listen("recbot_jobs") { core.changed() }
 
     let client = WebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
     let routes = Routes(core: core)
     let groups: [any RouteGroup] = [
-      HealthRoutes(), TokenRoutes(), JobRoutes(client: client), EventRoutes(), ScheduleRoutes(client: client),
-      RecordingRoutes(), WorkerRoutes(),
-      WebhookRoutes(client: client), LiveKitWebhookRoutes(), EgressRoutes(client: client),
+      HealthRoutes(queue: queue), TokenRoutes(),
+      JobRoutes(jobs: queue.jobs, deliveries: queue.deliveries, workers: queue.workers, client: client),
+      EventRoutes(events: queue.events, jobs: queue.jobs),
+      ScheduleRoutes(schedules: queue.schedules, workers: queue.workers, client: client),
+      RecordingRoutes(recordings: queue.recordings, jobs: queue.jobs, workers: queue.workers),
+      WorkerRoutes(jobs: queue.jobs, workers: queue.workers), WebhookRoutes(client: client),
+      LiveKitWebhookRoutes(schedules: queue.schedules), EgressRoutes(jobs: queue.jobs, client: client),
     ]
     for group in groups { group.add(to: routes) }
     self.routes = routes.list
 
     let background: [any BackgroundWork] = [
-      QueueKeeper(core: core), QueueWatch(core: core),
-      WebhookDispatcher(core: core, client: client),
+      QueueKeeper(core: core, queue: queue), QueueWatch(core: core, jobs: queue.jobs, events: queue.events),
+      WebhookDispatcher(core: core, deliveries: queue.deliveries, client: client),
     ]
 
     let bound = OnceValue<Int>()

@@ -6,7 +6,6 @@ import MediaCore
 /// What all routes and loops of one backend share. Any thread.
 final class BackendCore: Sendable {
   let configuration: BackendConfiguration
-  let store: JobStore
   let authenticator: Authenticator
   let tickets: TicketOffice
   let metrics = MetricsRegistry()
@@ -27,9 +26,8 @@ final class BackendCore: Sendable {
   let webhooksBell = Bell()
   let logger: Logger
 
-  init(configuration: BackendConfiguration, store: JobStore, logger: Logger) {
+  init(configuration: BackendConfiguration, keys: KeyStore, logger: Logger) {
     self.configuration = configuration
-    self.store = store
     self.logger = logger
     var admission = AdmissionLimits()
     admission.perAddress = configuration.limits.perAddress
@@ -39,7 +37,7 @@ final class BackendCore: Sendable {
     links = FileLinks(secret: configuration.roomService.apiSecret)
     downloads = DownloadSeats(
       total: configuration.limits.downloads, perOwner: configuration.limits.downloadsPerOwner)
-    authenticator = Authenticator(store: store, configuration: configuration)
+    authenticator = Authenticator(keys: keys, configuration: configuration)
     tickets = TicketOffice(
       service: configuration.roomService, publicURL: configuration.publicRoomURL,
       lifetime: configuration.ticketLifetime)

@@ -26,7 +26,7 @@ import WebClient
   /// A queue with a dispatcher on it, for the time of `body`.
   private func withDispatchers(
     _ count: Int = 1, webhooks: [WebhookTarget] = [], privateAddresses: PrivateAddresses = .allow,
-    _ body: (JobStore, Clock, Bell) async throws -> Void
+    _ body: (JobQueue, Clock, Bell) async throws -> Void
   ) async throws {
     let path = NSTemporaryDirectory() + "recbot-webhooks-\(UUID().uuidString).sqlite"
     let clock = Clock()
@@ -35,30 +35,30 @@ import WebClient
       database.close()
       for suffix in ["", "-journal"] { unlink(path + suffix) }
     }
-    let store = try await JobStore(database: database, webhooks: webhooks, seed: .random(in: 0 ... .max))
+    let stores = try await JobQueue(database: database, webhooks: webhooks, seed: .random(in: 0 ... .max))
     let bell = Bell()
     let dispatchers = (0..<count).map { _ in
       WebhookDispatcher(
-        store: store,
+        deliveries: stores.deliveries,
         keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
         retries: WebhookRetries(), client: WebClient(privateAddresses: privateAddresses), bell: bell,
         metrics: MetricsRegistry(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for dispatcher in dispatchers { group.addTask { try await dispatcher.run() } }
-      try await body(store, clock, bell)
+      try await body(stores, clock, bell)
       group.cancelAll()
       while (try? await group.next()) != nil {}
     }
   }
 
   /// Carries a job through its whole life; gives its name.
-  private func life(_ store: JobStore, _ request: JobRequest) async throws -> String {
-    let id = try await store.submit(request, owner: "app").id
-    let job = try #require(try await store.claim(worker: "w", count: 10).first { $0.id == id })
-    _ = try await store.beat(job: id, fence: job.fence, report: JobReport(state: .running))
+  private func life(_ stores: JobQueue, _ request: JobRequest) async throws -> String {
+    let id = try await stores.jobs.submit(request, owner: "app").id
+    let job = try #require(try await stores.jobs.claim(worker: "w", count: 10).first { $0.id == id })
+    _ = try await stores.jobs.beat(job: id, fence: job.fence, report: JobReport(state: .running))
     let file = JobFile(location: "a/b.webm", size: 9, duration: 5_000_000, sha256: "00")
-    _ = try await store.complete(job: id, fence: job.fence, files: [file])
+    _ = try await stores.jobs.complete(job: id, fence: job.fence, files: [file])
     return id
   }
 
@@ -94,8 +94,8 @@ import WebClient
   @Test(.timeLimit(.minutes(1))) func aJobIsToldInOrderAndSigned() async throws {
     let receiver = try await Receiver()
     let target = WebhookTarget(url: receiver.url())
-    try await withDispatchers { store, _, bell in
-      let id = try await life(store, JobRequest(room: "talk", metadata: ["case": "7"], webhook: target))
+    try await withDispatchers { stores, _, bell in
+      let id = try await life(stores, JobRequest(room: "talk", metadata: ["case": "7"], webhook: target))
       bell.ring()
       var kinds: [String] = []
       var ids: Set<String> = []
@@ -121,8 +121,8 @@ import WebClient
 
   @Test(.timeLimit(.minutes(1))) func liveKitsFormTellsTheEgress() async throws {
     let receiver = try await Receiver()
-    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url(), form: .livekit)]) { store, _, bell in
-      let id = try await life(store, JobRequest(room: "talk"))
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url(), form: .livekit)]) { stores, _, bell in
+      let id = try await life(stores, JobRequest(room: "talk"))
       bell.ring()
       var events: [Livekit_WebhookEvent] = []
       for _ in 0..<3 {
@@ -157,17 +157,17 @@ import WebClient
       return Receiver.Reply(status: count <= 2 ? .internalServerError : .ok)
     }
     let target = WebhookTarget(url: receiver.url(), form: form)
-    try await withDispatchers(webhooks: [target]) { store, clock, bell in
-      _ = try await store.submit(JobRequest(room: "talk"), owner: "app").id
-      let job = try #require(try await store.claim(worker: "w", count: 1).first)
+    try await withDispatchers(webhooks: [target]) { stores, clock, bell in
+      _ = try await stores.jobs.submit(JobRequest(room: "talk"), owner: "app").id
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
       let part = JobPart(
         attempt: 1, worker: "w", location: "/data/parts/one.webm", startedAt: clock.now, duration: 7_000_000)
-      _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
+      _ = try await stores.jobs.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
       let error = JobError(name: "roomFull", message: "there is no place")
-      _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      _ = try await stores.jobs.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
       // Said again, it is over and nothing more is told.
-      await #expect(throws: JobStoreError.self) {
-        _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      await #expect(throws: StoreError.self) {
+        _ = try await stores.jobs.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
       }
       // The clock moves on when an answer is written down. Until then a message is held: it is due 7 to 10 s from now.
       for attempt in 1...3 {
@@ -179,7 +179,7 @@ import WebClient
           """
         while true {
           let held = [SQLValue(clock.now + .seconds(6)), SQLValue(clock.now + .seconds(11))]
-          let answer = try await store.database.transaction { try $0.query(query, [.integer(Int64(attempt))] + held) }
+          let answer = try await stores.database.transaction { try $0.query(query, [.integer(Int64(attempt))] + held) }
           if !answer.isEmpty { break }
           try await Task.sleep(for: .milliseconds(5))
         }
@@ -220,13 +220,13 @@ import WebClient
       return statuses[min(count.wrappingAdd(1, ordering: .relaxed).oldValue, 2)]
     }
     let target = WebhookTarget(url: receiver.url())
-    try await withDispatchers { store, clock, bell in
-      let id = try await store.submit(JobRequest(room: "talk", webhook: target), owner: "app").id
-      _ = try await store.command(.cancel, job: id)
+    try await withDispatchers { stores, clock, bell in
+      let id = try await stores.jobs.submit(JobRequest(room: "talk", webhook: target), owner: "app").id
+      _ = try await stores.jobs.command(.cancel, job: id)
       var ids: [String] = []
       for (detail, wait): (String?, Int64) in [(nil, 0), ("HTTP 500", 6), ("HTTP 302", 331)] {
         // The answer must be written down before the clock moves on.
-        if let detail { try await written(detail, store) }
+        if let detail { try await written(detail, stores) }
         clock.advance(.seconds(wait))
         bell.ring()
         ids.append(try #require(await receiver.next()).header("webhook-id"))
@@ -242,8 +242,8 @@ import WebClient
   }
 
   /// Waits until it is written down what came of an attempt.
-  private func written(_ detail: String, _ store: JobStore) async throws {
-    while try await store.database.transaction({ connection in
+  private func written(_ detail: String, _ stores: JobQueue) async throws {
+    while try await stores.database.transaction({ connection in
       try connection("SELECT 1 FROM deliveries WHERE detail = ?1", .text(detail)).isEmpty
     }) {
       await Task.yield()
@@ -253,13 +253,13 @@ import WebClient
   @Test(.timeLimit(.minutes(1))) func aReceiverThatIsGoneIsLeftAlone() async throws {
     let gone = try await Receiver { _ in .init(status: .gone) }
     let witness = try await Receiver()
-    try await withDispatchers(webhooks: [WebhookTarget(url: witness.url())]) { store, _, bell in
-      _ = try await life(store, JobRequest(room: "talk", webhook: WebhookTarget(url: gone.url())))
+    try await withDispatchers(webhooks: [WebhookTarget(url: witness.url())]) { stores, _, bell in
+      _ = try await life(stores, JobRequest(room: "talk", webhook: WebhookTarget(url: gone.url())))
       bell.ring()
       for _ in 0..<4 { _ = await witness.next() }
       _ = await gone.next()
       let pending = { @Sendable () async throws -> Int64 in
-        try await store.database.transaction { connection in
+        try await stores.database.transaction { connection in
           try connection("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'").first?.integer(0) ?? 0
         }
       }
@@ -274,8 +274,8 @@ import WebClient
     let dead = try await Receiver { _ in .init(answers: false) }
     let quick = try await Receiver()
     try await withDispatchers(webhooks: [WebhookTarget(url: dead.url()), WebhookTarget(url: quick.url())]) {
-      store, _, bell in
-      for index in 0..<40 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+      stores, _, bell in
+      for index in 0..<40 { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
       bell.ring()
       for _ in 0..<40 { #expect(await quick.next() != nil) }
       #expect(dead.all.count <= WebhookTraffic.mostPerHost)
@@ -314,10 +314,10 @@ import WebClient
     let count = 500
     let started = ContinuousClock.now
     var submitted = Duration.zero
-    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url())]) { stores, _, bell in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<count {
-          group.addTask { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+          group.addTask { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
         }
         try await group.waitForAll()
       }
@@ -356,8 +356,8 @@ import WebClient
 
   @Test(.timeLimit(.minutes(1))) func severalDispatchersSendEachMessageOnce() async throws {
     let receiver = try await Receiver()
-    try await withDispatchers(4, webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
-      for index in 0..<50 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+    try await withDispatchers(4, webhooks: [WebhookTarget(url: receiver.url())]) { stores, _, bell in
+      for index in 0..<50 { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
       bell.ring()
       for _ in 0..<50 { #expect(await receiver.next() != nil) }
     }
@@ -371,11 +371,11 @@ import WebClient
     let targets = names.flatMap { name in
       ["https", "http"].map { WebhookTarget(url: "\($0)://\(name):\(receiver.port)/hook") }
     }
-    try await withDispatchers(webhooks: targets, privateAddresses: .refuse) { store, _, bell in
-      _ = try await store.submit(JobRequest(room: "talk"), owner: "app")
+    try await withDispatchers(webhooks: targets, privateAddresses: .refuse) { stores, _, bell in
+      _ = try await stores.jobs.submit(JobRequest(room: "talk"), owner: "app")
       bell.ring()
       let untried = { @Sendable () async throws -> Int64 in
-        try await store.database.transaction { connection in
+        try await stores.database.transaction { connection in
           try connection("SELECT COUNT(*) FROM deliveries WHERE detail IS NULL").first?.integer(0) ?? 0
         }
       }

@@ -45,7 +45,7 @@ struct TestQueue: Sendable {
       let result: Result<Void, any Error>
       do {
         result = .success(
-          try await body(TestQueue(store: backend.store, clock: clock, client: client, folder: folder)))
+          try await body(TestQueue(store: backend.queue.jobs, clock: clock, client: client, folder: folder)))
       } catch {
         result = .failure(error)
       }

@@ -25,6 +25,7 @@ struct RecordingFiles: Sendable {
   private static let requestLifetime: Int64 = 60
 
   let core: BackendCore
+  let workers: WorkerStore
 
   /// Opens a file to be read from `range`. Throws `Refusal`.
   func open(_ file: JobFile, _ range: Range<Int64>, isHead: Bool, now: Timestamp) async throws -> Source {
@@ -145,7 +146,7 @@ struct RecordingFiles: Sendable {
   /// Asks the workers of the file's folder, until one of them answers.
   private func ask(_ verb: FileRequest.Verb, _ file: JobFile, now: Timestamp) async throws -> WorkerTransfer {
     guard let folder = file.dataFolder else { throw Self.gone }
-    let workers = try await core.store.workers(seenWithin: QueueMetrics.workerAge).filter {
+    let workers = try await self.workers.list(seenWithin: QueueMetrics.workerAge).filter {
       $0.status.dataFolder == folder
     }
     let urls = Set(workers.compactMap(\.status.filesURL)).sorted()

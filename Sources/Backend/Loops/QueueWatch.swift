@@ -4,14 +4,16 @@ import Jobs
 /// events, however many wait. What another backend said (`NOTIFY`) only makes it faster.
 struct QueueWatch: BackgroundWork {
   let core: BackendCore
+  let jobs: JobStore
+  let events: EventStore
   let name = "watch"
 
   func run() async throws {
-    var newest = try await core.store.newestEvent()
+    var newest = try await events.newest()
     while !Task.isCancelled {
-      if core.jobsBell.isAwaited, try await core.store.hasAvailableJob() { core.jobsBell.ring() }
+      if core.jobsBell.isAwaited, try await jobs.hasAvailableJob() { core.jobsBell.ring() }
       if core.eventsBell.isAwaited {
-        let number = try await core.store.newestEvent()
+        let number = try await events.newest()
         if number != newest { core.eventsBell.ring() }
         newest = number
       }

@@ -3,28 +3,31 @@ import Jobs
 
 /// What happened to jobs; can be waited for.
 struct EventRoutes: RouteGroup {
+  let events: EventStore
+  let jobs: JobStore
+
   func add(to routes: Routes) {
     routes.caller(.get, "/v1/jobs/{id}/events", .jobsRead) { call, caller in
-      let job = try await JobRoutes.job(of: call, caller)
-      return .json(try await Self.page(call, of: job.id, caller))
+      let job = try await JobRoutes.job(of: call, caller, in: jobs)
+      return .json(try await page(call, of: job.id, caller))
     }
     routes.caller(.get, "/v1/events", .eventsRead) { call, caller in
-      .json(try await Self.page(call, of: nil, caller))
+      .json(try await page(call, of: nil, caller))
     }
   }
 
-  private static func page(_ call: Call, of job: String?, _ caller: Caller) async throws -> EventPage {
+  private func page(_ call: Call, of job: String?, _ caller: Caller) async throws -> EventPage {
     let limit = try call.pageSize()
-    let filter = JobStore.Filter(owner: caller.visibleOwner, rooms: caller.rooms)
+    let filter = JobFilter(owner: caller.visibleOwner, rooms: caller.rooms)
     var last = try call.number("after", in: 0...(.max), default: 0)
     return try await call.hold(on: call.core.eventsBell, for: try call.wait()) {
-      var page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
+      var page = try await events.page(of: job, filter: filter, after: last, limit: limit)
       // Events that the caller must not see are passed over; very many, in several requests.
       var rounds = 0
       while page.events.isEmpty, page.next > last, rounds < 100 {
         rounds += 1
         last = page.next
-        page = try await call.core.store.eventPage(of: job, filter: filter, after: last, limit: limit)
+        page = try await events.page(of: job, filter: filter, after: last, limit: limit)
       }
       last = page.next
       return EventPage(events: page.events, next: page.next)

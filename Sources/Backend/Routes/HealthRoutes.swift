@@ -6,10 +6,12 @@ import NIOCore
 /// For supervisors, balancers and Prometheus: does the process live, can it work, how does it stand. And the API's own
 /// description.
 struct HealthRoutes: RouteGroup {
+  let queue: JobQueue
+
   func add(to routes: Routes) {
     routes.add(.get, "/healthz") { _ in .json(["status": "ok"]) }
-    routes.add(.get, "/readyz") { call in
-      guard await Self.isReady(call.core.store) else {
+    routes.add(.get, "/readyz") { _ in
+      guard await isReady() else {
         throw Refusal(.serviceUnavailable, "unavailable", "the database does not answer")
       }
       return .json(["status": "ok"])
@@ -18,8 +20,8 @@ struct HealthRoutes: RouteGroup {
     routes.add(.get, "/metrics", access: routes.core.configuration.metricsSecret == nil ? .open : .own) { call in
       try call.core.authenticator.metrics(call.request.headers[.authorization])
       try call.enter()
-      let queue = try await QueueMetrics.text(of: call.core.store)
-      let text = queue + call.core.metrics.text() + Self.connections(call.core.door)
+      let text =
+        try await QueueMetrics.text(of: queue) + call.core.metrics.text() + Self.connections(call.core.door)
       return .bytes(ByteBuffer(string: text), type: "text/plain; version=0.0.4; charset=utf-8")
     }
     routes.add(.get, "/openapi.yaml") { _ in
@@ -39,9 +41,9 @@ struct HealthRoutes: RouteGroup {
   }
 
   /// False as well when the database takes longer than two seconds.
-  private static func isReady(_ store: JobStore) async -> Bool {
+  private func isReady() async -> Bool {
     let answer = OnceValue<Bool>()
-    Task { answer.set(.success(await store.isReady())) }
+    Task { answer.set(.success(await queue.isReady())) }
     let timer = Task {
       try await Task.sleep(for: .seconds(2))
       answer.set(.success(false))

@@ -17,7 +17,7 @@ struct WebhookDispatcher: BackgroundWork {
   static let renewal = Duration.seconds(3)
 
   let name = "webhooks"
-  let store: JobStore
+  let deliveries: DeliveryStore
   let keys: WebhookMessage.Keys
   let retries: WebhookRetries
   let client: WebClient
@@ -40,7 +40,7 @@ struct WebhookDispatcher: BackgroundWork {
             switch traffic.depart(delivery) {
             case .leaves: group.addTask { await carryOn(from: delivery, traffic) }
             case .waits: break
-            case .refused: try await store.finish(delivery, .postponed(Self.postponement))
+            case .refused: try await deliveries.finish(delivery, .postponed(Self.postponement))
             }
           }
         } catch {
@@ -57,7 +57,7 @@ struct WebhookDispatcher: BackgroundWork {
   private func take(_ traffic: WebhookTraffic) async throws -> [WebhookDelivery] {
     let free = traffic.free
     guard free > 0 else { return [] }
-    return try await store.takeDeliveries(
+    return try await deliveries.take(
       limit: min(free, WebhookTraffic.batch), hold: Self.hold, excluding: traffic.busy)
   }
 
@@ -65,7 +65,7 @@ struct WebhookDispatcher: BackgroundWork {
   private func renewUntilCancelled(_ traffic: WebhookTraffic) async {
     while (try? await Task.sleep(for: Self.renewal)) != nil {
       do {
-        traffic.drop(try await store.renew(traffic.held, hold: Self.hold))
+        traffic.drop(try await deliveries.renew(traffic.held, hold: Self.hold))
       } catch {
         logger.error("webhooks: \(error)")
       }
@@ -98,14 +98,14 @@ struct WebhookDispatcher: BackgroundWork {
         ])
     }
     do {
-      try await store.finish(delivery, outcome, detail: detail)
+      try await deliveries.finish(delivery, outcome, detail: detail)
     } catch {
       // It is due again when its hold ends.
       logger.error("webhooks: \(error)")
     }
   }
 
-  private func send(_ delivery: WebhookDelivery) async -> (outcome: JobStore.WebhookOutcome, detail: String) {
+  private func send(_ delivery: WebhookDelivery) async -> (outcome: WebhookOutcome, detail: String) {
     let now = Timestamp.now
     let message: WebhookMessage
     do {
@@ -141,10 +141,10 @@ struct WebhookDispatcher: BackgroundWork {
 
 extension WebhookDispatcher {
   /// The dispatcher of a backend.
-  init(core: BackendCore, client: WebClient) {
+  init(core: BackendCore, deliveries: DeliveryStore, client: WebClient) {
     let configuration = core.configuration
     self.init(
-      store: core.store,
+      deliveries: deliveries,
       keys: WebhookMessage.Keys(configuration),
       retries: WebhookRetries(longest: configuration.webhookGiveUpAfter), client: client, bell: core.webhooksBell,
       metrics: core.metrics, logger: core.logger)
