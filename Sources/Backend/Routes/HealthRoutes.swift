@@ -7,11 +7,17 @@ import NIOCore
 /// description.
 struct HealthRoutes: RouteGroup {
   let queue: JobQueue
+  private let readiness: ReadinessCheck
+
+  init(queue: JobQueue) {
+    self.queue = queue
+    readiness = ReadinessCheck { await queue.isReady() }
+  }
 
   func add(to routes: Routes) {
     routes.add(.get, "/healthz") { _ in .json(["status": "ok"]) }
     routes.add(.get, "/readyz") { _ in
-      guard await isReady() else {
+      guard await readiness.isReady() else {
         throw Refusal(.serviceUnavailable, "unavailable", "the database does not answer")
       }
       return .json(["status": "ok"])
@@ -38,17 +44,5 @@ struct HealthRoutes: RouteGroup {
     text.family("recbot_connections_refused_total", "counter", "Connections closed before a credential.")
     text.sample("recbot_connections_refused_total", [:], "\(counts.refused)")
     return text.text
-  }
-
-  /// False as well when the database takes longer than two seconds.
-  private func isReady() async -> Bool {
-    let answer = OnceValue<Bool>()
-    Task { answer.set(.success(await queue.isReady())) }
-    let timer = Task {
-      try await Task.sleep(for: .seconds(2))
-      answer.set(.success(false))
-    }
-    defer { timer.cancel() }
-    return (try? await answer.value) ?? false
   }
 }
