@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import NIOCore

@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 import MediaCore
 
 extension BackendCore {

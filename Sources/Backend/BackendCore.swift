@@ -1,5 +1,6 @@
 import HTTPGuard
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 

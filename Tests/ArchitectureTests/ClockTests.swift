@@ -13,7 +13,7 @@ import Testing
     "Backend/Webhooks/LiveKitWebhookRoutes.swift", "Backend/Webhooks/WebhookDispatcher.swift",
     "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/Files/KeptFiles.swift",
     "Delivery/S3/S3Client.swift",
-    "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "Jobs/Model/Timestamp.swift",
+    "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
     "Recording/Control/ControlServer.swift", "Recording/Recording.swift", "Recording/Sequencer.swift",
     "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Room/WallClock.swift",
     "Rooms/LiveKit/LiveKitRoomClient+Encryption.swift", "Rooms/LiveKit/LiveKitRoomClient+Media.swift",

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import NIOCore
 import Signaling

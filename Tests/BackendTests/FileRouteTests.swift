@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Delivery
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import NIOCore
 import Testing
 

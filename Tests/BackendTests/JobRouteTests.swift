@@ -1,6 +1,6 @@
 import DatabaseKit
 import Foundation
-import Jobs
+import JobsAPI
 import Testing
 
 @testable import Backend

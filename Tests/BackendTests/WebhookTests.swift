@@ -8,6 +8,7 @@ import WebClient
 
 @testable import Backend
 @testable import Jobs
+import JobsAPI
 
 /// Webhooks to receivers that are real servers.
 @Suite struct WebhookTests {

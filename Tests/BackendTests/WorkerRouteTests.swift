@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import DatabaseKit
 import Foundation
-import Jobs
+import JobsAPI
 import Signaling
 import SwiftProtobuf
 import Testing

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Who follows the events misses none, in whatever order the transactions end that write them.
 @Suite struct EventOrderTests {

@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Scheduler processes that are killed at random moments, and a database that is killed with them: each fire time makes
 /// one job all the same.

@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Worker processes that are killed and frozen, and a database that is killed, at random; then the history is checked:
 /// no job is lost, none has two owners at a time, none is completed twice, and no zombie changed anything.

@@ -5,6 +5,7 @@ import SystemKit
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// What the store asks the databases costs little however much is kept, and what is kept goes at its time.
 @Suite(.serialized) struct JobStoreQueryTests {

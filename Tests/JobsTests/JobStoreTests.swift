@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// One suite for both databases: what holds on one holds on the other.
 @Suite(.serialized) struct JobStoreTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 @Suite struct ScheduleTests {
   func schedule(_ cron: String, _ zone: String, catchUp: CatchUp = .latest, within: Int64 = 600) throws -> Schedule {

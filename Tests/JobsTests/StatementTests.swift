@@ -2,6 +2,7 @@ import DatabaseKit
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// What is a parameter, and what only looks like one.
 @Suite struct StatementTests {

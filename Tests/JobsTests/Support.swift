@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// A clock that tests move by hand.
 final class ManualClock: Sendable {

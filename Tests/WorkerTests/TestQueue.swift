@@ -1,6 +1,7 @@
 import Backend
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Digests
 import Foundation
 import Jobs
+import JobsAPI
 import MediaCore
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 import Signaling
 import SwiftProtobuf

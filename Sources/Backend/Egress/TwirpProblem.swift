@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// An error of a Twirp service: a code of the specification (version 7), which has its HTTP status, and a text.

@@ -1,6 +1,7 @@
 import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import NIOCore

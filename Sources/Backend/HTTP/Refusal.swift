@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 
 /// An answer that says no: status and text. Thrown by handlers.
 struct Refusal: Error {

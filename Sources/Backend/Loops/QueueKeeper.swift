@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 
 /// What the queue needs to go on by itself: takes jobs back from workers that are gone, fires schedules, forgets what
 /// is old. Every backend does it; with PostgreSQL they share the work.

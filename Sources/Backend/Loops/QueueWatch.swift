@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 
 /// Looks on behalf of all requests that are held: five times a second one question for free jobs and one for new
 /// events, however many wait. What another backend said (`NOTIFY`) only makes it faster.

@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 import Synchronization
 
 /// Counts what the backend does, for Prometheus' text format 0.0.4. Any thread.

@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 
 /// How the queue stands, in Prometheus' text format.
 enum QueueMetrics {

@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 
 /// What happened to jobs; can be waited for.
 struct EventRoutes: RouteGroup {

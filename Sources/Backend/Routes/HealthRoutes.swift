@@ -1,6 +1,7 @@
 import HTTPGuard
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// For supervisors, balancers and Prometheus: does the process live, can it work, how does it stand. And the API's own

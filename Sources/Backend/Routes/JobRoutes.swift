@@ -1,6 +1,7 @@
 import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import WebClient
 
 /// Jobs: submitting, seeing, controlling.

@@ -1,6 +1,7 @@
 import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// Finished files: seeing, fetching, deleting them, and links to them.

@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 import WebClient
 
 /// `POST /v1/schedules`: a schedule without what the backend sets.

@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 
 /// The workers' side: taking jobs, signs of life, giving back. And the list of workers, for callers.
 struct WorkerRoutes: RouteGroup {

@@ -2,6 +2,7 @@ import Digests
 import Foundation
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 import Signaling
 

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// When a message that was not taken is sent again. Pure.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import JobsAPI
 import Synchronization
 
 /// Which messages are on their way: so many at once, and so many to one host, that a slow receiver holds up nobody else.

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import JobsAPI
 import MediaCore
 import Synchronization
 

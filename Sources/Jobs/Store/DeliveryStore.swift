@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// Something that must be told to a receiver.
 public struct WebhookDelivery: Hashable, Sendable {
   /// What.

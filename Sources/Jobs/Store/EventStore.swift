@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// What happened to jobs, in the order of the events' numbers. Any thread.
 public struct EventStore: Sendable {
   private let database: any SQLDatabase
@@ -121,5 +123,18 @@ extension JobEvent {
       let at = row.timestamp(3)
     else { throw SQLError.failed("an event cannot be read") }
     self.init(id: id, number: number, kind: kind, at: at, job: try JSONText.decode(Job.self, row.text(4)))
+  }
+}
+
+extension JobEventKind {
+  /// What is told of a change from one state to another.
+  init(_ state: JobState, before: JobState) {
+    switch state {
+    case .queued: self = .requeued
+    case .completed: self = .completed
+    case .failed: self = .failed
+    case .cancelled: self = .cancelled
+    default: self = before == .queued ? .started : .updated
+    }
   }
 }

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// A request that may come twice.
 struct IdempotentRequest: Sendable {
   /// The caller's name for it; nil: each is another one.

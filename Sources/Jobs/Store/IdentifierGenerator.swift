@@ -1,3 +1,4 @@
+import JobsAPI
 import MediaCore
 import Synchronization
 

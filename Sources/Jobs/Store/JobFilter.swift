@@ -1,3 +1,4 @@
+import JobsAPI
 import MediaCore
 
 /// Which jobs a list shows.

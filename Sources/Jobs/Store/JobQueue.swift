@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// How the queue stands, for metrics.
 public struct QueueCounts: Hashable, Sendable {
   /// Jobs in each state; final ones as long as they are kept.

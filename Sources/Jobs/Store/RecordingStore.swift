@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// The finished files of jobs that are over. They stand in the jobs' rows. Any thread.
 public struct RecordingStore: Sendable {
   private let database: any SQLDatabase

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// Schedules and rules: what makes jobs by itself. Any thread.
 public struct ScheduleStore: Sendable {
   private let database: any SQLDatabase

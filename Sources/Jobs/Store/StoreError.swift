@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// Why a store did not do what was asked.
 public enum StoreError: Error, Hashable, Sendable {
   /// No such job (or schedule, key, file), or not the caller's.

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// A worker as it was last heard of.
 public struct WorkerRecord: Codable, Hashable, Sendable {
   /// Its name.

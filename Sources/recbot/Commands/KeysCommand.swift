@@ -2,6 +2,7 @@ import ArgumentParser
 import Backend
 import FoundationEssentials
 import Jobs
+import JobsAPI
 import Settings
 
 /// `recbot keys`: who may use the backend.

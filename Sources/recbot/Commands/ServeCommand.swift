@@ -1,7 +1,7 @@
 import ArgumentParser
 import Backend
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 import ServiceLifecycle
 import Settings

@@ -1,6 +1,7 @@
 import DatabaseKit
 import Glibc
 import Jobs
+import JobsAPI
 import MediaCore
 
 /// One scheduler: fires what is due, as a backend does about once a second, until everything before `end` has fired.

@@ -1,5 +1,6 @@
 import Glibc
 import Jobs
+import JobsAPI
 import MediaCore
 
 /// Appends whole lines; a process that is killed leaves no half ones.

@@ -1,6 +1,7 @@
 import DatabaseKit
 import Glibc
 import Jobs
+import JobsAPI
 
 // Processes on a queue, for the checks of JobsTests that kill some:
 //

@@ -14,16 +14,6 @@ public enum JobEventKind: String, Codable, Hashable, Sendable {
   case failed = "job.failed"
   /// It was cancelled.
   case cancelled = "job.cancelled"
-
-  init(_ state: JobState, before: JobState) {
-    switch state {
-    case .queued: self = .requeued
-    case .completed: self = .completed
-    case .failed: self = .failed
-    case .cancelled: self = .cancelled
-    default: self = before == .queued ? .started : .updated
-    }
-  }
 }
 
 /// Something that happened to a job, in the order of `number`.
@@ -38,4 +28,13 @@ public struct JobEvent: Codable, Hashable, Sendable {
   public var at: Timestamp
   /// The job as it was afterwards.
   public var job: Job
+
+  /// Makes an event.
+  package init(id: String, number: Int64, kind: JobEventKind, at: Timestamp, job: Job) {
+    self.id = id
+    self.number = number
+    self.kind = kind
+    self.at = at
+    self.job = job
+  }
 }
