@@ -1,4 +1,3 @@
-import Delivery
 import Hummingbird
 import Jobs
 import JobsAPI
