@@ -21,7 +21,7 @@ public final class Backend: Service {
   /// Every route, for tests and the description.
   let routes: [Route]
   private let application: Application<AnyResponder>
-  private let bound: OnceValue<Int>
+  private let bound: Promise<Int>
 
   /// Opens the queue and makes everything ready. Throws `BackendError` for settings that can't be used, and `SQLError`
   /// when the database can't.
@@ -37,7 +37,7 @@ public final class Backend: Service {
     self.queue = queue
     let core = BackendCore(configuration: configuration, keys: queue.keys, logger: logger)
     self.core = core
-    database.listen("recbot_jobs") { core.changed() }
+    database.listen("recbot_jobs") { core.changes.notifyAll() }
 
     let client = WebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
     let routes = Routes(core: core)
@@ -54,11 +54,11 @@ public final class Backend: Service {
     self.routes = routes.list
 
     let background: [any BackgroundWork] = [
-      QueueKeeper(core: core, queue: queue), QueueWatch(core: core, jobs: queue.jobs, events: queue.events),
+      QueueMaintenance(core: core, queue: queue), QueuePoller(core: core, jobs: queue.jobs, events: queue.events),
       WebhookDispatcher(core: core, deliveries: queue.deliveries, client: client),
     ]
 
-    let bound = OnceValue<Int>()
+    let bound = Promise<Int>()
     self.bound = bound
     let limits = configuration.limits
     application = Application(
@@ -73,22 +73,20 @@ public final class Backend: Service {
       configuration: ApplicationConfiguration(
         address: .hostname(configuration.bind, port: configuration.port), backlog: 4096),
       services: background.map { BackgroundService(work: $0, logger: logger) },
-      onServerRunning: { channel in bound.set(.success(channel.localAddress?.port ?? configuration.port)) },
+      onServerRunning: { channel in bound.complete(.success(channel.localAddress?.port ?? configuration.port)) },
       logger: logger)
   }
 
   /// Serves until it is shut down. Throws `BackendError` when the address can't be used.
   public func run() async throws {
-    defer { bound.set(.failure(BackendError("the backend has ended"))) }
+    defer { bound.complete(.failure(BackendError("the backend has ended"))) }
     do {
       let core = core
       try await withGracefulShutdownHandler {
         try await application.run()
       } onGracefulShutdown: {
         // Requests that are held are answered now: the server ends when all are.
-        core.jobsBell.close()
-        core.eventsBell.close()
-        core.answersBell.close()
+        core.changes.close()
       }
     } catch let error as IOError {
       let (bind, port) = (core.configuration.bind, core.configuration.port)

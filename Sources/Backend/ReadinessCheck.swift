@@ -5,7 +5,7 @@ import Synchronization
 /// thread.
 final class ReadinessCheck: Sendable {
   private final class Question: Sendable {
-    let isAnswered = Bell()
+    let isAnswered = Notifier()
     let answer = Atomic<Bool>(false)
   }
 

@@ -7,10 +7,10 @@ import Testing
 @Suite struct ReadinessTests {
   @Test func aDatabaseThatHangsIsAskedOnce() async {
     let asked = Atomic<Int>(0)
-    let release = Bell()
+    let release = Notifier()
     let check = ReadinessCheck(patience: .milliseconds(20)) {
       asked.wrappingAdd(1, ordering: .relaxed)
-      while !release.isClosed { await release.wait(since: release.rings, atMost: .seconds(60)) }
+      while !release.isClosed { await release.wait(since: release.notices, atMost: .seconds(60)) }
       return true
     }
     for _ in 0..<3 {

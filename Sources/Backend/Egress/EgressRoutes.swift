@@ -58,7 +58,7 @@ struct EgressRoutes: RouteGroup {
     method(name, Request.self, routes) { request, caller in
       let rules = EgressRules(apiKey: caller.core.configuration.roomService.apiKey) { client.problem(with: $0) }
       let job = try await jobs.submit(try request.job(rules), owner: caller.owner)
-      caller.core.changed()
+      caller.core.changes.notifyAll()
       return EgressInfo.make(job)
     }
   }
@@ -98,7 +98,7 @@ struct EgressRoutes: RouteGroup {
     }
     do {
       let job = try await jobs.command(verb, argument: argument, job: id)
-      core.changed()
+      core.changes.notifyAll()
       return EgressInfo.make(job)
     } catch StoreError.refused(.isOver) {
       throw refuse(try await jobs.job(id))

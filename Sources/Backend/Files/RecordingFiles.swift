@@ -70,7 +70,7 @@ struct RecordingFiles: Sendable {
       var offset = range.lowerBound
       while offset < range.upperBound {
         // Whoever downloads goes on with the next backend, from where it was.
-        if core.jobsBell.isClosed { throw CancellationError() }
+        if core.changes.isClosed { throw CancellationError() }
         let end = min(range.upperBound, offset + Self.chunk)
         try await writer.write(try await file.read(offset..<end))
         offset = end
@@ -78,7 +78,7 @@ struct RecordingFiles: Sendable {
     case .worker(let transfer):
       var rest = Int64(range.count)
       for try await bytes in transfer.bytes {
-        if core.jobsBell.isClosed { throw CancellationError() }
+        if core.changes.isClosed { throw CancellationError() }
         rest -= Int64(bytes.readableBytes)
         // A head has told the length: what differs from it can only be broken off.
         guard rest >= 0 else { throw CancellationError() }

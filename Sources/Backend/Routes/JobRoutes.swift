@@ -21,7 +21,7 @@ struct JobRoutes: RouteGroup {
       try await call.core.check(layout: request.layout, "layout", in: workers)
       let submission = try await jobs.submission(
         of: request, owner: caller.name, key: try call.idempotencyKey())
-      call.core.changed()
+      call.core.changes.notifyAll()
       return .json(submission.job, status: submission.isRepetition ? .ok : .created)
     }
     routes.caller(.get, "/v1/jobs", .jobsRead) { call, caller in
@@ -44,7 +44,7 @@ struct JobRoutes: RouteGroup {
       let job = try await Self.job(of: call, caller, in: jobs)
       let (next, sequence) = try await jobs.order(
         command.verb, argument: command.argument, job: job.id, key: try call.idempotencyKey(), owner: caller.name)
-      call.core.changed()
+      call.core.changes.notifyAll()
       guard let sequence else { return .json(next) }
       return try await answer(to: sequence, of: next, call)
     }
@@ -62,7 +62,7 @@ struct JobRoutes: RouteGroup {
     let isEnd = job.commands.contains { $0.sequence == sequence && ($0.verb == .stop || $0.verb == .cancel) }
     if waits(job), !isEnd, job.state.isLeased, job.state != .waiting {
       let id = job.id
-      job = try await call.hold(on: call.core.answersBell, for: .seconds(wait)) {
+      job = try await call.hold(on: call.core.changes.answers, for: .seconds(wait)) {
         try await jobs.job(id)
       } until: {
         !waits($0)

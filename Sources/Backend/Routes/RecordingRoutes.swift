@@ -149,7 +149,7 @@ struct RecordingRoutes: RouteGroup {
     }
     let range = answer.bytes(of: file.size)
     let files = RecordingFiles(core: call.core, workers: workers)
-    guard let seat = call.core.downloads.take(job.owner) else {
+    guard let permit = call.core.downloads.acquire(job.owner) else {
       var refusal = Refusal(.serviceUnavailable, "busy", "too many files are sent at this moment; try again")
       refusal.headers[.retryAfter] = "5"
       throw refusal
@@ -166,7 +166,7 @@ struct RecordingRoutes: RouteGroup {
     return Response(
       status: answer == .whole ? .ok : .partialContent, headers: fields,
       body: ResponseBody(contentLength: range.count) { writer in
-        defer { withExtendedLifetime(seat) {} }
+        defer { withExtendedLifetime(permit) {} }
         try await files.send(source, range, to: &writer)
       })
   }

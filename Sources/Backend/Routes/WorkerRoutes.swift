@@ -63,7 +63,7 @@ struct WorkerRoutes: RouteGroup {
     try await workers.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
     let claimed = try await call.hold(
-      on: call.core.jobsBell, for: .seconds(min(request.wait, Self.longestClaim))
+      on: call.core.changes.jobs, for: .seconds(min(request.wait, Self.longestClaim))
     ) {
       call.isConnected
         ? try await jobs.claim(
@@ -74,15 +74,15 @@ struct WorkerRoutes: RouteGroup {
     guard call.isConnected else {
       // It went while it was served: the jobs are free at once, and not when the leases end.
       for job in claimed { _ = try? await jobs.release(job: job.id, fence: job.fence, report: JobReport()) }
-      call.core.changed()
+      call.core.changes.notifyAll()
       return ClaimAnswer(assignments: [])
     }
     let now = Timestamp.now
-    if !claimed.isEmpty { call.core.eventsBell.ring() }
+    if !claimed.isEmpty { call.core.changes.events.notify() }
     return ClaimAnswer(
       assignments: try claimed.map { job in
         call.core.metrics.waited(Double((now - job.notBefore).microseconds) / 1_000_000)
-        return Assignment(job: job, ticket: try call.core.tickets.ticket(for: job, now: now))
+        return Assignment(job: job, ticket: try call.core.credentials.ticket(for: job, now: now))
       })
   }
 
@@ -93,22 +93,22 @@ struct WorkerRoutes: RouteGroup {
     let id = try call.parameter("id")
     let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
     var job = try await jobs.beat(job: id, fence: request.fence, report: request.report)
-    if request.report.confirmed > 0 { call.core.answersBell.ring() }
-    if wait > 0, job.commands.isEmpty, !call.core.tickets.hasBegun(job) {
-      job = try await call.hold(on: call.core.jobsBell, for: .seconds(wait)) {
+    if request.report.confirmed > 0 { call.core.changes.answers.notify() }
+    if wait > 0, job.commands.isEmpty, !call.core.credentials.hasBegun(job) {
+      job = try await call.hold(on: call.core.changes.jobs, for: .seconds(wait)) {
         try await jobs.job(id)
       } until: {
-        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.tickets.hasBegun($0)
+        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.credentials.hasBegun($0)
       }
       guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
     }
-    return BeatAnswer(job: job, ticket: try call.core.tickets.renewal(for: job, now: .now))
+    return BeatAnswer(job: job, ticket: try call.core.credentials.renewal(for: job, now: .now))
   }
 
   /// The worker has nothing to do with the job any more.
   private static func over(_ job: Job, _ call: Call, _ answer: some Encodable) -> Response {
-    call.core.tickets.forget(job.id)
-    call.core.changed()
+    call.core.credentials.forget(job.id)
+    call.core.changes.notifyAll()
     return .json(answer, for: .workers)
   }
 }

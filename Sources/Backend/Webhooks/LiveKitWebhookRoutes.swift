@@ -23,8 +23,8 @@ struct LiveKitWebhookRoutes: RouteGroup {
       if event.event == "room_started", !event.room.name.isEmpty, !event.room.sid.isEmpty {
         let jobs = try await schedules.roomStarted(event.room.name, sid: event.room.sid)
         // Who waits for the room hears of it at once.
-        call.core.tickets.began(event.room.name, at: .now)
-        if jobs.isEmpty { call.core.jobsBell.ring() } else { call.core.changed() }
+        call.core.credentials.began(event.room.name, at: .now)
+        if jobs.isEmpty { call.core.changes.jobs.notify() } else { call.core.changes.notifyAll() }
       }
       return .json(["status": "ok"])
     }

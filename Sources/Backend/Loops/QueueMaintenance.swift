@@ -1,9 +1,9 @@
 import Jobs
 import JobsAPI
 
-/// What the queue needs to go on by itself: takes jobs back from workers that are gone, fires schedules, forgets what
-/// is old. Every backend does it; with PostgreSQL they share the work.
-struct QueueKeeper: BackgroundWork {
+/// What the queue needs to go on by itself, once a second: reaps leases of workers that are gone, fires schedules, and
+/// prunes what is old. Every backend does it; with PostgreSQL they share the work.
+struct QueueMaintenance: BackgroundWork {
   let core: BackendCore
   let queue: JobQueue
   let name = "queue"
@@ -40,6 +40,6 @@ struct QueueKeeper: BackgroundWork {
       }
     }
     if try await !queue.schedules.fire().isEmpty { hasChanged = true }
-    if hasChanged { core.changed() }
+    if hasChanged { core.changes.notifyAll() }
   }
 }
