@@ -48,19 +48,20 @@ let package = Package(
         "Recording", "SessionLog", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
-        "Worker", "Delivery", "Jobs", "MediaCore", arguments, signals, lifecycle, logging,
+        "Worker", "Delivery", "Jobs", "JobsAPI", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
     // L5
     .target(
       name: "Backend",
       dependencies: [
-        "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird, hummingbirdCore,
-        protobuf, lifecycle, http, logging,
+        "Jobs", "JobsAPI", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird,
+        hummingbirdCore, protobuf, lifecycle, http, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
-      dependencies: ["Jobs", "Delivery", "HTTPGuard", "WebM", "Digests", "MediaCore", subprocess, http, logging] + nio),
+      dependencies: ["JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests", "MediaCore", subprocess, http, logging]
+        + nio),
     // L4
     .target(
       name: "Rooms",
@@ -82,12 +83,13 @@ let package = Package(
         "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging,
       ]),
     .target(name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "MediaCore", http, logging] + nio),
-    .target(name: "Jobs", dependencies: ["CPostgres", "MediaCore", grdb]),
+    .target(name: "Jobs", dependencies: ["JobsAPI", "CPostgres", "MediaCore", grdb]),
     .target(
       name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", "MediaCore", http] + nio),
     // L3
+    .target(name: "JobsAPI", dependencies: ["MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
       name: "SessionLog", dependencies: ["Session", "Layouts", "MediaCore", protobuf],
@@ -141,7 +143,9 @@ let package = Package(
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["recbot", "Backend", "Jobs", "Recording", "Session", "Settings", "MediaCore", yams, arguments]),
+      dependencies: [
+        "recbot", "Backend", "Jobs", "JobsAPI", "Recording", "Session", "Settings", "MediaCore", yams, arguments,
+      ]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(
       name: "CompositorTests", dependencies: ["Compositor", "Layouts", "MediaCore"],
@@ -149,18 +153,20 @@ let package = Package(
     .testTarget(
       name: "BackendTests",
       dependencies: [
-        "Backend", "Jobs", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
+        "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
         protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, logging] + nio),
     .target(name: "SystemKit", path: "Tests/SystemKit"),
     .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs", "MediaCore", "DatabaseKit", "SystemKit", "queue-workers"]),
+    .testTarget(
+      name: "JobsTests", dependencies: ["Jobs", "JobsAPI", "MediaCore", "DatabaseKit", "SystemKit", "queue-workers"]),
     .executableTarget(
-      name: "queue-workers", dependencies: ["Jobs", "MediaCore", "DatabaseKit"], path: "Tests/Tools/queue-workers"),
+      name: "queue-workers", dependencies: ["Jobs", "JobsAPI", "MediaCore", "DatabaseKit"],
+      path: "Tests/Tools/queue-workers"),
     .testTarget(
       name: "WorkerTests",
-      dependencies: ["Worker", "Backend", "Jobs", "Delivery", "WebM", "MediaCore", http, logging] + nio),
+      dependencies: ["Worker", "Backend", "Jobs", "JobsAPI", "Delivery", "WebM", "MediaCore", http, logging] + nio),
     .testTarget(
       name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
     .testTarget(

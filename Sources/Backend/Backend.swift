@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import HummingbirdCore
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import NIOCore
@@ -15,12 +16,12 @@ import WebClient
 /// taken, and returns. Cancelling the task that runs it ends it at once.
 public final class Backend: Service {
   /// The queue.
-  public let store: JobStore
+  public let queue: JobQueue
   let core: BackendCore
   /// Every route, for tests and the description.
   let routes: [Route]
   private let application: Application<AnyResponder>
-  private let bound: OnceValue<Int>
+  private let bound: Promise<Int>
 
   /// Opens the queue and makes everything ready. Throws `BackendError` for settings that can't be used, and `SQLError`
   /// when the database can't.
@@ -30,29 +31,34 @@ public final class Backend: Service {
     guard configuration.problems.isEmpty else {
       throw BackendError(configuration.problems.joined(separator: "; "))
     }
-    store = try await JobStore(
+    let queue = try await JobQueue(
       database: database, machine: configuration.machine, webhooks: configuration.webhooks,
       seed: UInt64.random(in: .min ... .max))
-    let core = BackendCore(configuration: configuration, store: store, logger: logger)
+    self.queue = queue
+    let core = BackendCore(configuration: configuration, keys: queue.keys, logger: logger)
     self.core = core
-    database.listen("recbot_jobs") { core.changed() }
+    database.listen("recbot_jobs") { core.changes.notifyAll() }
 
     let client = WebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
     let routes = Routes(core: core)
     let groups: [any RouteGroup] = [
-      HealthRoutes(), TokenRoutes(), JobRoutes(client: client), EventRoutes(), ScheduleRoutes(client: client),
-      RecordingRoutes(), WorkerRoutes(),
-      WebhookRoutes(client: client), LiveKitWebhookRoutes(), EgressRoutes(client: client),
+      HealthRoutes(queue: queue), TokenRoutes(),
+      JobRoutes(jobs: queue.jobs, deliveries: queue.deliveries, workers: queue.workers, client: client),
+      EventRoutes(events: queue.events, jobs: queue.jobs),
+      ScheduleRoutes(schedules: queue.schedules, workers: queue.workers, client: client),
+      RecordingRoutes(recordings: queue.recordings, jobs: queue.jobs, workers: queue.workers),
+      WorkerRoutes(jobs: queue.jobs, workers: queue.workers), WebhookRoutes(client: client),
+      LiveKitWebhookRoutes(schedules: queue.schedules), EgressRoutes(jobs: queue.jobs, client: client),
     ]
     for group in groups { group.add(to: routes) }
     self.routes = routes.list
 
     let background: [any BackgroundWork] = [
-      QueueKeeper(core: core), QueueWatch(core: core),
-      WebhookDispatcher(core: core, client: client),
+      QueueMaintenance(core: core, queue: queue), QueuePoller(core: core, jobs: queue.jobs, events: queue.events),
+      WebhookDispatcher(core: core, deliveries: queue.deliveries, client: client),
     ]
 
-    let bound = OnceValue<Int>()
+    let bound = Promise<Int>()
     self.bound = bound
     let limits = configuration.limits
     application = Application(
@@ -67,22 +73,20 @@ public final class Backend: Service {
       configuration: ApplicationConfiguration(
         address: .hostname(configuration.bind, port: configuration.port), backlog: 4096),
       services: background.map { BackgroundService(work: $0, logger: logger) },
-      onServerRunning: { channel in bound.set(.success(channel.localAddress?.port ?? configuration.port)) },
+      onServerRunning: { channel in bound.complete(.success(channel.localAddress?.port ?? configuration.port)) },
       logger: logger)
   }
 
   /// Serves until it is shut down. Throws `BackendError` when the address can't be used.
   public func run() async throws {
-    defer { bound.set(.failure(BackendError("the backend has ended"))) }
+    defer { bound.complete(.failure(BackendError("the backend has ended"))) }
     do {
       let core = core
       try await withGracefulShutdownHandler {
         try await application.run()
       } onGracefulShutdown: {
         // Requests that are held are answered now: the server ends when all are.
-        core.jobsBell.close()
-        core.eventsBell.close()
-        core.answersBell.close()
+        core.changes.close()
       }
     } catch let error as IOError {
       let (bind, port) = (core.configuration.bind, core.configuration.port)

@@ -1,5 +1,6 @@
 import Delivery
 import Jobs
+import JobsAPI
 import MediaCore
 import WebClient
 

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// How many recordings a machine takes, by what they have cost so far. Pure: what is measured comes in as arguments.
 ///

@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Jobs
+import JobsAPI
 import NIOCore
 import NIOHTTP1
 

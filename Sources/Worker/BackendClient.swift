@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Foundation
-import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import NIOCore

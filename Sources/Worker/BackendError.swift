@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// Why the backend did not do what it was asked.
 public enum BackendError: Error, Hashable, Sendable, CustomStringConvertible {

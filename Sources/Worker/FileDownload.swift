@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import Digests
 import Glibc
-import Jobs
+import JobsAPI
 
 /// Why a file did not arrive.
 public enum DownloadError: Error, Hashable, Sendable {

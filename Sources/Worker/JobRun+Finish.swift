@@ -1,7 +1,7 @@
 import Delivery
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 import WebM
 

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import MediaCore
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// Something that a worker must not forget, though it or the backend goes away: a line of its journal.
 struct JournalEntry: Codable, Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 
 /// What workers that were replaced have left of their jobs. It is deleted when it is old and the backend says that the

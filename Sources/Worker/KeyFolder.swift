@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 
 /// The operator's folder with the keys of rooms that are encrypted end to end, which jobs name: a file `NAME` or `NAME.yaml`
 /// for each. Blocks; any thread.

@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 import Logging
 
 /// What a worker that is gone left behind in a place of the data folder: jobs that its journal has no end of.

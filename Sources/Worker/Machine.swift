@@ -1,5 +1,5 @@
 import Glibc
-import Jobs
+import JobsAPI
 
 /// What the machine, or the container, has, and what processes use of it: read from `/proc` and the control group
 /// (cgroup v2, and v1 for memory and processor quota). Files of these systems never block.

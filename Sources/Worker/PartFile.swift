@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import WebM
 
 /// What a part's file says of itself.

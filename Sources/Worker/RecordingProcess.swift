@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import MediaCore
 import Subprocess
 import Synchronization

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import Logging
 
 /// What came of asking the backend until it answers.

@@ -1,7 +1,7 @@
 import Delivery
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 
 /// Takes jobs from a backend, and runs each recording as a process of its own.

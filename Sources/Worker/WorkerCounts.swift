@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import Synchronization
 
 /// What a worker's recordings have come to since its start. Any thread.

@@ -1,7 +1,7 @@
 import Delivery
 import Glibc
 import HTTPGuard
-import Jobs
+import JobsAPI
 import Logging
 import NIOCore
 import NIOHTTP1

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 
 /// Everything that a worker is told when it is made.
 public struct WorkerSettings: Sendable {

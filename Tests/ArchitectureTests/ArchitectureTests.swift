@@ -53,18 +53,21 @@ import Testing
       level: 4, targets: ["MediaCore", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
       libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
-    "Jobs": Row(level: 4, targets: ["MediaCore", "CPostgres"], libraries: system.union(["GRDB", "Foundation"])),
+    "JobsAPI": Row(level: 4, targets: ["MediaCore"], libraries: ["Foundation"]),
+    "Jobs": Row(
+      level: 5, targets: ["MediaCore", "JobsAPI", "CPostgres"], libraries: system.union(["GRDB", "Foundation"])),
     "Delivery": Row(
       level: 5, targets: ["MediaCore", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests"],
+      level: 6,
+      targets: ["MediaCore", "Jobs", "JobsAPI", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests"],
       libraries: system.union(nio).union([
         "Hummingbird", "HummingbirdCore", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      level: 6, targets: ["MediaCore", "Jobs", "Delivery", "HTTPGuard", "WebM", "Digests"],
+      level: 6, targets: ["MediaCore", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess", "System"])
     ),
     "Settings": Row(

@@ -3,6 +3,7 @@ import Digests
 import DatabaseKit
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import NIOCore
 import NIOFoundationCompat

@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 import Signaling
 import Testing
 
@@ -135,9 +135,9 @@ import Testing
 
   @Test func anAPIKeyIsKeptAsAHashAndEnds() async throws {
     try await TestBackend.run { api in
-      let store = api.backend.store
+      let keys = api.backend.queue.keys
       let made = APIKeySecret.make(name: "app", grants: [.jobsRead, .jobsWrite], rooms: "team-*")
-      try await store.add(made.key, hash: made.hash)
+      try await keys.add(made.key, hash: made.hash)
       #expect(!made.hash.contains(made.text) && made.text.hasPrefix("rbk_\(made.key.id)_"))
       #expect(try await api.ask("GET", "/v1/jobs", made.text).status == 200)
       Self.expectRefusal(try await api.ask("GET", "/v1/events", made.text), "a key without the grant")
@@ -147,10 +147,10 @@ import Testing
       #expect(try await api.ask("GET", "/v1/jobs", String(made.text.dropLast()) + "!").status == 401)
 
       let ended = APIKeySecret.make(name: "old", grants: [.admin], expiresAt: .now - .seconds(1))
-      try await store.add(ended.key, hash: ended.hash)
+      try await keys.add(ended.key, hash: ended.hash)
       #expect(try await api.ask("GET", "/v1/jobs", ended.text).status == 401)
-      #expect(try await store.apiKeys().map(\.name) == ["app", "old"])
-      #expect(try await store.removeAPIKeys(named: "app") == 1)
+      #expect(try await keys.list().map(\.name) == ["app", "old"])
+      #expect(try await keys.remove(named: "app") == 1)
       // What was found a moment ago may be known for two seconds.
       let end = ContinuousClock.now + .seconds(10)
       var status = 200

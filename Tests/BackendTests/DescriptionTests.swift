@@ -33,7 +33,7 @@ import Testing
       #expect(try await api.ask("GET", "/healthz", nil).text == #"{"status":"ok"}"#)
       #expect(try await api.ask("GET", "/readyz", nil).status == 200)
       #expect(try await api.ask("HEAD", "/healthz", nil).status == 200)
-      api.backend.store.database.close()
+      api.backend.queue.database.close()
       #expect(try await api.ask("GET", "/healthz", nil).status == 200)
       #expect(try await api.ask("GET", "/readyz", nil).status == 503)
       let answer = try await api.ask("GET", "/v1/jobs", TestToken.caller())

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import NIOCore
 import Signaling
@@ -16,7 +17,7 @@ import Testing
   static let rules = EgressRules(apiKey: "devkey") { $0.hasPrefix("https://") ? nil : "is not an https: address" }
 
   /// A backend that serves for the time of `body`.
-  private func withBackend(_ body: (JobStore, Client) async throws -> Void) async throws {
+  private func withBackend(_ body: (JobQueue, Client) async throws -> Void) async throws {
     let path = NSTemporaryDirectory() + "recbot-egress-\(UUID().uuidString).sqlite"
     let database = try SQLiteDatabase(path: path)
     defer {
@@ -29,7 +30,7 @@ import Testing
       configuration: configuration, database: database, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await backend.run() }
-      try await body(backend.store, Client(port: try await backend.port))
+      try await body(backend.queue, Client(port: try await backend.port))
       group.cancelAll()
       while (try? await group.next()) != nil {}
     }
@@ -78,7 +79,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func anEgressIsStartedListedChangedAndStopped() async throws {
-    try await withBackend { store, client in
+    try await withBackend { stores, client in
       let request = Livekit_RoomCompositeEgressRequest.with {
         $0.roomName = "talk"
         $0.layout = "speaker"
@@ -89,11 +90,11 @@ import Testing
       #expect(started.status == .egressStarting && started.roomName == "talk" && started.egressID.hasPrefix("EG_"))
       #expect(started.roomComposite == request)
       #expect(started.fileResults.map(\.filename) == ["calls/talk-one.webm"])
-      let job = try #require(try await store.claim(worker: "w", count: 1).first)
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
       #expect(job.request.layout == "speaker" && job.owner == "livekit:devkey")
       #expect(job.request.picture == JobPicture(width: 1920, height: 1080, framesPerSecond: 30, bitrate: 4_500_000))
       #expect(job.request.outputs == [JobOutput(path: "calls/{room}-one.webm")])
-      _ = try await store.beat(job: job.id, fence: 1, report: JobReport(state: .running))
+      _ = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport(state: .running))
       let updated = try await client.call(
         "UpdateLayout",
         Livekit_UpdateLayoutRequest.with {
@@ -106,14 +107,14 @@ import Testing
       #expect(active.items.map(\.egressID) == [started.egressID])
       let stop = Livekit_StopEgressRequest.with { $0.egressID = started.egressID }
       #expect(try await client.call("StopEgress", stop, Livekit_EgressInfo.self).status == .egressEnding)
-      let told = try await store.beat(job: job.id, fence: 1, report: JobReport())
+      let told = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport())
       #expect(told.commands.map(\.verb) == [.layout, .stop] && told.commands[0].argument == "grid")
       let again = await #expect(throws: Client.Failure.self) {
         try await client.call("StopEgress", stop, Livekit_EgressInfo.self)
       }
       #expect(again?.status == 412 && again?.text.contains("EGRESS_ENDING cannot be stopped") == true)
       let file = JobFile(location: "/data/recordings/calls/talk-one.webm", size: 7, duration: 2_000_000)
-      _ = try await store.complete(job: job.id, fence: 1, files: [file])
+      _ = try await stores.jobs.complete(job: job.id, fence: 1, files: [file])
       for (filter, count) in [("talk", 1), ("other", 0)] {
         let list = try await client.call(
           "ListEgress", Livekit_ListEgressRequest.with { $0.roomName = filter }, Livekit_ListEgressResponse.self)
@@ -155,7 +156,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1))) func onlyTokensOfTheKeyThatMayRecordAreTaken() async throws {
-    try await withBackend { store, client in
+    try await withBackend { stores, client in
       let path = "/twirp/livekit.Egress/StartRoomCompositeEgress"
       let body = Array(#"{"room_name":"talk","file":{"filepath":"x"}}"#.utf8)
       let good = try Client.token()
@@ -175,14 +176,14 @@ import Testing
         let answer = try await client.post(path, body, authorization: "Bearer " + (try Client.token(record: record)))
         #expect(answer.status == 401 && String(decoding: answer.body, as: UTF8.self).contains("permissions denied"))
       }
-      #expect(try await store.jobs().isEmpty)
+      #expect(try await stores.jobs.list().isEmpty)
       #expect(try await client.post(path, body, authorization: "Bearer " + good).status == 200)
     }
   }
 
   @Test(.timeLimit(.minutes(1))) func aRoomThatBeginsFiresItsRules() async throws {
-    try await withBackend { store, client in
-      _ = try await store.add(
+    try await withBackend { stores, client in
+      _ = try await stores.schedules.add(
         Schedule(owner: "app", trigger: .room(glob: "team-*"), request: JobRequest(room: "any", layout: "speaker")))
       func tell(_ event: Livekit_WebhookEvent, spoil: ((inout [UInt8], inout String) -> Void)? = nil) async throws
         -> UInt
@@ -209,24 +210,24 @@ import Testing
       #expect(
         try await tell(event) { _, token in token = (try? Client.token()) ?? "" } == 401, "it vouches for nothing")
       #expect(try await tell(event) { _, token in token += "A" } == 401)
-      #expect(try await store.jobs().isEmpty)
+      #expect(try await stores.jobs.list().isEmpty)
       for _ in 0..<3 { #expect(try await tell(event) == 200) }
       #expect(try await tell(event) { _, token in token = "Bearer " + token } == 200)
-      let jobs = try await store.jobs()
+      let jobs = try await stores.jobs.list()
       #expect(jobs.map(\.request.room) == ["team-7"] && jobs.first?.origin?.key == "RM_1")
       #expect(jobs.map { EgressInfo.make($0).roomID } == ["RM_1"])
       // The room may have begun anew before the bot came; what it was told on joining is what is recorded.
-      let job = try #require(try await store.claim(worker: "w", count: 1).first)
-      let beaten = try await store.beat(job: job.id, fence: job.fence, report: JobReport(roomSID: "RM_9"))
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
+      let beaten = try await stores.jobs.beat(job: job.id, fence: job.fence, report: JobReport(roomSID: "RM_9"))
       #expect(EgressInfo.make(beaten).roomID == "RM_9")
       var other = event
       other.event = "participant_joined"
       other.room.sid = "RM_2"
       #expect(try await tell(other) == 200)
-      #expect(try await store.jobs().count == 1)
+      #expect(try await stores.jobs.list().count == 1)
       other.event = "room_started"
       #expect(try await tell(other) == 200)
-      #expect(try await store.jobs().count == 2, "another life of the room")
+      #expect(try await stores.jobs.list().count == 2, "another life of the room")
     }
   }
 

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Delivery
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import NIOCore
 import Testing
 
@@ -231,7 +231,7 @@ import Testing
         let answer = try await stage.api.ask(method, "/v1/recordings/\(job.id)\(path)", TestToken.caller())
         #expect(answer.status == 409 && answer.problem?.code == "not_finished", "\(method) \(path)")
       }
-      #expect(try await stage.api.backend.store.job(job.id).state == .waiting)
+      #expect(try await stage.api.backend.queue.jobs.job(job.id).state == .waiting)
     }
   }
 

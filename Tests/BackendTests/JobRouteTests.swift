@@ -1,6 +1,6 @@
 import DatabaseKit
 import Foundation
-import Jobs
+import JobsAPI
 import Testing
 
 @testable import Backend
@@ -166,7 +166,7 @@ import Testing
       let first = try await api.ask("GET", "/v1/jobs/\(job.id)/events", ann).value(EventPage.self)
       #expect(first.events.map(\.kind) == [.created])
       async let waited = api.ask("GET", "/v1/jobs/\(job.id)/events?after=\(first.next)&wait=30", ann)
-      while !api.backend.core.eventsBell.isAwaited { await Task.yield() }
+      while !api.backend.core.changes.events.isAwaited { await Task.yield() }
       let started = ContinuousClock.now
       _ = try await api.ask("POST", "/v1/jobs/\(job.id)/commands", ann, json: #"{"verb":"cancel"}"#)
       let page = try await waited.value(EventPage.self)

@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 import NIOCore
 import NIOPosix
 import Testing
@@ -68,7 +68,7 @@ import Testing
       let inTime = try await Self.talk(
         api.port, ["GET /heal", "thz HTTP/1.1\r\nHo", "st: a\r\n\r\n"], pause: .milliseconds(20))
       #expect(inTime.hasPrefix("HTTP/1.1 200"), "\(inTime.prefix(60))")
-      #expect(try await api.backend.store.jobs().isEmpty)
+      #expect(try await api.backend.queue.jobs.list().isEmpty)
     }
   }
 
@@ -96,7 +96,7 @@ import Testing
       let stranger = try await Self.talk(
         api.port, ["POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n"])
       #expect(stranger.hasPrefix("HTTP/1.1 401"), "\(stranger.prefix(60))")
-      #expect(try await api.backend.store.jobs().isEmpty)
+      #expect(try await api.backend.queue.jobs.list().isEmpty)
     }
   }
 

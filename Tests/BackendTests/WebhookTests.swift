@@ -8,6 +8,7 @@ import WebClient
 
 @testable import Backend
 @testable import Jobs
+import JobsAPI
 
 /// Webhooks to receivers that are real servers.
 @Suite struct WebhookTests {
@@ -26,7 +27,7 @@ import WebClient
   /// A queue with a dispatcher on it, for the time of `body`.
   private func withDispatchers(
     _ count: Int = 1, webhooks: [WebhookTarget] = [], privateAddresses: PrivateAddresses = .allow,
-    _ body: (JobStore, Clock, Bell) async throws -> Void
+    _ body: (JobQueue, Clock, Notifier) async throws -> Void
   ) async throws {
     let path = NSTemporaryDirectory() + "recbot-webhooks-\(UUID().uuidString).sqlite"
     let clock = Clock()
@@ -35,30 +36,30 @@ import WebClient
       database.close()
       for suffix in ["", "-journal"] { unlink(path + suffix) }
     }
-    let store = try await JobStore(database: database, webhooks: webhooks, seed: .random(in: 0 ... .max))
-    let bell = Bell()
+    let stores = try await JobQueue(database: database, webhooks: webhooks, seed: .random(in: 0 ... .max))
+    let notifier = Notifier()
     let dispatchers = (0..<count).map { _ in
       WebhookDispatcher(
-        store: store,
+        deliveries: stores.deliveries,
         keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
-        retries: WebhookRetries(), client: WebClient(privateAddresses: privateAddresses), bell: bell,
+        retries: WebhookRetryPolicy(), client: WebClient(privateAddresses: privateAddresses), notifier: notifier,
         metrics: MetricsRegistry(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for dispatcher in dispatchers { group.addTask { try await dispatcher.run() } }
-      try await body(store, clock, bell)
+      try await body(stores, clock, notifier)
       group.cancelAll()
       while (try? await group.next()) != nil {}
     }
   }
 
   /// Carries a job through its whole life; gives its name.
-  private func life(_ store: JobStore, _ request: JobRequest) async throws -> String {
-    let id = try await store.submit(request, owner: "app").id
-    let job = try #require(try await store.claim(worker: "w", count: 10).first { $0.id == id })
-    _ = try await store.beat(job: id, fence: job.fence, report: JobReport(state: .running))
+  private func life(_ stores: JobQueue, _ request: JobRequest) async throws -> String {
+    let id = try await stores.jobs.submit(request, owner: "app").id
+    let job = try #require(try await stores.jobs.claim(worker: "w", count: 10).first { $0.id == id })
+    _ = try await stores.jobs.beat(job: id, fence: job.fence, report: JobReport(state: .running))
     let file = JobFile(location: "a/b.webm", size: 9, duration: 5_000_000, sha256: "00")
-    _ = try await store.complete(job: id, fence: job.fence, files: [file])
+    _ = try await stores.jobs.complete(job: id, fence: job.fence, files: [file])
     return id
   }
 
@@ -74,7 +75,7 @@ import WebClient
   }
 
   @Test func attemptsGoOnForThreeDaysAndThenEnd() {
-    let retries = WebhookRetries()
+    let retries = WebhookRetryPolicy()
     var (age, attempt) = (TimeSpan.seconds(0), 1)
     while let wait = retries.wait(afterAttempt: attempt, age: age, asked: nil, chance: 0.5) {
       age = TimeSpan(microseconds: age.microseconds + wait.microseconds)
@@ -85,7 +86,7 @@ import WebClient
     #expect(retries.wait(afterAttempt: 2, age: .seconds(0), asked: 1, chance: 1) == .seconds(330))
     #expect(retries.wait(afterAttempt: 2, age: .seconds(0), asked: .max, chance: 0) == .seconds(86_400))
     #expect(
-      WebhookRetries(longest: .seconds(600)).wait(afterAttempt: 3, age: .seconds(0), asked: nil, chance: 1) == nil)
+      WebhookRetryPolicy(longest: .seconds(600)).wait(afterAttempt: 3, age: .seconds(0), asked: nil, chance: 1) == nil)
     for odd in [0, -1, 11, .max] {
       #expect(retries.wait(afterAttempt: odd, age: .seconds(0), asked: nil, chance: 0) == nil)
     }
@@ -94,9 +95,9 @@ import WebClient
   @Test(.timeLimit(.minutes(1))) func aJobIsToldInOrderAndSigned() async throws {
     let receiver = try await Receiver()
     let target = WebhookTarget(url: receiver.url())
-    try await withDispatchers { store, _, bell in
-      let id = try await life(store, JobRequest(room: "talk", metadata: ["case": "7"], webhook: target))
-      bell.ring()
+    try await withDispatchers { stores, _, notifier in
+      let id = try await life(stores, JobRequest(room: "talk", metadata: ["case": "7"], webhook: target))
+      notifier.notify()
       var kinds: [String] = []
       var ids: Set<String> = []
       for _ in 0..<4 {
@@ -121,9 +122,9 @@ import WebClient
 
   @Test(.timeLimit(.minutes(1))) func liveKitsFormTellsTheEgress() async throws {
     let receiver = try await Receiver()
-    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url(), form: .livekit)]) { store, _, bell in
-      let id = try await life(store, JobRequest(room: "talk"))
-      bell.ring()
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url(), form: .livekit)]) { stores, _, notifier in
+      let id = try await life(stores, JobRequest(room: "talk"))
+      notifier.notify()
       var events: [Livekit_WebhookEvent] = []
       for _ in 0..<3 {
         let post = try #require(await receiver.next())
@@ -157,21 +158,21 @@ import WebClient
       return Receiver.Reply(status: count <= 2 ? .internalServerError : .ok)
     }
     let target = WebhookTarget(url: receiver.url(), form: form)
-    try await withDispatchers(webhooks: [target]) { store, clock, bell in
-      _ = try await store.submit(JobRequest(room: "talk"), owner: "app").id
-      let job = try #require(try await store.claim(worker: "w", count: 1).first)
+    try await withDispatchers(webhooks: [target]) { stores, clock, notifier in
+      _ = try await stores.jobs.submit(JobRequest(room: "talk"), owner: "app").id
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
       let part = JobPart(
         attempt: 1, worker: "w", location: "/data/parts/one.webm", startedAt: clock.now, duration: 7_000_000)
-      _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
+      _ = try await stores.jobs.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
       let error = JobError(name: "roomFull", message: "there is no place")
-      _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      _ = try await stores.jobs.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
       // Said again, it is over and nothing more is told.
-      await #expect(throws: JobStoreError.self) {
-        _ = try await store.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
+      await #expect(throws: StoreError.self) {
+        _ = try await stores.jobs.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
       }
       // The clock moves on when an answer is written down. Until then a message is held: it is due 7 to 10 s from now.
       for attempt in 1...3 {
-        bell.ring()
+        notifier.notify()
         let state = attempt < 3 ? "'pending' AND d.due_at NOT BETWEEN ?2 AND ?3" : "'done' AND ?2 < ?3"
         let query = """
           SELECT 1 FROM deliveries d JOIN events e ON e.id = d.event
@@ -179,13 +180,13 @@ import WebClient
           """
         while true {
           let held = [SQLValue(clock.now + .seconds(6)), SQLValue(clock.now + .seconds(11))]
-          let answer = try await store.database.transaction { try $0.query(query, [.integer(Int64(attempt))] + held) }
+          let answer = try await stores.database.transaction { try $0.query(query, [.integer(Int64(attempt))] + held) }
           if !answer.isEmpty { break }
           try await Task.sleep(for: .milliseconds(5))
         }
         clock.advance(.seconds(24 * 3600))
       }
-      bell.ring()
+      notifier.notify()
     }
     // What was taken does not come again, and each time it was the same message.
     let posts = ends.withLock { $0 }
@@ -220,15 +221,15 @@ import WebClient
       return statuses[min(count.wrappingAdd(1, ordering: .relaxed).oldValue, 2)]
     }
     let target = WebhookTarget(url: receiver.url())
-    try await withDispatchers { store, clock, bell in
-      let id = try await store.submit(JobRequest(room: "talk", webhook: target), owner: "app").id
-      _ = try await store.command(.cancel, job: id)
+    try await withDispatchers { stores, clock, notifier in
+      let id = try await stores.jobs.submit(JobRequest(room: "talk", webhook: target), owner: "app").id
+      _ = try await stores.jobs.command(.cancel, job: id)
       var ids: [String] = []
       for (detail, wait): (String?, Int64) in [(nil, 0), ("HTTP 500", 6), ("HTTP 302", 331)] {
         // The answer must be written down before the clock moves on.
-        if let detail { try await written(detail, store) }
+        if let detail { try await written(detail, stores) }
         clock.advance(.seconds(wait))
-        bell.ring()
+        notifier.notify()
         ids.append(try #require(await receiver.next()).header("webhook-id"))
       }
       #expect(Set(ids).count == 1)
@@ -242,8 +243,8 @@ import WebClient
   }
 
   /// Waits until it is written down what came of an attempt.
-  private func written(_ detail: String, _ store: JobStore) async throws {
-    while try await store.database.transaction({ connection in
+  private func written(_ detail: String, _ stores: JobQueue) async throws {
+    while try await stores.database.transaction({ connection in
       try connection("SELECT 1 FROM deliveries WHERE detail = ?1", .text(detail)).isEmpty
     }) {
       await Task.yield()
@@ -253,13 +254,13 @@ import WebClient
   @Test(.timeLimit(.minutes(1))) func aReceiverThatIsGoneIsLeftAlone() async throws {
     let gone = try await Receiver { _ in .init(status: .gone) }
     let witness = try await Receiver()
-    try await withDispatchers(webhooks: [WebhookTarget(url: witness.url())]) { store, _, bell in
-      _ = try await life(store, JobRequest(room: "talk", webhook: WebhookTarget(url: gone.url())))
-      bell.ring()
+    try await withDispatchers(webhooks: [WebhookTarget(url: witness.url())]) { stores, _, notifier in
+      _ = try await life(stores, JobRequest(room: "talk", webhook: WebhookTarget(url: gone.url())))
+      notifier.notify()
       for _ in 0..<4 { _ = await witness.next() }
       _ = await gone.next()
       let pending = { @Sendable () async throws -> Int64 in
-        try await store.database.transaction { connection in
+        try await stores.database.transaction { connection in
           try connection("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'").first?.integer(0) ?? 0
         }
       }
@@ -274,18 +275,18 @@ import WebClient
     let dead = try await Receiver { _ in .init(answers: false) }
     let quick = try await Receiver()
     try await withDispatchers(webhooks: [WebhookTarget(url: dead.url()), WebhookTarget(url: quick.url())]) {
-      store, _, bell in
-      for index in 0..<40 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
-      bell.ring()
+      stores, _, notifier in
+      for index in 0..<40 { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
+      notifier.notify()
       for _ in 0..<40 { #expect(await quick.next() != nil) }
-      #expect(dead.all.count <= WebhookTraffic.mostPerHost)
+      #expect(dead.all.count <= WebhooksInFlight.mostPerHost)
     }
     await dead.stop()
     await quick.stop()
   }
 
   @Test func aHostGetsTheNextMessageAsSoonAsItTookOne() {
-    let traffic = WebhookTraffic()
+    let inFlight = WebhooksInFlight()
     let now = Timestamp(seconds: 1_800_000_000)
     func delivery(_ number: Int64, _ url: String = "https://a.example/hook") -> WebhookDelivery {
       let job = JobMachine().submit(
@@ -293,20 +294,20 @@ import WebClient
       let event = JobEvent(id: "evt_\(number)", number: number, kind: .created, at: now, job: job)
       return WebhookDelivery(event: event, target: WebhookTarget(url: url), attempts: 1)
     }
-    let batch = (0..<Int64(WebhookTraffic.batch)).map { delivery($0) }
-    let departures = batch.map { traffic.depart($0) }
-    #expect(departures.prefix(4).allSatisfy { $0 == .leaves } && departures.dropFirst(4).allSatisfy { $0 == .waits })
-    #expect(traffic.depart(delivery(100)) == .refused)
-    #expect(traffic.busy == [batch[0].target] && traffic.free == WebhookTraffic.most - 4)
-    #expect(traffic.depart(delivery(101, "https://b.example/hook")) == .leaves, "others are not held up")
+    let batch = (0..<Int64(WebhooksInFlight.batch)).map { delivery($0) }
+    let admissions = batch.map { inFlight.admit($0) }
+    #expect(admissions.prefix(4).allSatisfy { $0 == .sent } && admissions.dropFirst(4).allSatisfy { $0 == .waits })
+    #expect(inFlight.admit(delivery(100)) == .refused)
+    #expect(inFlight.busy == [batch[0].target] && inFlight.free == WebhooksInFlight.most - 4)
+    #expect(inFlight.admit(delivery(101, "https://b.example/hook")) == .sent, "others are not held up")
     var order: [Int64] = []
     for index in batch.indices {
-      let (next, hasMore) = traffic.arrived(batch[index])
+      let (next, hasMore) = inFlight.finished(batch[index])
       if let next { order.append(next.event.number) }
-      #expect(hasMore == (index < WebhookTraffic.mostWaiting - 1))
+      #expect(hasMore == (index < WebhooksInFlight.mostWaiting - 1))
     }
-    #expect(order == Array(4..<Int64(WebhookTraffic.batch)), "in the order in which they were due")
-    #expect(traffic.busy.isEmpty && traffic.free == WebhookTraffic.most - 1)
+    #expect(order == Array(4..<Int64(WebhooksInFlight.batch)), "in the order in which they were due")
+    #expect(inFlight.busy.isEmpty && inFlight.free == WebhooksInFlight.most - 1)
   }
 
   @Test(.timeLimit(.minutes(1))) func oneReceiverTakesManyMessagesQuickly() async throws {
@@ -314,15 +315,15 @@ import WebClient
     let count = 500
     let started = ContinuousClock.now
     var submitted = Duration.zero
-    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
+    try await withDispatchers(webhooks: [WebhookTarget(url: receiver.url())]) { stores, _, notifier in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<count {
-          group.addTask { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
+          group.addTask { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
         }
         try await group.waitForAll()
       }
       submitted = .now - started
-      bell.ring()
+      notifier.notify()
       for _ in 0..<count { #expect(await receiver.next() != nil) }
     }
     let taken = ContinuousClock.now - started - submitted
@@ -356,9 +357,9 @@ import WebClient
 
   @Test(.timeLimit(.minutes(1))) func severalDispatchersSendEachMessageOnce() async throws {
     let receiver = try await Receiver()
-    try await withDispatchers(4, webhooks: [WebhookTarget(url: receiver.url())]) { store, _, bell in
-      for index in 0..<50 { _ = try await store.submit(JobRequest(room: "r\(index)"), owner: "app") }
-      bell.ring()
+    try await withDispatchers(4, webhooks: [WebhookTarget(url: receiver.url())]) { stores, _, notifier in
+      for index in 0..<50 { _ = try await stores.jobs.submit(JobRequest(room: "r\(index)"), owner: "app") }
+      notifier.notify()
       for _ in 0..<50 { #expect(await receiver.next() != nil) }
     }
     #expect(Set(receiver.all.map { $0.header("webhook-id") }).count == 50 && receiver.all.count == 50)
@@ -371,11 +372,11 @@ import WebClient
     let targets = names.flatMap { name in
       ["https", "http"].map { WebhookTarget(url: "\($0)://\(name):\(receiver.port)/hook") }
     }
-    try await withDispatchers(webhooks: targets, privateAddresses: .refuse) { store, _, bell in
-      _ = try await store.submit(JobRequest(room: "talk"), owner: "app")
-      bell.ring()
+    try await withDispatchers(webhooks: targets, privateAddresses: .refuse) { stores, _, notifier in
+      _ = try await stores.jobs.submit(JobRequest(room: "talk"), owner: "app")
+      notifier.notify()
       let untried = { @Sendable () async throws -> Int64 in
-        try await store.database.transaction { connection in
+        try await stores.database.transaction { connection in
           try connection("SELECT COUNT(*) FROM deliveries WHERE detail IS NULL").first?.integer(0) ?? 0
         }
       }

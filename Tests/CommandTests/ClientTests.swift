@@ -1,5 +1,6 @@
 import ArgumentParser
 import Jobs
+import JobsAPI
 import Settings
 import Testing
 
@@ -23,7 +24,7 @@ import Testing
     #expect(TimeText.length(-1) == "0:00")
   }
 
-  private func job(_ state: JobState, _ error: JobError? = nil) -> Jobs.Job {
+  private func job(_ state: JobState, _ error: JobError? = nil) -> JobsAPI.Job {
     var job = JobMachine().submit(
       id: "job_1", owner: "me", request: JobRequest(room: "r"), origin: nil, now: Self.now)
     job.state = state

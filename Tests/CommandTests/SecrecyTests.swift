@@ -1,6 +1,7 @@
 import Backend
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import Settings
@@ -86,6 +87,6 @@ import Testing
     job.error = JobError(name: "n", code: 1, message: name)
     let lines = table.lines + JobText.lines(JobDetail(job: job)) + [JobText.state(job), try JSONLine.of(job)]
     for line in lines { #expect(!line.unicodeScalars.contains(where: PeerText.isActive), "\(line.debugDescription)") }
-    #expect(try JSONDecoder().decode(Jobs.Job.self, from: Data(JSONLine.of(job).utf8)).request.room == name)
+    #expect(try JSONDecoder().decode(JobsAPI.Job.self, from: Data(JSONLine.of(job).utf8)).request.room == name)
   }
 }

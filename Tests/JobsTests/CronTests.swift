@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 @Suite struct CronTests {
   func fires(_ text: String, _ zone: String, after: String, count: Int) throws -> [String] {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Who follows the events misses none, in whatever order the transactions end that write them.
 @Suite struct EventOrderTests {
@@ -58,12 +59,12 @@ import Testing
   func anEventThatCommitsLateIsNotPassedOver(beforeStatement: Int, isFarAhead: Bool) async throws {
     guard let queue = try await TestQueue(.postgres) else { return }
     defer { queue.close() }
-    _ = try await queue.store.submit(JobRequest(room: "r"), owner: "me")
-    let database = Interleaved(try #require(queue.store.database as? PostgresDatabase))
-    let follower = try await JobStore(database: database, seed: 7)
+    _ = try await queue.jobs.submit(JobRequest(room: "r"), owner: "me")
+    let database = Interleaved(try #require(queue.database as? PostgresDatabase))
+    let follower = try await JobQueue(database: database, seed: 7)
     let (isWritten, mayCommit, isCommitted) = (Gate(), Gate(), Gate())
     let late = Task {
-      try await queue.store.database.transaction { connection in
+      try await queue.database.transaction { connection in
         try connection(
           "INSERT INTO events (id, job, kind, at, body) SELECT 'late', job, kind, at, body FROM events LIMIT 1")
         isWritten.open()
@@ -72,10 +73,10 @@ import Testing
       isCommitted.open()
     }
     while !isWritten.isOpen { try await Task.sleep(for: .milliseconds(1)) }
-    _ = try await queue.store.submit(JobRequest(room: "r"), owner: "me")
+    _ = try await queue.jobs.submit(JobRequest(room: "r"), owner: "me")
     // Much was written and forgotten in between: further ahead than what one page looks at.
     if isFarAhead {
-      _ = try await queue.store.database.transaction { connection in
+      _ = try await queue.database.transaction { connection in
         try connection("UPDATE events SET number = 5000 WHERE number = 3")
       }
     }
@@ -90,18 +91,18 @@ import Testing
     }
     var (after, found) = (Int64(0), [String]())
     for _ in 0..<20 {
-      let page = try await follower.eventPage(after: after)
+      let page = try await follower.events.page(after: after)
       found += page.events.map(\.id)
       after = page.next
     }
     try await late.value
     rescue.cancel()
     for _ in 0..<20 {
-      let page = try await follower.eventPage(after: after)
+      let page = try await follower.events.page(after: after)
       found += page.events.map(\.id)
       after = page.next
     }
-    let all = try await queue.store.database.transaction { connection in
+    let all = try await queue.database.transaction { connection in
       try connection("SELECT id FROM events ORDER BY number").compactMap { $0.text(0) }
     }
     #expect(all.count == 3 && all[1] == "late")

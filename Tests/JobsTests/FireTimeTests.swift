@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Scheduler processes that are killed at random moments, and a database that is killed with them: each fire time makes
 /// one job all the same.
@@ -51,7 +52,7 @@ import Testing
     queue.clock.set(try #require(Timestamp(Self.start)))
     var expected: Set<String> = []
     for plan in try Plan.all() {
-      let schedule = try await queue.store.add(
+      let schedule = try await queue.schedules.add(
         Schedule(
           owner: "app", trigger: .cron(try CronExpression(plan.cron), zone: plan.zone),
           request: JobRequest(room: "daily"), leadTime: 0, length: 3600, catchUp: .all, catchUpWithin: 31 * 86_400))
@@ -59,11 +60,11 @@ import Testing
     }
     #expect(expected.count == 10_002)
     // The one process that has the file is the schedulers' from here on.
-    if backend == .sqlite { queue.store.database.close() }
+    if backend == .sqlite { queue.database.close() }
     try await run(backend, place: queue.place, server: server)
-    let store = try await queue.reopened(seed: 77)
-    defer { store.database.close() }
-    let made = try await store.database.transaction { connection in
+    let stores = try await queue.reopened(seed: 77)
+    defer { stores.database.close() }
+    let made = try await stores.database.transaction { connection in
       try connection("SELECT schedule, schedule_key FROM jobs").map { "\($0.text(0) ?? "") \($0.text(1) ?? "")" }
     }
     // The last round may have looked a little beyond the end.

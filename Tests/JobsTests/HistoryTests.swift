@@ -4,6 +4,7 @@ import MediaCore
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// Worker processes that are killed and frozen, and a database that is killed, at random; then the history is checked:
 /// no job is lost, none has two owners at a time, none is completed twice, and no zombie changed anything.
@@ -43,16 +44,16 @@ import Testing
     defer { queue.close() }
     var ids: Set<String> = []
     for index in 0..<Self.jobCount {
-      ids.insert(try await queue.store.submit(JobRequest(room: "r\(index)"), owner: "app", key: "k\(index)").id)
+      ids.insert(try await queue.jobs.submit(JobRequest(room: "r\(index)"), owner: "app", key: "k\(index)").id)
     }
     #expect(ids.count == Self.jobCount)
     // The one process that has the file is the workers' from here on.
-    if backend == .sqlite { queue.store.database.close() }
+    if backend == .sqlite { queue.database.close() }
     let entries = try await run(backend, place: queue.place, server: server)
-    let store = try await queue.reopened(seed: 77)
-    defer { store.database.close() }
-    let finished = try await finishRest(store)
-    try await check(entries, finished, jobs: ids, store: store)
+    let stores = try await queue.reopened(seed: 77)
+    defer { stores.database.close() }
+    let finished = try await finishRest(stores)
+    try await check(entries, finished, jobs: ids, stores: stores)
   }
 
   /// Runs the workers until enough was done, and gives what they wrote down.
@@ -116,16 +117,16 @@ import Testing
   }
 
   /// Takes what is left to its end, with a worker that makes no mistakes. Gives the jobs that it completed.
-  private func finishRest(_ store: JobStore) async throws -> [String: Int64] {
+  private func finishRest(_ stores: JobQueue) async throws -> [String: Int64] {
     var finished: [String: Int64] = [:]
     let deadline = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < deadline {
-      try await store.expire(limit: 1000)
-      for job in try await store.claim(worker: "last", count: 100) {
-        _ = try await store.complete(job: job.id, fence: job.fence, files: [])
+      try await stores.jobs.expire(limit: 1000)
+      for job in try await stores.jobs.claim(worker: "last", count: 100) {
+        _ = try await stores.jobs.complete(job: job.id, fence: job.fence, files: [])
         finished[job.id] = job.fence
       }
-      if try await store.jobs(.init(isActive: true), limit: 1).isEmpty { return finished }
+      if try await stores.jobs.list(.init(isActive: true), limit: 1).isEmpty { return finished }
       try await Task.sleep(for: .milliseconds(20))
     }
     Issue.record("jobs were left over")
@@ -133,7 +134,7 @@ import Testing
   }
 
   private func check(
-    _ entries: [Entry], _ finished: [String: Int64], jobs: Set<String>, store: JobStore
+    _ entries: [Entry], _ finished: [String: Int64], jobs: Set<String>, stores: JobQueue
   ) async throws {
     #expect(entries.count >= Self.operations * 9 / 10, "\(entries.count) operations")
     #expect(entries.filter { $0.what == "error" }.map(\.job).isEmpty)
@@ -155,13 +156,13 @@ import Testing
     var events: [String: [JobEvent]] = [:]
     var last: Int64 = 0
     while true {
-      let page = try await store.events(after: last, limit: 1000)
+      let page = try await stores.events.list(after: last, limit: 1000)
       guard let newest = page.last else { break }
       last = newest.number
       for event in page { events[event.job.id, default: []].append(event) }
     }
     for id in jobs {
-      let job = try await store.job(id)
+      let job = try await stores.jobs.job(id)
       let told = try #require(events[id], "\(id) was never told of")
       #expect(job.state == .completed, "\(id) was lost: \(job.state)")
       #expect(

@@ -2,6 +2,7 @@ import MediaCore
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 @Suite struct JobMachineTests {
   let machine = JobMachine()

@@ -5,6 +5,7 @@ import SystemKit
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// What the store asks the databases costs little however much is kept, and what is kept goes at its time.
 @Suite(.serialized) struct JobStoreQueryTests {
@@ -42,31 +43,31 @@ import Testing
     defer { for suffix in ["", "-journal"] { unlink(path + suffix) } }
     let database = Explained(try SQLiteDatabase(path: path))
     defer { database.close() }
-    let store = try await JobStore(database: database, seed: 1)
+    let stores = try await JobQueue(database: database, seed: 1)
     database.plans.withLock { $0 = [] }
     let request = JobRequest(room: "talk", webhook: WebhookTarget(url: "https://one.example.com/"))
-    let job = try await store.submit(request, owner: "app", key: "k")
+    let job = try await stores.jobs.submit(request, owner: "app", key: "k")
     for filter in [
-      JobStore.Filter(), .init(owner: "app"), .init(room: "talk"), .init(owner: "app", rooms: "t*"),
+      JobFilter(), .init(owner: "app"), .init(room: "talk"), .init(owner: "app", rooms: "t*"),
       .init(isActive: true), .init(owner: "app", isActive: true),
     ] {
-      _ = try await store.jobs(filter, after: "job_z")
-      _ = try await store.recordings(filter, after: "job_z:0")
-      _ = try await store.eventPage(filter: filter)
+      _ = try await stores.jobs.list(filter, after: "job_z")
+      _ = try await stores.recordings.list(filter, after: "job_z:0")
+      _ = try await stores.events.page(filter: filter)
     }
-    _ = try await store.eventPage(of: job.id)
-    _ = try await store.schedules(owner: "app")
-    _ = try await store.claim(worker: "w", count: 1)
-    _ = try await store.expire()
-    _ = try await store.fireSchedules()
-    _ = try await store.roomStarted("talk", sid: "RM_1")
-    _ = try await store.counts()
-    _ = try await store.newestEvent()
-    let delivery = try #require(try await store.takeDeliveries().first)
-    _ = try await store.renew([delivery], hold: .seconds(1))
-    try await store.finish(delivery, .retry(after: .seconds(1)))
-    _ = try await store.command(.cancel, job: job.id)
-    try await store.prune(keysOlderThan: .seconds(-10), jobsOlderThan: .seconds(-10))
+    _ = try await stores.events.page(of: job.id)
+    _ = try await stores.schedules.list(owner: "app")
+    _ = try await stores.jobs.claim(worker: "w", count: 1)
+    _ = try await stores.jobs.expire()
+    _ = try await stores.schedules.fire()
+    _ = try await stores.schedules.roomStarted("talk", sid: "RM_1")
+    _ = try await stores.counts()
+    _ = try await stores.events.newest()
+    let delivery = try #require(try await stores.deliveries.take().first)
+    _ = try await stores.deliveries.renew([delivery], hold: .seconds(1))
+    try await stores.deliveries.finish(delivery, .retry(after: .seconds(1)))
+    _ = try await stores.jobs.command(.cancel, job: job.id)
+    try await stores.prune(keysOlderThan: .seconds(-10), jobsOlderThan: .seconds(-10))
     let plans = database.plans.withLock { $0 }
     #expect(plans.count > 50)
     // Through an index a table is read in order, and only as far as it is needed.
@@ -82,18 +83,18 @@ import Testing
     defer { queue.close() }
     let day: Int64 = 86_400
     let request = JobRequest(room: "later", startAt: queue.clock.now + .seconds(60 * day))
-    let id = try await queue.store.submit(request, owner: "app").id
+    let id = try await queue.jobs.submit(request, owner: "app").id
     queue.clock.advance(.seconds(61 * day))
-    let fence = try #require(try await queue.store.claim(worker: "w", count: 1).first).fence
+    let fence = try #require(try await queue.jobs.claim(worker: "w", count: 1).first).fence
     let file = JobFile(location: "f", size: 1, duration: 1)
-    _ = try await queue.store.complete(job: id, fence: fence, files: [file])
+    _ = try await queue.jobs.complete(job: id, fence: fence, files: [file])
     queue.clock.advance(.seconds(29 * day))
-    try await queue.store.prune(keysOlderThan: .seconds(day), jobsOlderThan: .seconds(30 * day))
-    #expect(try await queue.store.recordings().recordings.map(\.job) == [id])
+    try await queue.stores.prune(keysOlderThan: .seconds(day), jobsOlderThan: .seconds(30 * day))
+    #expect(try await queue.recordings.list().recordings.map(\.job) == [id])
     queue.clock.advance(.seconds(2 * day))
-    try await queue.store.prune(keysOlderThan: .seconds(day), jobsOlderThan: .seconds(30 * day))
-    #expect(try await queue.store.jobs().isEmpty)
-    #expect(try await queue.store.events().isEmpty)
+    try await queue.stores.prune(keysOlderThan: .seconds(day), jobsOlderThan: .seconds(30 * day))
+    #expect(try await queue.jobs.list().isEmpty)
+    #expect(try await queue.events.list().isEmpty)
   }
 
   @Test(arguments: DatabaseKind.allCases) func whatIsOldGoesALittleAtATimeUntilAllIsGone(backend: DatabaseKind)
@@ -102,36 +103,36 @@ import Testing
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     for number in 0..<7 {
-      let id = try await queue.store.submit(JobRequest(room: "r"), owner: "app", key: "\(number)").id
-      if number > 0 { _ = try await queue.store.command(.cancel, job: id) }
+      let id = try await queue.jobs.submit(JobRequest(room: "r"), owner: "app", key: "\(number)").id
+      if number > 0 { _ = try await queue.jobs.command(.cancel, job: id) }
     }
     queue.clock.advance(.seconds(100))
     var rounds = 1
-    while try await queue.store.prune(keysOlderThan: .seconds(10), jobsOlderThan: .seconds(10), limit: 3) {
+    while try await queue.stores.prune(keysOlderThan: .seconds(10), jobsOlderThan: .seconds(10), limit: 3) {
       rounds += 1
     }
     #expect(rounds == 3, "7 keys, 3 at a time")
-    #expect(try await queue.store.jobs().map(\.state) == [.queued])
+    #expect(try await queue.jobs.list().map(\.state) == [.queued])
   }
 
   @Test(arguments: DatabaseKind.allCases) func othersEventsArePassedOverOnce(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
-    for _ in 0..<5 { _ = try await queue.store.submit(JobRequest(room: "r"), owner: "other") }
-    let mine = JobStore.Filter(owner: "me")
-    let first = try await queue.store.eventPage(filter: mine)
+    for _ in 0..<5 { _ = try await queue.jobs.submit(JobRequest(room: "r"), owner: "other") }
+    let mine = JobFilter(owner: "me")
+    let first = try await queue.events.page(filter: mine)
     #expect(first.events.isEmpty && first.next == 5)
-    let id = try await queue.store.submit(JobRequest(room: "r"), owner: "me").id
-    let second = try await queue.store.eventPage(filter: mine, after: first.next)
+    let id = try await queue.jobs.submit(JobRequest(room: "r"), owner: "me").id
+    let second = try await queue.events.page(filter: mine, after: first.next)
     #expect(second.events.map(\.job.id) == [id] && second.next == 6)
-    #expect(try await queue.store.eventPage(filter: mine, after: 6).next == 6)
+    #expect(try await queue.events.page(filter: mine, after: 6).next == 6)
     // Long ago there was much that is forgotten.
-    _ = try await queue.store.database.transaction { connection in
+    _ = try await queue.database.transaction { connection in
       try connection("UPDATE events SET number = number + 1000000")
     }
     var (after, found, steps) = (Int64(0), [String](), 0)
     while steps < 10 {
-      let page = try await queue.store.eventPage(filter: mine, after: after)
+      let page = try await queue.events.page(filter: mine, after: after)
       guard page.next > after else { break }
       (after, steps) = (page.next, steps + 1)
       found += page.events.map(\.job.id)
@@ -144,44 +145,44 @@ import Testing
       return
     }
     defer { queue.close() }
-    let (store, hold) = (queue.store, TimeSpan.seconds(10))
-    let id = try await store.submit(JobRequest(room: "r"), owner: "app").id
-    _ = try await store.command(.cancel, job: id)
-    let mine = try await store.takeDeliveries(hold: hold)
+    let (stores, hold) = (queue.stores, TimeSpan.seconds(10))
+    let id = try await stores.jobs.submit(JobRequest(room: "r"), owner: "app").id
+    _ = try await stores.jobs.command(.cancel, job: id)
+    let mine = try await stores.deliveries.take(hold: hold)
     #expect(mine.count == 1)
     for _ in 0..<20 {
       queue.clock.advance(.seconds(3))
-      #expect(try await store.renew(mine, hold: hold).isEmpty)
-      #expect(try await store.takeDeliveries(hold: hold).isEmpty)
+      #expect(try await stores.deliveries.renew(mine, hold: hold).isEmpty)
+      #expect(try await stores.deliveries.take(hold: hold).isEmpty)
     }
     // It dies: another one has it within seconds, and the first can't hold it any more.
     queue.clock.advance(.seconds(10))
-    let theirs = try await store.takeDeliveries(hold: hold)
+    let theirs = try await stores.deliveries.take(hold: hold)
     #expect(theirs.map(\.event.id) == mine.map(\.event.id) && theirs.first?.attempts == 2)
-    #expect(try await store.renew(mine, hold: hold) == mine)
+    #expect(try await stores.deliveries.renew(mine, hold: hold) == mine)
     // What follows waits with it, and comes as soon as it was told.
-    try await store.finish(try #require(theirs.first), .retry(after: .seconds(300)))
+    try await stores.deliveries.finish(try #require(theirs.first), .retry(after: .seconds(300)))
     queue.clock.advance(.seconds(299))
-    #expect(try await store.takeDeliveries(hold: hold).isEmpty)
+    #expect(try await stores.deliveries.take(hold: hold).isEmpty)
     queue.clock.advance(.seconds(1))
-    let again = try #require(try await store.takeDeliveries(hold: hold).first)
-    try await store.finish(again, .done)
-    #expect(try await store.takeDeliveries(hold: hold).map(\.event.kind) == [.cancelled])
+    let again = try #require(try await stores.deliveries.take(hold: hold).first)
+    try await stores.deliveries.finish(again, .done)
+    #expect(try await stores.deliveries.take(hold: hold).map(\.event.kind) == [.cancelled])
   }
 
   @Test(arguments: DatabaseKind.allCases) func layoutsAreNamedAndNeverFiles(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
-    let id = try await queue.store.submit(JobRequest(room: "r", layout: "speaker-dark"), owner: "app").id
+    let id = try await queue.jobs.submit(JobRequest(room: "r", layout: "speaker-dark"), owner: "app").id
     for name in ["/etc/passwd", "../secret.yaml", "twilio:/run/secret", "TWILIO:x", "a.json", "a.YML", "a\nb", ""] {
-      await #expect(throws: JobStoreError.self, "\(name)") {
-        try await queue.store.submit(JobRequest(room: "r", layout: name), owner: "app")
+      await #expect(throws: StoreError.self, "\(name)") {
+        try await queue.jobs.submit(JobRequest(room: "r", layout: name), owner: "app")
       }
-      await #expect(throws: JobStoreError.self, "\(name)") {
-        try await queue.store.command(.layout, argument: name, job: id)
+      await #expect(throws: StoreError.self, "\(name)") {
+        try await queue.jobs.command(.layout, argument: name, job: id)
       }
     }
-    #expect(try await queue.store.command(.layout, argument: "grid", job: id).commands.count == 1)
+    #expect(try await queue.jobs.command(.layout, argument: "grid", job: id).commands.count == 1)
   }
 
   @Test func theFileOfADatabaseIsItsOwnersAlone() async throws {
@@ -213,11 +214,11 @@ import Testing
           """, .text(id), .text(state), .text(body))
       }
     }
-    let store = try await JobStore(database: database, seed: 1)
-    #expect(try await store.counts().jobs == [.queued: 1, .failed: 1])
-    #expect(try await store.claim(worker: "w", count: 2).map(\.id) == ["job_0"])
-    try await store.prune(keysOlderThan: .seconds(1), jobsOlderThan: .seconds(1))
-    #expect(try await store.jobs().map(\.id) == ["job_0"])
+    let stores = try await JobQueue(database: database, seed: 1)
+    #expect(try await stores.counts().jobs == [.queued: 1, .failed: 1])
+    #expect(try await stores.jobs.claim(worker: "w", count: 2).map(\.id) == ["job_0"])
+    try await stores.prune(keysOlderThan: .seconds(1), jobsOlderThan: .seconds(1))
+    #expect(try await stores.jobs.list().map(\.id) == ["job_0"])
   }
 
   /// A server that takes connections and says nothing, as one behind a way that is gone: libpq would wait for ever.

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 @Suite struct ScheduleTests {
   func schedule(_ cron: String, _ zone: String, catchUp: CatchUp = .latest, within: Int64 = 600) throws -> Schedule {
@@ -47,10 +48,10 @@ import Testing
     defer { queue.close() }
     let past = Schedule(
       owner: "app", trigger: .at(queue.clock.now - .seconds(60)), request: JobRequest(room: "once"))
-    await #expect(throws: JobStoreError.self) { try await queue.store.add(past) }
+    await #expect(throws: StoreError.self) { try await queue.schedules.add(past) }
     let soon = Schedule(
       owner: "app", trigger: .at(queue.clock.now + .seconds(60)), request: JobRequest(room: "once"))
-    #expect(try await queue.store.add(soon).nextFire == queue.clock.now + .seconds(60))
+    #expect(try await queue.schedules.add(soon).nextFire == queue.clock.now + .seconds(60))
   }
 
   @Test func triggersAreReadAndWritten() throws {
@@ -75,31 +76,31 @@ import Testing
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     queue.clock.set(try #require(Timestamp("2026-11-21T08:00:00Z")))
-    let added = try await queue.store.add(try schedule("0 9 * * *", "UTC"))
+    let added = try await queue.schedules.add(try schedule("0 9 * * *", "UTC"))
     #expect(added.nextFire == Timestamp("2026-11-21T09:00:00Z"))
-    #expect(try await queue.store.fireSchedules().isEmpty)
+    #expect(try await queue.schedules.fire().isEmpty)
     queue.clock.set(try #require(Timestamp("2026-11-21T08:59:30Z")))
-    let job = try #require(try await queue.store.fireSchedules().first)
+    let job = try #require(try await queue.schedules.fire().first)
     #expect(job.notBefore == Timestamp("2026-11-21T08:59:30Z"))
     #expect(job.request.deadline == Timestamp("2026-11-21T10:00:00Z"))
     #expect(job.origin == JobOrigin(schedule: added.id, key: "2026-11-21T09:00:00Z"))
-    #expect(try await queue.store.fireSchedules().isEmpty)
-    #expect(try await queue.store.schedules().first?.nextFire == Timestamp("2026-11-22T09:00:00Z"))
-    try await queue.store.removeSchedule(added.id)
-    #expect(try await queue.store.schedules().isEmpty)
+    #expect(try await queue.schedules.fire().isEmpty)
+    #expect(try await queue.schedules.list().first?.nextFire == Timestamp("2026-11-22T09:00:00Z"))
+    try await queue.schedules.remove(added.id)
+    #expect(try await queue.schedules.list().isEmpty)
   }
 
   @Test(arguments: DatabaseKind.allCases) func aRoomThatBeginsIsRecordedOnce(backend: DatabaseKind) async throws {
     guard let queue = try await TestQueue(backend) else { return }
     defer { queue.close() }
     let rule = Schedule(owner: "app", trigger: .room(glob: "team-*"), request: JobRequest(room: "any"))
-    _ = try await queue.store.add(rule)
+    _ = try await queue.schedules.add(rule)
     let other = try await queue.another(seed: 9)
-    async let first = queue.store.roomStarted("team-7", sid: "RM_1")
-    async let second = other.roomStarted("team-7", sid: "RM_1")
+    async let first = queue.schedules.roomStarted("team-7", sid: "RM_1")
+    async let second = other.schedules.roomStarted("team-7", sid: "RM_1")
     #expect(try await (first + second).map(\.request.room) == ["team-7"])
-    #expect(try await queue.store.roomStarted("team-7", sid: "RM_2").count == 1)
-    #expect(try await queue.store.roomStarted("lobby", sid: "RM_3").isEmpty)
+    #expect(try await queue.schedules.roomStarted("team-7", sid: "RM_2").count == 1)
+    #expect(try await queue.schedules.roomStarted("lobby", sid: "RM_3").isEmpty)
     if backend == .postgres { other.database.close() }
   }
 }

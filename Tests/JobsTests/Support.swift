@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Jobs
+@testable import JobsAPI
 
 /// A clock that tests move by hand.
 final class ManualClock: Sendable {
@@ -14,13 +15,13 @@ final class ManualClock: Sendable {
   func set(_ moment: Timestamp) { time.withLock { $0 = moment } }
 }
 
-/// A queue in an empty database of its own, removed afterwards.
-struct TestQueue {
+/// A queue in an empty database of its own, removed afterwards. Its stores are named as if they were its own.
+@dynamicMemberLookup struct TestQueue {
   let clock = ManualClock()
   let backend: DatabaseKind
   /// The file (SQLite) or the address (PostgreSQL).
   let place: String
-  private(set) var store: JobStore
+  let stores: JobQueue
   private let given: DatabaseClock?
 
   private static let counter = Atomic<Int>(0)
@@ -43,35 +44,37 @@ struct TestQueue {
       place = address
     }
     let manual = clock
-    store = try await Self.open(
+    stores = try await Self.open(
       backend, place, given ?? .given { manual.now }, machine, webhooks, seed: UInt64(number))
   }
 
   private static func open(
     _ backend: DatabaseKind, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine = JobMachine(),
     _ webhooks: [WebhookTarget] = [], seed: UInt64
-  ) async throws -> JobStore {
+  ) async throws -> JobQueue {
     let database: any SQLDatabase =
       switch backend {
       case .sqlite: try SQLiteDatabase(path: place, clock: clock)
       case .postgres: PostgresDatabase(address: place, connections: 3, clock: clock)
       }
-    return try await JobStore(database: database, machine: machine, webhooks: webhooks, seed: seed)
+    return try await JobQueue(database: database, machine: machine, webhooks: webhooks, seed: seed)
   }
 
+  subscript<Value>(dynamicMember path: KeyPath<JobQueue, Value>) -> Value { stores[keyPath: path] }
+
   /// Another backend on the same database; on SQLite, where one process has the file, the same.
-  func another(seed: UInt64) async throws -> JobStore {
-    backend == .sqlite ? store : try await reopened(seed: seed)
+  func another(seed: UInt64) async throws -> JobQueue {
+    backend == .sqlite ? stores : try await reopened(seed: seed)
   }
 
   /// The same queue once more.
-  func reopened(seed: UInt64) async throws -> JobStore {
+  func reopened(seed: UInt64) async throws -> JobQueue {
     let manual = clock
     return try await Self.open(backend, place, given ?? .given { manual.now }, seed: seed)
   }
 
   func close() {
-    store.database.close()
+    stores.database.close()
     if backend == .sqlite { for suffix in ["", "-journal"] { unlink(place + suffix) } }
   }
 }

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import Testing
 
 @testable import Worker

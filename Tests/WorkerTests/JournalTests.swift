@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 import MediaCore
 import Testing
 

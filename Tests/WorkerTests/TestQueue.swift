@@ -1,6 +1,7 @@
 import Backend
 import Foundation
 import Jobs
+import JobsAPI
 import Logging
 import Synchronization
 
@@ -45,7 +46,7 @@ struct TestQueue: Sendable {
       let result: Result<Void, any Error>
       do {
         result = .success(
-          try await body(TestQueue(store: backend.store, clock: clock, client: client, folder: folder)))
+          try await body(TestQueue(store: backend.queue.jobs, clock: clock, client: client, folder: folder)))
       } catch {
         result = .failure(error)
       }

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Delivery
 import Foundation
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 import NIOCore
 import Testing

@@ -1,6 +1,7 @@
 import Digests
 import Foundation
 import Jobs
+import JobsAPI
 
 /// Makes API keys: `rbk_<id>_<secret>`. Only the hash is kept; the text is shown once.
 public enum APIKeySecret {

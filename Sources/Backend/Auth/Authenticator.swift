@@ -1,6 +1,7 @@
 import Digests
 import Foundation
 import Jobs
+import JobsAPI
 import MediaCore
 import Synchronization
 
@@ -11,7 +12,7 @@ final class Authenticator: Sendable {
     var until: Timestamp
   }
 
-  private let store: JobStore
+  private let keys: KeyStore
   private let apiSecret: Redacted<String?>
   private let workerSecret: Redacted<String?>
   private let metricsSecret: Redacted<String?>
@@ -20,8 +21,8 @@ final class Authenticator: Sendable {
   private let known = Mutex<[String: Known]>([:])
   private static let knownFor = TimeSpan.seconds(2)
 
-  init(store: JobStore, configuration: BackendConfiguration) {
-    self.store = store
+  init(keys: KeyStore, configuration: BackendConfiguration) {
+    self.keys = keys
     apiSecret = Redacted(configuration.apiSecret)
     workerSecret = Redacted(configuration.workerSecret)
     metricsSecret = Redacted(configuration.metricsSecret)
@@ -66,8 +67,8 @@ final class Authenticator: Sendable {
     if let found = known.withLock({ $0[hash] }), found.until > now { return found.caller }
     let key: APIKey
     do {
-      key = try await store.apiKey(hash: hash)
-    } catch JobStoreError.notFound {
+      key = try await keys.key(hash: hash)
+    } catch StoreError.notFound {
       throw Refusal.unauthorized
     }
     guard key.expiresAt.map({ now < $0 }) ?? true else { throw Refusal.unauthorized }

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// Who asks, and what that one may do.
 public struct Caller: Hashable, Sendable {

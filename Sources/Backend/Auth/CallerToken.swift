@@ -1,5 +1,5 @@
 import Foundation
-import Jobs
+import JobsAPI
 import Signaling
 
 /// The claims of a caller's JWT (RFC 7519): `sub`, `exp`, and what recbot allows in the claim `recbot`.

@@ -1,5 +1,5 @@
 import Delivery
-import Jobs
+import JobsAPI
 import Signaling
 
 /// A file that a request asks for.

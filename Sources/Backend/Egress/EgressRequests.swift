@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import Signaling
 
 /// What can't be written in any kind of request.

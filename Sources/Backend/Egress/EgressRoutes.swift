@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 import Signaling
 import SwiftProtobuf
@@ -13,6 +14,7 @@ struct EgressRoutes: RouteGroup {
   /// How many jobs one list has; the rest follows by `page_token`.
   private static let pageSize = 1000
 
+  let jobs: JobStore
   /// For what addresses of webhooks are allowed.
   let client: WebClient
 
@@ -21,13 +23,13 @@ struct EgressRoutes: RouteGroup {
     start("StartParticipantEgress", Livekit_ParticipantEgressRequest.self, routes)
     start("StartTrackCompositeEgress", Livekit_TrackCompositeEgressRequest.self, routes)
     start("StartTrackEgress", Livekit_TrackEgressRequest.self, routes)
-    method("ListEgress", Livekit_ListEgressRequest.self, routes) { try await Self.list($0, $1.core) }
+    method("ListEgress", Livekit_ListEgressRequest.self, routes) { request, _ in try await list(request) }
     method("StopEgress", Livekit_StopEgressRequest.self, routes) { request, caller in
-      try await Self.command(.stop, nil, request.egressID, "stopped", caller.core)
+      try await command(.stop, nil, request.egressID, "stopped", caller.core)
     }
     method("UpdateLayout", Livekit_UpdateLayoutRequest.self, routes) { request, caller in
       guard !request.layout.isEmpty else { throw TwirpProblem.invalid("request has missing or invalid field: layout") }
-      return try await Self.command(.layout, request.layout, request.egressID, "updated", caller.core)
+      return try await command(.layout, request.layout, request.egressID, "updated", caller.core)
     }
     for (name, text) in [
       (
@@ -55,35 +57,33 @@ struct EgressRoutes: RouteGroup {
     let client = client
     method(name, Request.self, routes) { request, caller in
       let rules = EgressRules(apiKey: caller.core.configuration.roomService.apiKey) { client.problem(with: $0) }
-      let job = try await caller.core.store.submit(try request.job(rules), owner: caller.owner)
-      caller.core.changed()
+      let job = try await jobs.submit(try request.job(rules), owner: caller.owner)
+      caller.core.changes.notifyAll()
       return EgressInfo.make(job)
     }
   }
 
   // MARK: Methods
 
-  private static func list(
-    _ request: Livekit_ListEgressRequest, _ core: BackendCore
-  ) async throws -> Livekit_ListEgressResponse {
+  private func list(_ request: Livekit_ListEgressRequest) async throws -> Livekit_ListEgressResponse {
     if !request.egressID.isEmpty {
       guard let id = EgressInfo.job(ofEgress: request.egressID) else { return .init() }
       let job: Job
-      do { job = try await core.store.job(id) } catch JobStoreError.notFound { return .init() }
+      do { job = try await jobs.job(id) } catch StoreError.notFound { return .init() }
       let fits =
         (request.roomName.isEmpty || job.request.room == request.roomName) && !(request.active && job.state.isFinal)
       return .with { $0.items = fits ? [EgressInfo.make(job)] : [] }
     }
     let after = request.pageToken.token.isEmpty ? nil : request.pageToken.token
-    let filter = JobStore.Filter(room: request.roomName.isEmpty ? nil : request.roomName, isActive: request.active)
-    let jobs = try await core.store.jobs(filter, after: after, limit: pageSize)
+    let filter = JobFilter(room: request.roomName.isEmpty ? nil : request.roomName, isActive: request.active)
+    let page = try await jobs.list(filter, after: after, limit: Self.pageSize)
     return .with {
-      $0.items = jobs.map(EgressInfo.make)
-      if jobs.count == pageSize, let last = jobs.last { $0.nextPageToken.token = last.id }
+      $0.items = page.map(EgressInfo.make)
+      if page.count == Self.pageSize, let last = page.last { $0.nextPageToken.token = last.id }
     }
   }
 
-  private static func command(
+  private func command(
     _ verb: JobCommand.Verb, _ argument: String?, _ egress: String, _ done: String, _ core: BackendCore
   ) async throws -> Livekit_EgressInfo {
     guard !egress.isEmpty else { throw TwirpProblem.invalid("request has missing or invalid field: egress_id") }
@@ -91,17 +91,17 @@ struct EgressRoutes: RouteGroup {
     func refuse(_ job: Job) -> TwirpProblem {
       TwirpProblem(.failedPrecondition, "egress with status \(EgressInfo.statusName(of: job)) cannot be \(done)")
     }
-    let before = try await core.store.job(id)
+    let before = try await jobs.job(id)
     switch EgressInfo.status(of: before) {
     case .egressStarting, .egressActive: break
     default: throw refuse(before)
     }
     do {
-      let job = try await core.store.command(verb, argument: argument, job: id)
-      core.changed()
+      let job = try await jobs.command(verb, argument: argument, job: id)
+      core.changes.notifyAll()
       return EgressInfo.make(job)
-    } catch JobStoreError.refused(.isOver) {
-      throw refuse(try await core.store.job(id))
+    } catch StoreError.refused(.isOver) {
+      throw refuse(try await jobs.job(id))
     }
   }
 

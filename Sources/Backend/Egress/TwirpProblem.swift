@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// An error of a Twirp service: a code of the specification (version 7), which has its HTTP status, and a text.
@@ -54,11 +55,11 @@ struct TwirpProblem: Error, Hashable, Sendable {
   init(_ error: any Error) {
     switch error {
     case let error as TwirpProblem: self = error
-    case JobStoreError.notFound: self = .noEgress
-    case JobStoreError.invalid(let problems): self = .invalid(problems.joined(separator: "; "))
-    case JobStoreError.refused(.impossibleCommand):
+    case StoreError.notFound: self = .noEgress
+    case StoreError.invalid(let problems): self = .invalid(problems.joined(separator: "; "))
+    case StoreError.refused(.impossibleCommand):
       self.init(.failedPrecondition, "the command makes no sense in the egress's state, or too many wait")
-    case JobStoreError.refused: self.init(.failedPrecondition, "the egress is over")
+    case StoreError.refused: self.init(.failedPrecondition, "the egress is over")
     case SQLError.unavailable, SQLError.closed:
       self.init(.unavailable, "the database is not available for the moment; try again")
     case let error as Refusal:

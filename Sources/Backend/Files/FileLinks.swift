@@ -1,5 +1,5 @@
 import Delivery
-import Jobs
+import JobsAPI
 
 /// Links to files that need no credential, and end. Pure but for the secret. All backends of one room service make and
 /// take the same ones; nothing of them is kept.

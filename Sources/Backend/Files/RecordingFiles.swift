@@ -1,6 +1,7 @@
 import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import Logging
 import MediaCore
 import NIOCore
@@ -25,6 +26,7 @@ struct RecordingFiles: Sendable {
   private static let requestLifetime: Int64 = 60
 
   let core: BackendCore
+  let workers: WorkerStore
 
   /// Opens a file to be read from `range`. Throws `Refusal`.
   func open(_ file: JobFile, _ range: Range<Int64>, isHead: Bool, now: Timestamp) async throws -> Source {
@@ -68,7 +70,7 @@ struct RecordingFiles: Sendable {
       var offset = range.lowerBound
       while offset < range.upperBound {
         // Whoever downloads goes on with the next backend, from where it was.
-        if core.jobsBell.isClosed { throw CancellationError() }
+        if core.changes.isClosed { throw CancellationError() }
         let end = min(range.upperBound, offset + Self.chunk)
         try await writer.write(try await file.read(offset..<end))
         offset = end
@@ -76,7 +78,7 @@ struct RecordingFiles: Sendable {
     case .worker(let transfer):
       var rest = Int64(range.count)
       for try await bytes in transfer.bytes {
-        if core.jobsBell.isClosed { throw CancellationError() }
+        if core.changes.isClosed { throw CancellationError() }
         rest -= Int64(bytes.readableBytes)
         // A head has told the length: what differs from it can only be broken off.
         guard rest >= 0 else { throw CancellationError() }
@@ -145,7 +147,7 @@ struct RecordingFiles: Sendable {
   /// Asks the workers of the file's folder, until one of them answers.
   private func ask(_ verb: FileRequest.Verb, _ file: JobFile, now: Timestamp) async throws -> WorkerTransfer {
     guard let folder = file.dataFolder else { throw Self.gone }
-    let workers = try await core.store.workers(seenWithin: QueueMetrics.workerAge).filter {
+    let workers = try await self.workers.list(seenWithin: QueueMetrics.workerAge).filter {
       $0.status.dataFolder == folder
     }
     let urls = Set(workers.compactMap(\.status.filesURL)).sorted()

@@ -1,5 +1,5 @@
 import HTTPGuard
-import Jobs
+import JobsAPI
 import NIOCore
 import NIOHTTP1
 

@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 
 /// An answer that says no: status and text. Thrown by handlers.
 struct Refusal: Error {
@@ -28,7 +29,7 @@ struct Refusal: Error {
   init(_ error: any Error) {
     switch error {
     case let error as Refusal: self = error
-    case let error as JobStoreError: self.init(error)
+    case let error as StoreError: self.init(error)
     case SQLError.unavailable, SQLError.closed:
       self.init(.serviceUnavailable, "unavailable", "the database is not available for the moment; try again")
       headers[.retryAfter] = "1"
@@ -38,7 +39,7 @@ struct Refusal: Error {
     }
   }
 
-  private init(_ error: JobStoreError) {
+  private init(_ error: StoreError) {
     switch error {
     case .notFound: self = .notFound("job")
     case .keyReused:

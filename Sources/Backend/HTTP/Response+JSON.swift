@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import Jobs
+import JobsAPI
 import NIOCore
 
 extension Response {

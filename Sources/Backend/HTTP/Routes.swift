@@ -1,5 +1,5 @@
 import Hummingbird
-import Jobs
+import JobsAPI
 import Logging
 import Synchronization
 
@@ -100,12 +100,12 @@ final class Routes {
 
   /// Everything that was taken in, as Hummingbird wants it.
   func responder() -> some HTTPResponder<CallContext> {
-    Front(router: router.buildResponder(), routes: list, core: core)
+    FallbackResponder(router: router.buildResponder(), routes: list, core: core)
   }
 }
 
 /// Answers what no route is there for in the API's own form.
-private struct Front: HTTPResponder {
+private struct FallbackResponder: HTTPResponder {
   let router: RouterResponder<CallContext>
   let routes: [Route]
   let core: BackendCore

@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 import Synchronization
 
 /// Counts what the backend does, for Prometheus' text format 0.0.4. Any thread.
@@ -46,7 +47,7 @@ final class MetricsRegistry: Sendable {
   func waited(_ seconds: Double) { state.withLock { $0.waits.add(max(0, seconds)) } }
 
   /// What came of an attempt to send a webhook. One that was put off was none.
-  func sent(_ outcome: JobStore.WebhookOutcome) {
+  func sent(_ outcome: WebhookOutcome) {
     let result: String
     switch outcome {
     case .done: result = "delivered"

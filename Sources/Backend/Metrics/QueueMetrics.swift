@@ -1,21 +1,22 @@
 import Jobs
+import JobsAPI
 
 /// How the queue stands, in Prometheus' text format.
 enum QueueMetrics {
   /// How long ago a worker may have asked for work to be counted.
   static let workerAge = TimeSpan.seconds(60)
 
-  /// Asks the store.
-  static func text(of store: JobStore) async throws -> String {
-    let counts = try await store.counts()
-    let workers = try await store.workers(seenWithin: workerAge)
+  /// Asks the database.
+  static func text(of queue: JobQueue) async throws -> String {
+    let counts = try await queue.counts()
+    let workers = try await queue.workers.list(seenWithin: workerAge)
     var text = MetricsText()
     text.family("recbot_jobs", "gauge", "Jobs that are kept, by state.")
     for state in JobState.allCases {
       text.sample("recbot_jobs", ["state": state.rawValue], "\(counts.jobs[state] ?? 0)")
     }
     text.family("recbot_jobs_finished_total", "counter", "Jobs that this backend ended.")
-    let ended = store.ended
+    let ended = queue.jobs.ended
     for state in JobState.allCases where state.isFinal {
       text.sample("recbot_jobs_finished_total", ["result": state.rawValue], "\(ended[state] ?? 0)")
     }

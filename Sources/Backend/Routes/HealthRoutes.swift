@@ -1,15 +1,24 @@
 import HTTPGuard
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// For supervisors, balancers and Prometheus: does the process live, can it work, how does it stand. And the API's own
 /// description.
 struct HealthRoutes: RouteGroup {
+  let queue: JobQueue
+  private let readiness: ReadinessCheck
+
+  init(queue: JobQueue) {
+    self.queue = queue
+    readiness = ReadinessCheck { await queue.isReady() }
+  }
+
   func add(to routes: Routes) {
     routes.add(.get, "/healthz") { _ in .json(["status": "ok"]) }
-    routes.add(.get, "/readyz") { call in
-      guard await Self.isReady(call.core.store) else {
+    routes.add(.get, "/readyz") { _ in
+      guard await readiness.isReady() else {
         throw Refusal(.serviceUnavailable, "unavailable", "the database does not answer")
       }
       return .json(["status": "ok"])
@@ -18,8 +27,8 @@ struct HealthRoutes: RouteGroup {
     routes.add(.get, "/metrics", access: routes.core.configuration.metricsSecret == nil ? .open : .own) { call in
       try call.core.authenticator.metrics(call.request.headers[.authorization])
       try call.enter()
-      let queue = try await QueueMetrics.text(of: call.core.store)
-      let text = queue + call.core.metrics.text() + Self.connections(call.core.door)
+      let text =
+        try await QueueMetrics.text(of: queue) + call.core.metrics.text() + Self.connections(call.core.door)
       return .bytes(ByteBuffer(string: text), type: "text/plain; version=0.0.4; charset=utf-8")
     }
     routes.add(.get, "/openapi.yaml") { _ in
@@ -36,17 +45,5 @@ struct HealthRoutes: RouteGroup {
     text.family("recbot_connections_refused_total", "counter", "Connections closed before a credential.")
     text.sample("recbot_connections_refused_total", [:], "\(counts.refused)")
     return text.text
-  }
-
-  /// False as well when the database takes longer than two seconds.
-  private static func isReady(_ store: JobStore) async -> Bool {
-    let answer = OnceValue<Bool>()
-    Task { answer.set(.success(await store.isReady())) }
-    let timer = Task {
-      try await Task.sleep(for: .seconds(2))
-      answer.set(.success(false))
-    }
-    defer { timer.cancel() }
-    return (try? await answer.value) ?? false
   }
 }

@@ -1,10 +1,14 @@
 import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import WebClient
 
 /// Jobs: submitting, seeing, controlling.
 struct JobRoutes: RouteGroup {
+  let jobs: JobStore
+  let deliveries: DeliveryStore
+  let workers: WorkerStore
   /// Knows which addresses webhooks may go to.
   let client: WebClient
 
@@ -14,35 +18,35 @@ struct JobRoutes: RouteGroup {
       // Only the Egress API knows what its own requests were.
       request.egress = nil
       try Self.check(request, of: caller, in: call.core, client)
-      try await call.core.check(layout: request.layout, "layout")
-      let submission = try await call.core.store.submission(
+      try await call.core.check(layout: request.layout, "layout", in: workers)
+      let submission = try await jobs.submission(
         of: request, owner: caller.name, key: try call.idempotencyKey())
-      call.core.changed()
+      call.core.changes.notifyAll()
       return .json(submission.job, status: submission.isRepetition ? .ok : .created)
     }
     routes.caller(.get, "/v1/jobs", .jobsRead) { call, caller in
       let limit = try call.pageSize()
-      let filter = JobStore.Filter(
+      let filter = JobFilter(
         owner: caller.visibleOwner, room: try call.query("room"), rooms: caller.rooms,
         isActive: try call.flag("active"))
-      var jobs = try await call.core.store.jobs(filter, after: try call.query("after"), limit: limit + 1)
-      let hasMore = jobs.count > limit
-      if hasMore { jobs.removeLast() }
-      return .json(JobPage(jobs: jobs, next: hasMore ? jobs.last?.id : nil))
+      var page = try await jobs.list(filter, after: try call.query("after"), limit: limit + 1)
+      let hasMore = page.count > limit
+      if hasMore { page.removeLast() }
+      return .json(JobPage(jobs: page, next: hasMore ? page.last?.id : nil))
     }
     routes.caller(.get, "/v1/jobs/{id}", .jobsRead) { call, caller in
-      .json(try await Self.detail(of: try await Self.job(of: call, caller), call.core.store))
+      .json(try await detail(of: try await Self.job(of: call, caller, in: jobs)))
     }
     routes.caller(.post, "/v1/jobs/{id}/commands", .jobsWrite, bodyLimit: 131_072) { call, caller in
       let command = try await call.decode(CommandRequest.self)
       if let problem = command.problem { throw Refusal.invalid(problem) }
-      if command.verb == .layout { try await call.core.check(layout: command.argument, "argument") }
-      let job = try await Self.job(of: call, caller)
-      let (next, sequence) = try await call.core.store.order(
+      if command.verb == .layout { try await call.core.check(layout: command.argument, "argument", in: workers) }
+      let job = try await Self.job(of: call, caller, in: jobs)
+      let (next, sequence) = try await jobs.order(
         command.verb, argument: command.argument, job: job.id, key: try call.idempotencyKey(), owner: caller.name)
-      call.core.changed()
+      call.core.changes.notifyAll()
       guard let sequence else { return .json(next) }
-      return try await Self.answer(to: sequence, of: next, call)
+      return try await answer(to: sequence, of: next, call)
     }
   }
 
@@ -51,15 +55,15 @@ struct JobRoutes: RouteGroup {
 
   /// The recorder's answer to a command: the job when it was carried out (200) or waits (202), and why it was refused.
   /// An end is never refused, and one that no recorder hears yet can't be.
-  private static func answer(to sequence: Int64, of job: Job, _ call: Call) async throws -> Response {
+  private func answer(to sequence: Int64, of job: Job, _ call: Call) async throws -> Response {
     func waits(_ job: Job) -> Bool { job.commands.contains { $0.sequence == sequence } }
-    let wait = min(try call.number("wait", in: 0...3600, default: patience), 10)
+    let wait = min(try call.number("wait", in: 0...3600, default: Self.patience), 10)
     var job = job
     let isEnd = job.commands.contains { $0.sequence == sequence && ($0.verb == .stop || $0.verb == .cancel) }
     if waits(job), !isEnd, job.state.isLeased, job.state != .waiting {
       let id = job.id
-      job = try await call.hold(on: call.core.answersBell, for: .seconds(wait)) {
-        try await call.core.store.job(id)
+      job = try await call.hold(on: call.core.changes.answers, for: .seconds(wait)) {
+        try await jobs.job(id)
       } until: {
         !waits($0)
       }
@@ -71,17 +75,17 @@ struct JobRoutes: RouteGroup {
   }
 
   /// The job that the path names. One of another owner isn't there.
-  static func job(of call: Call, _ caller: Caller) async throws -> Job {
-    let job = try await call.core.store.job(try call.parameter("id"))
+  static func job(of call: Call, _ caller: Caller, in jobs: JobStore) async throws -> Job {
+    let job = try await jobs.job(try call.parameter("id"))
     guard caller.maySee(owner: job.owner, room: job.request.room) else { throw Refusal.notFound("job") }
     return job
   }
 
   /// A job with what is not in itself.
-  private static func detail(of job: Job, _ store: JobStore) async throws -> JobDetail {
-    var detail = JobDetail(job: job, undelivered: try await store.undelivered(of: job.id))
+  private func detail(of job: Job) async throws -> JobDetail {
+    var detail = JobDetail(job: job, undelivered: try await deliveries.undelivered(of: job.id))
     guard job.state == .queued, job.notBefore <= .now else { return detail }
-    let workers = try await store.workers(seenWithin: QueueMetrics.workerAge).map(\.status).filter { !$0.isDraining }
+    let workers = try await workers.list(seenWithin: QueueMetrics.workerAge).map(\.status).filter { !$0.isDraining }
     let lacks = workers.map { $0.abilities?.lack(for: job) }
     if workers.isEmpty {
       detail.waitsFor = "a worker: none is there"

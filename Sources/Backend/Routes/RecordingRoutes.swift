@@ -1,26 +1,30 @@
-import Delivery
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 
 /// Finished files: seeing, fetching, deleting them, and links to them.
 struct RecordingRoutes: RouteGroup {
+  let recordings: RecordingStore
+  let jobs: JobStore
+  let workers: WorkerStore
+
   func add(to routes: Routes) {
     routes.caller(.get, "/v1/recordings", .recordingsRead) { call, caller in
-      let filter = JobStore.Filter(owner: caller.visibleOwner, room: try call.query("room"), rooms: caller.rooms)
+      let filter = JobFilter(owner: caller.visibleOwner, room: try call.query("room"), rooms: caller.rooms)
       return .json(
-        try await call.core.store.recordings(filter, after: try call.query("after"), limit: try call.pageSize()))
+        try await recordings.list(filter, after: try call.query("after"), limit: try call.pageSize()))
     }
     routes.caller(.get, "/v1/recordings/{id}", .recordingsRead) { call, caller in
-      .json(Self.page(of: try Self.finished(try await Self.job(of: call, caller))))
+      .json(Self.page(of: try Self.finished(try await found(by: call, caller))))
     }
     routes.caller(.delete, "/v1/recordings/{id}", .recordingsWrite) { call, caller in
-      try await Self.delete(try await Self.job(of: call, caller), call)
+      try await delete(try await found(by: call, caller), call)
       return Response(status: .noContent)
     }
     routes.caller(.post, "/v1/recordings/{id}/links", .recordingsRead) { call, caller in
       let request = try await call.decode(LinkRequest.self)
-      let job = try await Self.job(of: call, caller)
+      let job = try await found(by: call, caller)
       let (number, _) = try Self.file(request.number, of: job)
       let lifetime = request.lifetime ?? FileLinks.usualLifetime
       guard FileLinks.lifetimes.contains(lifetime) else {
@@ -33,38 +37,38 @@ struct RecordingRoutes: RouteGroup {
     }
     // A link has its credential in it.
     routes.add(.get, "/v1/recordings/{id}/file", access: .own) { call in
-      let job = try await Self.jobToSend(call)
+      let job = try await jobToSend(call)
       let number = try call.query("number").map { text in
         guard let number = Int(text) else { throw Refusal.invalid("number: a whole number from 1 on") }
         return number
       }
-      return try await Self.send(try Self.file(number, of: job).file, of: job, call)
+      return try await send(try Self.file(number, of: job).file, of: job, call)
     }
   }
 
   // MARK: Which one
 
   /// The job that the path names. One of another owner isn't there.
-  private static func job(of call: Call, _ caller: Caller) async throws -> Job {
+  private func found(by call: Call, _ caller: Caller) async throws -> Job {
     let missing = Refusal.notFound("recording")
     do {
-      let job = try await call.core.store.job(try call.parameter("id"))
+      let job = try await jobs.job(try call.parameter("id"))
       guard caller.maySee(owner: job.owner, room: job.request.room) else { throw missing }
       return job
-    } catch JobStoreError.notFound {
+    } catch StoreError.notFound {
       throw missing
     }
   }
 
   /// The job whose file is asked for, by a link or by a caller.
-  private static func jobToSend(_ call: Call) async throws -> Job {
+  private func jobToSend(_ call: Call) async throws -> Job {
     guard let signature = try call.query("signature") else {
       let caller = try await call.core.authenticator.caller(call.request.headers[.authorization])
       try call.enter()
       guard caller.may(.recordingsRead) else {
         throw call.core.refusal(of: caller, lacking: "the grant \(Grant.recordingsRead.rawValue)")
       }
-      return try await job(of: call, caller)
+      return try await found(by: call, caller)
     }
     let id = try call.parameter("id")
     guard let until = try call.query("until").flatMap({ Int64($0) }),
@@ -80,8 +84,8 @@ struct RecordingRoutes: RouteGroup {
     }
     try call.enter()
     do {
-      return try await call.core.store.job(id)
-    } catch JobStoreError.notFound {
+      return try await jobs.job(id)
+    } catch StoreError.notFound {
       throw Refusal.notFound("recording")
     }
   }
@@ -123,7 +127,7 @@ struct RecordingRoutes: RouteGroup {
 
   // MARK: Sending and deleting
 
-  private static func send(_ file: JobFile, of job: Job, _ call: Call) async throws -> Response {
+  private func send(_ file: JobFile, of job: Job, _ call: Call) async throws -> Response {
     let isHead = call.request.method == .head
     let etag = "\"\(file.sha256 ?? "\(job.id)-\(file.size)")\""
     let headers = FileAnswer.Headers(
@@ -144,8 +148,8 @@ struct RecordingRoutes: RouteGroup {
     case .whole, .part: break
     }
     let range = answer.bytes(of: file.size)
-    let files = RecordingFiles(core: call.core)
-    guard let seat = call.core.downloads.take(job.owner) else {
+    let files = RecordingFiles(core: call.core, workers: workers)
+    guard let permit = call.core.downloads.acquire(job.owner) else {
       var refusal = Refusal(.serviceUnavailable, "busy", "too many files are sent at this moment; try again")
       refusal.headers[.retryAfter] = "5"
       throw refusal
@@ -162,21 +166,21 @@ struct RecordingRoutes: RouteGroup {
     return Response(
       status: answer == .whole ? .ok : .partialContent, headers: fields,
       body: ResponseBody(contentLength: range.count) { writer in
-        defer { withExtendedLifetime(seat) {} }
+        defer { withExtendedLifetime(permit) {} }
         try await files.send(source, range, to: &writer)
       })
   }
 
-  private static func delete(_ job: Job, _ call: Call) async throws {
+  private func delete(_ job: Job, _ call: Call) async throws {
     guard job.state.isFinal else {
       throw Refusal(
         .conflict, "not_finished",
         "the recording is \(job.state.rawValue): stop or cancel the job before its file is deleted")
     }
-    let files = RecordingFiles(core: call.core)
-    for (index, file) in try finished(job).files.enumerated() where file.deletedAt == nil {
+    let files = RecordingFiles(core: call.core, workers: workers)
+    for (index, file) in try Self.finished(job).files.enumerated() where file.deletedAt == nil {
       try await files.remove(file, now: .now)
-      try await call.core.store.deleted(file: index + 1, of: job.id)
+      try await recordings.deleted(file: index + 1, of: job.id)
       call.core.logger.notice("a file was deleted", metadata: ["job": "\(job.id)", "file": "\(file.location)"])
     }
   }

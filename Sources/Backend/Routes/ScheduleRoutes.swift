@@ -1,5 +1,6 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 import WebClient
 
 /// `POST /v1/schedules`: a schedule without what the backend sets.
@@ -58,6 +59,8 @@ struct ScheduleRequest: Decodable, Sendable {
 
 /// Schedules and rules.
 struct ScheduleRoutes: RouteGroup {
+  let schedules: ScheduleStore
+  let workers: WorkerStore
   /// Knows which addresses webhooks may go to.
   let client: WebClient
 
@@ -65,15 +68,15 @@ struct ScheduleRoutes: RouteGroup {
     routes.caller(.post, "/v1/schedules", .schedulesWrite) { call, caller in
       let schedule = try await call.decode(ScheduleRequest.self).schedule(owner: caller.name)
       try JobRoutes.check(schedule.request, of: caller, in: call.core, client)
-      try await call.core.check(layout: schedule.request.layout, "request.layout")
+      try await call.core.check(layout: schedule.request.layout, "request.layout", in: workers)
       // A pattern is within the caller's own when it matches it as a text: every `*` of it fell under one of theirs.
       if case .room(let glob) = schedule.trigger { try call.core.check(caller, mayUse: glob) }
-      let addition = try await call.core.store.addition(of: schedule, key: try call.idempotencyKey())
+      let addition = try await schedules.addition(of: schedule, key: try call.idempotencyKey())
       return .json(addition.schedule, status: addition.isRepetition ? .ok : .created)
     }
     routes.caller(.get, "/v1/schedules", .schedulesRead) { call, caller in
       let limit = try call.pageSize()
-      let found = try await call.core.store.schedules(
+      let found = try await schedules.list(
         owner: caller.visibleOwner, after: try call.query("after"), limit: limit + 1)
       let page = found.prefix(limit)
       return .json(
@@ -82,22 +85,22 @@ struct ScheduleRoutes: RouteGroup {
           next: found.count > limit ? page.last?.id : nil))
     }
     routes.caller(.get, "/v1/schedules/{id}", .schedulesRead) { call, caller in
-      .json(try await Self.schedule(of: call, caller))
+      .json(try await found(by: call, caller))
     }
     for (word, isEnabled) in [("enable", true), ("disable", false)] {
       routes.caller(.post, "/v1/schedules/{id}/\(word)", .schedulesWrite) { call, caller in
-        let schedule = try await Self.schedule(of: call, caller)
-        return .json(try await call.core.store.enable(isEnabled, schedule: schedule.id))
+        let schedule = try await found(by: call, caller)
+        return .json(try await schedules.enable(isEnabled, schedule: schedule.id))
       }
     }
     routes.caller(.delete, "/v1/schedules/{id}", .schedulesWrite) { call, caller in
-      let schedule = try await Self.schedule(of: call, caller)
-      try await call.core.store.removeSchedule(schedule.id)
+      let schedule = try await found(by: call, caller)
+      try await schedules.remove(schedule.id)
       return Response(status: .noContent)
     }
     routes.caller(.get, "/v1/schedules/{id}/next", .schedulesRead) { call, caller in
       let count = try call.number("count", in: 1...100, default: 5)
-      let schedule = try await Self.schedule(of: call, caller)
+      let schedule = try await found(by: call, caller)
       var times: [Timestamp] = []
       var next = schedule.isEnabled ? schedule.nextFire : nil
       while let time = next, times.count < count {
@@ -108,12 +111,12 @@ struct ScheduleRoutes: RouteGroup {
     }
   }
 
-  private static func schedule(of call: Call, _ caller: Caller) async throws -> Schedule {
+  private func found(by call: Call, _ caller: Caller) async throws -> Schedule {
     do {
-      let schedule = try await call.core.store.schedule(try call.parameter("id"))
-      guard caller.maySee(owner: schedule.owner, room: schedule.request.room) else { throw JobStoreError.notFound }
+      let schedule = try await schedules.schedule(try call.parameter("id"))
+      guard caller.maySee(owner: schedule.owner, room: schedule.request.room) else { throw StoreError.notFound }
       return schedule
-    } catch JobStoreError.notFound {
+    } catch StoreError.notFound {
       throw Refusal.notFound("schedule")
     }
   }

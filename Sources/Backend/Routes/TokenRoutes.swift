@@ -1,5 +1,5 @@
 import Hummingbird
-import Jobs
+import JobsAPI
 import MediaCore
 import Signaling
 
@@ -89,7 +89,7 @@ struct TokenRoutes: RouteGroup {
         room: request.room, roomJoin: true, canPublish: request.canPublish ?? true,
         canSubscribe: request.canSubscribe ?? true, canPublishData: request.canPublishData,
         hidden: request.hidden == true ? true : nil)
-      let token = try call.core.tickets.token(
+      let token = try call.core.credentials.token(
         identity: request.identity, name: request.name, metadata: request.metadata, grant: grant,
         lifetime: request.ttl ?? 3600, now: .now)
       return .json(TokenAnswer(token: token.text, url: token.url, expiresAt: token.until), status: .created)

@@ -1,5 +1,5 @@
 import Hummingbird
-import Jobs
+import JobsAPI
 import MediaCore
 import WebClient
 

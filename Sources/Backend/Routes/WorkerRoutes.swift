@@ -1,44 +1,47 @@
 import Hummingbird
 import Jobs
+import JobsAPI
 
 /// The workers' side: taking jobs, signs of life, giving back. And the list of workers, for callers.
 struct WorkerRoutes: RouteGroup {
+  let jobs: JobStore
+  let workers: WorkerStore
   /// A claim is held for less than a lease lasts: what a worker that died asked for is over before its jobs are given
   /// to others, and can't take them again.
   private static let longestClaim: Int64 = 10
 
   func add(to routes: Routes) {
-    routes.worker(.post, "/v1/workers/claim") { call in .json(try await Self.claim(call), for: .workers) }
+    routes.worker(.post, "/v1/workers/claim") { call in .json(try await claim(call), for: .workers) }
     routes.worker(.get, "/v1/workers/jobs/{id}") { call in
-      .json(try await call.core.store.job(try call.parameter("id")), for: .workers)
+      .json(try await jobs.job(try call.parameter("id")), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/beat", bodyLimit: 1 << 20) { call in
-      .json(try await Self.beat(call), for: .workers)
+      .json(try await beat(call), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/release", bodyLimit: 1 << 20) { call in
       let request = try await call.decode(BeatRequest.self, isFromWorker: true)
-      let job = try await call.core.store.release(
+      let job = try await jobs.release(
         job: try call.parameter("id"), fence: request.fence, report: request.report)
       return Self.over(job, call, BeatAnswer(job: job))
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/complete", bodyLimit: 1 << 20) { call in
       let request = try await call.decode(CompleteRequest.self, isFromWorker: true)
-      let job = try await call.core.store.complete(
+      let job = try await jobs.complete(
         job: try call.parameter("id"), fence: request.fence, files: request.files)
       return Self.over(job, call, job)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/fail", bodyLimit: 1 << 20) { call in
       let request = try await call.decode(FailRequest.self, isFromWorker: true)
-      let job = try await call.core.store.fail(
+      let job = try await jobs.fail(
         job: try call.parameter("id"), fence: request.fence, error: request.error, mayRetry: request.mayRetry)
       return Self.over(job, call, job)
     }
     routes.caller(.get, "/v1/workers", .workersRead) { call, _ in
-      .json(["workers": try await call.core.store.workers(seenWithin: QueueMetrics.workerAge)])
+      .json(["workers": try await workers.list(seenWithin: QueueMetrics.workerAge)])
     }
   }
 
-  private static func claim(_ call: Call) async throws -> ClaimAnswer {
+  private func claim(_ call: Call) async throws -> ClaimAnswer {
     let request = try await call.decode(ClaimRequest.self, isFromWorker: true)
     guard (1...128).contains(request.worker.utf8.count),
       !request.worker.unicodeScalars.contains(where: { $0.value < 32 })
@@ -57,57 +60,55 @@ struct WorkerRoutes: RouteGroup {
     guard (request.status.abilities?.keys ?? []).count <= 1000 else {
       throw Refusal.invalid("status.abilities.e2ee_keys: at most 1000")
     }
-    let store = call.core.store
-    try await store.seen(worker: request.worker, status: request.status)
+    try await workers.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
-    let jobs = try await call.hold(
-      on: call.core.jobsBell, for: .seconds(min(request.wait, longestClaim))
+    let claimed = try await call.hold(
+      on: call.core.changes.jobs, for: .seconds(min(request.wait, Self.longestClaim))
     ) {
       call.isConnected
-        ? try await store.claim(
+        ? try await jobs.claim(
           worker: request.worker, count: request.count, abilities: request.status.abilities) : []
     } until: {
       !$0.isEmpty
     }
     guard call.isConnected else {
       // It went while it was served: the jobs are free at once, and not when the leases end.
-      for job in jobs { _ = try? await store.release(job: job.id, fence: job.fence, report: JobReport()) }
-      call.core.changed()
+      for job in claimed { _ = try? await jobs.release(job: job.id, fence: job.fence, report: JobReport()) }
+      call.core.changes.notifyAll()
       return ClaimAnswer(assignments: [])
     }
     let now = Timestamp.now
-    if !jobs.isEmpty { call.core.eventsBell.ring() }
+    if !claimed.isEmpty { call.core.changes.events.notify() }
     return ClaimAnswer(
-      assignments: try jobs.map { job in
+      assignments: try claimed.map { job in
         call.core.metrics.waited(Double((now - job.notBefore).microseconds) / 1_000_000)
-        return Assignment(job: job, ticket: try call.core.tickets.ticket(for: job, now: now))
+        return Assignment(job: job, ticket: try call.core.credentials.ticket(for: job, now: now))
       })
   }
 
   /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
   /// or the room begins that it waits for, so that nobody waits for the next heartbeat.
-  private static func beat(_ call: Call) async throws -> BeatAnswer {
+  private func beat(_ call: Call) async throws -> BeatAnswer {
     let request = try await call.decode(BeatRequest.self, isFromWorker: true)
     let id = try call.parameter("id")
-    let store = call.core.store
     let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
-    var job = try await store.beat(job: id, fence: request.fence, report: request.report)
-    if request.report.confirmed > 0 { call.core.answersBell.ring() }
-    if wait > 0, job.commands.isEmpty, !call.core.tickets.hasBegun(job) {
-      job = try await call.hold(on: call.core.jobsBell, for: .seconds(wait)) {
-        try await store.job(id)
+    var job = try await jobs.beat(job: id, fence: request.fence, report: request.report)
+    if request.report.confirmed > 0 { call.core.changes.answers.notify() }
+    if wait > 0, job.commands.isEmpty, !call.core.credentials.hasBegun(job) {
+      job = try await call.hold(on: call.core.changes.jobs, for: .seconds(wait)) {
+        try await jobs.job(id)
       } until: {
-        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.tickets.hasBegun($0)
+        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.credentials.hasBegun($0)
       }
-      guard job.fence == request.fence, job.lease != nil else { throw JobStoreError.refused(.fenced) }
+      guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
     }
-    return BeatAnswer(job: job, ticket: try call.core.tickets.renewal(for: job, now: .now))
+    return BeatAnswer(job: job, ticket: try call.core.credentials.renewal(for: job, now: .now))
   }
 
   /// The worker has nothing to do with the job any more.
   private static func over(_ job: Job, _ call: Call, _ answer: some Encodable) -> Response {
-    call.core.tickets.forget(job.id)
-    call.core.changed()
+    call.core.credentials.forget(job.id)
+    call.core.changes.notifyAll()
     return .json(answer, for: .workers)
   }
 }

@@ -2,12 +2,14 @@ import Digests
 import Foundation
 import Hummingbird
 import Jobs
+import JobsAPI
 import NIOCore
 import Signaling
 
 /// What the room service tells: `POST /webhooks/livekit`. A room that begins fires the rules that match its name, and
 /// jobs that wait for it hear of it.
 struct LiveKitWebhookRoutes: RouteGroup {
+  let schedules: ScheduleStore
   /// Events of large rooms can be long.
   static let longestBody = 1 << 20
 
@@ -19,10 +21,10 @@ struct LiveKitWebhookRoutes: RouteGroup {
         now: Timestamp.now.seconds)
       try call.enter()
       if event.event == "room_started", !event.room.name.isEmpty, !event.room.sid.isEmpty {
-        let jobs = try await call.core.store.roomStarted(event.room.name, sid: event.room.sid)
+        let jobs = try await schedules.roomStarted(event.room.name, sid: event.room.sid)
         // Who waits for the room hears of it at once.
-        call.core.tickets.began(event.room.name, at: .now)
-        if jobs.isEmpty { call.core.jobsBell.ring() } else { call.core.changed() }
+        call.core.credentials.began(event.room.name, at: .now)
+        if jobs.isEmpty { call.core.changes.jobs.notify() } else { call.core.changes.notifyAll() }
       }
       return .json(["status": "ok"])
     }

@@ -1,4 +1,5 @@
 import Jobs
+import JobsAPI
 import Logging
 import WebClient
 
@@ -6,7 +7,7 @@ import WebClient
 /// its hold ends. A message is sent at least once: when a backend dies after the receiver took it and before that was
 /// written down, it is sent again, under the same id.
 struct WebhookDispatcher: BackgroundWork {
-  /// How often the outbox is looked at when nobody rings.
+  /// How often the outbox is looked at when nobody notifies.
   static let interval = Duration.milliseconds(500)
   /// How long a message that found its host busy waits, which is rare: the outbox is asked for none of such hosts.
   static let postponement = TimeSpan.milliseconds(250)
@@ -17,30 +18,30 @@ struct WebhookDispatcher: BackgroundWork {
   static let renewal = Duration.seconds(3)
 
   let name = "webhooks"
-  let store: JobStore
+  let deliveries: DeliveryStore
   let keys: WebhookMessage.Keys
-  let retries: WebhookRetries
+  let retries: WebhookRetryPolicy
   let client: WebClient
-  /// Rings when something happened to a job, and when a message has arrived.
-  let bell: Bell
+  /// Notified when something happened to a job, and when a message has arrived.
+  let notifier: Notifier
   /// Counts what came of the attempts.
   let metrics: MetricsRegistry
   let logger: Logger
 
   func run() async throws {
-    let traffic = WebhookTraffic()
+    let inFlight = WebhooksInFlight()
     await withDiscardingTaskGroup { group in
-      group.addTask { await renewUntilCancelled(traffic) }
+      group.addTask { await renewUntilCancelled(inFlight) }
       while !Task.isCancelled {
-        let rings = bell.rings
+        let notices = notifier.notices
         var count = 0
         do {
-          for delivery in try await take(traffic) {
+          for delivery in try await take(inFlight) {
             count += 1
-            switch traffic.depart(delivery) {
-            case .leaves: group.addTask { await carryOn(from: delivery, traffic) }
+            switch inFlight.admit(delivery) {
+            case .sent: group.addTask { await deliverAll(from: delivery, inFlight) }
             case .waits: break
-            case .refused: try await store.finish(delivery, .postponed(Self.postponement))
+            case .refused: try await deliveries.finish(delivery, .postponed(Self.postponement))
             }
           }
         } catch {
@@ -48,24 +49,24 @@ struct WebhookDispatcher: BackgroundWork {
           logger.error("webhooks: \(error)")
           try? await Task.sleep(for: .seconds(1))
         }
-        if count == 0 { await bell.wait(since: rings, atMost: Self.interval) }
+        if count == 0 { await notifier.wait(since: notices, atMost: Self.interval) }
       }
       group.cancelAll()
     }
   }
 
-  private func take(_ traffic: WebhookTraffic) async throws -> [WebhookDelivery] {
-    let free = traffic.free
+  private func take(_ inFlight: WebhooksInFlight) async throws -> [WebhookDelivery] {
+    let free = inFlight.free
     guard free > 0 else { return [] }
-    return try await store.takeDeliveries(
-      limit: min(free, WebhookTraffic.batch), hold: Self.hold, excluding: traffic.busy)
+    return try await deliveries.take(
+      limit: min(free, WebhooksInFlight.batch), hold: Self.hold, excluding: inFlight.busy)
   }
 
   /// Goes on holding what is on its way or waits here.
-  private func renewUntilCancelled(_ traffic: WebhookTraffic) async {
+  private func renewUntilCancelled(_ inFlight: WebhooksInFlight) async {
     while (try? await Task.sleep(for: Self.renewal)) != nil {
       do {
-        traffic.drop(try await store.renew(traffic.held, hold: Self.hold))
+        inFlight.drop(try await deliveries.renew(inFlight.held, hold: Self.hold))
       } catch {
         logger.error("webhooks: \(error)")
       }
@@ -73,20 +74,20 @@ struct WebhookDispatcher: BackgroundWork {
   }
 
   /// Sends a message, and after it those of its host that wait. When the backend ends, they are given back.
-  private func carryOn(from first: WebhookDelivery, _ traffic: WebhookTraffic) async {
+  private func deliverAll(from first: WebhookDelivery, _ inFlight: WebhooksInFlight) async {
     var current = first
     while true {
-      await carry(current)
-      let (next, hasMore) = traffic.arrived(current)
+      await deliver(current)
+      let (next, hasMore) = inFlight.finished(current)
       // There is room for more of this host: the outbox is looked at while the last ones are on their way.
-      if !hasMore { bell.ring() }
+      if !hasMore { notifier.notify() }
       guard let next else { return }
       current = next
     }
   }
 
   /// Sends one message and writes down what came of it.
-  private func carry(_ delivery: WebhookDelivery) async {
+  private func deliver(_ delivery: WebhookDelivery) async {
     let (outcome, detail) = await send(delivery)
     metrics.sent(outcome)
     if outcome != .done {
@@ -98,14 +99,14 @@ struct WebhookDispatcher: BackgroundWork {
         ])
     }
     do {
-      try await store.finish(delivery, outcome, detail: detail)
+      try await deliveries.finish(delivery, outcome, detail: detail)
     } catch {
       // It is due again when its hold ends.
       logger.error("webhooks: \(error)")
     }
   }
 
-  private func send(_ delivery: WebhookDelivery) async -> (outcome: JobStore.WebhookOutcome, detail: String) {
+  private func send(_ delivery: WebhookDelivery) async -> (outcome: WebhookOutcome, detail: String) {
     let now = Timestamp.now
     let message: WebhookMessage
     do {
@@ -141,12 +142,13 @@ struct WebhookDispatcher: BackgroundWork {
 
 extension WebhookDispatcher {
   /// The dispatcher of a backend.
-  init(core: BackendCore, client: WebClient) {
+  init(core: BackendCore, deliveries: DeliveryStore, client: WebClient) {
     let configuration = core.configuration
     self.init(
-      store: core.store,
+      deliveries: deliveries,
       keys: WebhookMessage.Keys(configuration),
-      retries: WebhookRetries(longest: configuration.webhookGiveUpAfter), client: client, bell: core.webhooksBell,
+      retries: WebhookRetryPolicy(longest: configuration.webhookGiveUpAfter), client: client,
+      notifier: core.changes.webhooks,
       metrics: core.metrics, logger: core.logger)
   }
 }

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import JobsAPI
 import MediaCore
 import Synchronization
 
@@ -230,7 +231,7 @@ private final class PostgresConnection: SQLConnection {
 
   private func translated(_ sql: String) -> String {
     if let known = statements[sql] { return known }
-    let text = sql.replacing("?", with: "$")
+    let text = PostgresStatement.numbered(sql)
     statements[sql] = text
     return text
   }

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// A value of a column or a parameter.
 public enum SQLValue: Hashable, Sendable {
   /// NULL.

@@ -1,5 +1,6 @@
 import GRDB
 import Glibc
+import JobsAPI
 
 /// A queue in one file, for one machine: GRDB's serial connection, rollback journal, one writer.
 ///

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// What is kept of an API key. The secret is not: only its hash stands in the database.
 public struct APIKey: Codable, Hashable, Sendable {
   /// What every key begins with.

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// What happens to a job.
 public enum JobAction: Hashable, Sendable {
   /// A worker takes it.
@@ -14,43 +16,6 @@ public enum JobAction: Hashable, Sendable {
   case expire
   /// Somebody tells the recording something.
   case command(JobCommand.Verb, argument: String?)
-}
-
-/// How a worker says that a job stands.
-public struct JobReport: Codable, Hashable, Sendable {
-  /// A leased state; nil: as before.
-  public var state: JobState?
-  /// The part that is being recorded; replaces the one of the same attempt and piece.
-  public var part: JobPart?
-  /// The newest command that was carried out or refused.
-  public var confirmed: Int64
-  /// Those of them that were refused; nil: none.
-  public var refusals: [CommandRefusal]?
-  /// True from the moment at which nothing more is recorded.
-  public var isRecorded: Bool
-  /// Why a recording that is over, and will be completed, is less than was wanted; nil: it isn't.
-  public var error: JobError?
-  /// The id of this life of the room, at most 128 bytes; nil: not known.
-  public var roomSID: String?
-  /// Makes a report.
-  public init(
-    state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, refusals: [CommandRefusal]? = nil,
-    isRecorded: Bool = false, error: JobError? = nil, roomSID: String? = nil
-  ) {
-    self.refusals = refusals
-    self.error = error
-    self.roomSID = roomSID
-    self.state = state
-    self.part = part
-    self.confirmed = confirmed
-    self.isRecorded = isRecorded
-  }
-
-  enum CodingKeys: String, CodingKey {
-    case state, part, confirmed, refusals, error
-    case roomSID = "room_sid"
-    case isRecorded = "recorded"
-  }
 }
 
 /// Why an action is not possible.
@@ -101,11 +66,7 @@ public struct JobMachine: Hashable, Sendable {
 
   /// A new job.
   public func submit(id: String, owner: String, request: JobRequest, origin: JobOrigin?, now: Timestamp) -> Job {
-    Job(
-      id: id, owner: owner, request: request, state: .queued, notBefore: request.startAt ?? now, attempt: 0, fence: 0,
-      lease: nil, commands: [], commandSequence: 0, steering: JobSteering(), parts: [], files: [], error: nil,
-      isRecorded: false,
-      isCancelling: false, origin: origin, createdAt: now, updatedAt: now, finishedAt: nil)
+    Job(id: id, owner: owner, request: request, notBefore: request.startAt ?? now, origin: origin, now: now)
   }
 
   /// The job after the action. Throws when the action is not possible; nothing has changed then.

@@ -1,58 +1,27 @@
+import JobsAPI
 import MediaCore
 import Synchronization
 
-/// Why the store did not do what was asked.
-public enum JobStoreError: Error, Hashable, Sendable {
-  /// No such job (or schedule), or not the caller's.
-  case notFound
-  /// The machine says no.
-  case refused(JobRefusal)
-  /// The idempotency key was used for something else.
-  case keyReused
-  /// The request can't be carried out; one line for each reason.
-  case invalid([String])
-}
-
-/// The queue: jobs, their events, and what is to be told to whom, over one of two databases.
-///
-/// Every change is one transaction: the job's row, its events and their deliveries are kept together or not at all.
-/// Decisions are `JobMachine`'s; the store finds rows and keeps what the machine made of them.
+/// Jobs and their leases. Decisions are `JobMachine`'s; the store finds rows and keeps what the machine made of them, with
+/// the events of that. Any thread.
 public final class JobStore: Sendable {
-  /// The database.
-  public let database: any SQLDatabase
   /// The rules.
   public let machine: JobMachine
-  /// What every backend tells besides the jobs' own webhooks.
-  public let webhooks: [WebhookTarget]
-  private let random: Mutex<SeededRandom>
+  private let database: any SQLDatabase
+  private let identifiers: IdentifierGenerator
+  private let events: EventStore
+  private let idempotency: IdempotencyStore
   private let endings = Mutex<[JobState: Int64]>([:])
 
-  /// Opens a queue, and brings the database to the newest shape. `seed` must differ from process to process: names of
-  /// jobs and events are made from it and the time.
-  public init(
-    database: any SQLDatabase, machine: JobMachine = JobMachine(), webhooks: [WebhookTarget] = [], seed: UInt64
-  ) async throws {
+  init(
+    database: any SQLDatabase, machine: JobMachine, identifiers: IdentifierGenerator, events: EventStore,
+    idempotency: IdempotencyStore
+  ) {
     self.database = database
     self.machine = machine
-    self.webhooks = webhooks
-    random = Mutex(SeededRandom(seed: seed))
-    try await Migrations.run(database)
-  }
-
-  /// A new name: a prefix, and 26 letters and digits that sort by time (as ULIDs do).
-  func makeID(_ prefix: String, at now: Timestamp) -> String {
-    let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz")
-    var letters: [Character] = []
-    var time = UInt64(clamping: now.microseconds / 1000)
-    for _ in 0..<10 {
-      letters.append(alphabet[Int(time & 31)])
-      time >>= 5
-    }
-    letters.reverse()
-    random.withLock { random in
-      for _ in 0..<16 { letters.append(alphabet[Int(random.next() & 31)]) }
-    }
-    return prefix + String(letters)
+    self.identifiers = identifiers
+    self.events = events
+    self.idempotency = idempotency
   }
 
   // MARK: Callers
@@ -70,17 +39,15 @@ public final class JobStore: Sendable {
     of request: JobRequest, owner: String, key: String? = nil, origin: JobOrigin? = nil
   ) async throws -> (job: Job, isRepetition: Bool) {
     // The text is made here, by as many as ask, and not on the database's thread.
-    let text = try JSONText.encode(request)
-    return try await onceMore { [self] in
-      try await database.transaction { [self] connection in
-        if let known = try answer(toKey: key, owner: owner, fingerprint: text, in: connection) {
-          return (try load(known, in: connection), true)
-        }
-        let now = try connection.now()
-        let job = try submit(request, owner: owner, origin: origin, at: now, in: connection)
-        try keep(answer: job.id, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
-        return (job, false)
+    let asked = IdempotentRequest(key: key, owner: owner, fingerprint: try JSONText.encode(request))
+    return try await idempotency.transaction { [self] connection in
+      if let known = try idempotency.answer(to: asked, in: connection) {
+        return (try load(known, in: connection), true)
       }
+      let now = try connection.now()
+      let job = try submit(request, owner: owner, origin: origin, at: now, in: connection)
+      try idempotency.keep(job.id, to: asked, at: now, in: connection)
+      return (job, false)
     }
   }
 
@@ -89,8 +56,9 @@ public final class JobStore: Sendable {
     _ request: JobRequest, owner: String, origin: JobOrigin?, at now: Timestamp, in connection: any SQLConnection
   ) throws -> Job {
     let problems = request.problems(now: now)
-    guard problems.isEmpty else { throw JobStoreError.invalid(problems) }
-    let job = machine.submit(id: makeID("job_", at: now), owner: owner, request: request, origin: origin, now: now)
+    guard problems.isEmpty else { throw StoreError.invalid(problems) }
+    let job = machine.submit(
+      id: identifiers.next("job_", at: now), owner: owner, request: request, origin: origin, now: now)
     let body = try JSONText.encode(job)
     try connection(
       """
@@ -100,7 +68,7 @@ public final class JobStore: Sendable {
       """, .text(job.id), .text(owner), .text(request.room), .text(job.state.rawValue), SQLValue(job.notBefore),
       SQLValue(machine.nextExpiry(of: job)), SQLValue(origin?.schedule), SQLValue(origin?.key), SQLValue(now),
       .text(body))
-    try record(.created, of: job, text: body, at: now, in: connection)
+    try events.record(.created, of: job, text: body, at: now, in: connection)
     try notify(connection)
     return job
   }
@@ -110,49 +78,8 @@ public final class JobStore: Sendable {
     try await database.transaction { [self] connection in try load(id, in: connection) }
   }
 
-  /// Which jobs a list shows.
-  public struct Filter: Sendable, Hashable {
-    /// Only of this caller.
-    public var owner: String?
-    /// Only in this room.
-    public var room: String?
-    /// Only in rooms of such names, with `*` for any text.
-    public var rooms: String?
-    /// Only those that are not final.
-    public var isActive = false
-    /// Everything.
-    public init(owner: String? = nil, room: String? = nil, rooms: String? = nil, isActive: Bool = false) {
-      self.owner = owner
-      self.room = room
-      self.rooms = rooms
-      self.isActive = isActive
-    }
-
-    /// True when a job is one of those.
-    public func allows(_ job: Job) -> Bool {
-      (owner.map { $0 == job.owner } ?? true) && (room.map { $0 == job.request.room } ?? true)
-        && (rooms.map { Glob.matches($0, job.request.room) } ?? true) && (!isActive || !job.state.isFinal)
-    }
-
-    /// The same as conditions on rows of `jobs`; they may find more than is meant, never less.
-    var query: SQLConditions {
-      var query = SQLConditions()
-      if let owner { query.add("owner = ", .text(owner)) }
-      if let room { query.add("room = ", .text(room)) }
-      if let rooms { query.add("room LIKE ", .text(Self.likePattern(rooms)), " ESCAPE '!'") }
-      if isActive { query.add(JobStore.isActive) }
-      return query
-    }
-
-    /// A name with `*` as the pattern of LIKE with the escape character `!`. LIKE may find more than is meant (SQLite's
-    /// doesn't tell letters by case), never less.
-    private static func likePattern(_ glob: String) -> String {
-      glob.unicodeScalars.map { "!%_".unicodeScalars.contains($0) ? "!\($0)" : $0 == "*" ? "%" : "\($0)" }.joined()
-    }
-  }
-
   /// Jobs, the newest first: those after the job named `after` (the last of the page before).
-  public func jobs(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws -> [Job] {
+  public func list(_ filter: JobFilter = JobFilter(), after: String? = nil, limit: Int = 50) async throws -> [Job] {
     try await database.transaction { connection in
       var page: [Job] = []
       var last = after
@@ -189,26 +116,34 @@ public final class JobStore: Sendable {
     _ verb: JobCommand.Verb, argument: String? = nil, job id: String, key: String? = nil, owner: String = ""
   ) async throws -> (job: Job, sequence: Int64?) {
     if verb == .layout, let problem = LayoutName.problem(with: argument ?? "") {
-      throw JobStoreError.invalid(["argument: \(problem)"])
+      throw StoreError.invalid(["argument: \(problem)"])
     }
-    let text = "command \(id) \(verb.rawValue) \(argument ?? "")"
+    let asked = IdempotentRequest(
+      key: key, owner: owner, fingerprint: "command \(id) \(verb.rawValue) \(argument ?? "")")
     let isNew = Atomic<Bool>(false)
-    let told = try await onceMore { [self] in
-      try await database.transaction { [self] connection -> (job: Job, sequence: Int64?) in
-        if let known = try answer(toKey: key, owner: owner, fingerprint: text, in: connection) {
-          return (try load(id, in: connection), Int64(known))
-        }
-        let now = try connection.now()
-        let job = try apply(.command(verb, argument: argument), to: id, at: now, in: connection)
-        let sequence = job.commands.last { $0.verb == verb }?.sequence
-        let answer = sequence.map { "\($0)" } ?? id
-        try keep(answer: answer, toKey: key, owner: owner, fingerprint: text, at: now, in: connection)
-        isNew.store(true, ordering: .relaxed)
-        return (job, sequence)
+    let told = try await idempotency.transaction { [self] connection -> (job: Job, sequence: Int64?) in
+      if let known = try idempotency.answer(to: asked, in: connection) {
+        return (try load(id, in: connection), Int64(known))
       }
+      let now = try connection.now()
+      let job = try apply(.command(verb, argument: argument), to: id, at: now, in: connection)
+      let sequence = job.commands.last { $0.verb == verb }?.sequence
+      try idempotency.keep(sequence.map { "\($0)" } ?? id, to: asked, at: now, in: connection)
+      isNew.store(true, ordering: .relaxed)
+      return (job, sequence)
     }
     if isNew.load(ordering: .relaxed) { count([told.job.state]) }
     return told
+  }
+
+  /// True when a worker that asks now would be given a job.
+  public func hasAvailableJob() async throws -> Bool {
+    try await database.transaction { connection in
+      let now = try connection.now()
+      return try !connection(
+        "SELECT 1 FROM jobs WHERE state = 'queued' AND available_at <= ?1 LIMIT 1", SQLValue(now)
+      ).isEmpty
+    }
   }
 
   // MARK: Workers
@@ -263,10 +198,10 @@ public final class JobStore: Sendable {
   public func complete(job id: String, fence: Int64, files: [JobFile]) async throws -> Job {
     do {
       return try await apply(.complete(fence: fence, files), to: id)
-    } catch JobStoreError.refused(.isOver) {
+    } catch StoreError.refused(.isOver) {
       let job = try await job(id)
       guard job.state == .completed || job.state == .cancelled, job.fence == fence, job.files == files else {
-        throw JobStoreError.refused(.isOver)
+        throw StoreError.refused(.isOver)
       }
       return job
     }
@@ -302,6 +237,9 @@ public final class JobStore: Sendable {
     return expired.map(\.id)
   }
 
+  /// How many jobs this store has ended since it was opened, by their final state.
+  public var ended: [JobState: Int64] { endings.withLock { $0 } }
+
   // MARK: Rows
 
   private func apply(_ action: JobAction, to id: String) async throws -> Job {
@@ -311,9 +249,6 @@ public final class JobStore: Sendable {
     count([job.state])
     return job
   }
-
-  /// How many jobs this store has ended since it was opened, by their final state.
-  public var ended: [JobState: Int64] { endings.withLock { $0 } }
 
   /// Counts what was ended by a change that is kept now.
   private func count(_ states: [JobState]) {
@@ -330,7 +265,7 @@ public final class JobStore: Sendable {
     do throws(JobRefusal) {
       next = try machine.apply(action, to: job, now: now)
     } catch {
-      throw JobStoreError.refused(error)
+      throw StoreError.refused(error)
     }
     try keep(next, before: job, at: now, in: connection)
     // A worker's heartbeat may be held by another backend, and must hear of a command at once.
@@ -339,11 +274,61 @@ public final class JobStore: Sendable {
     return next
   }
 
+  // MARK: In a transaction of another store's
+
   func load(_ id: String, forUpdate: Bool = false, in connection: any SQLConnection) throws -> Job {
     let rows = try connection(
       "SELECT body FROM jobs WHERE id = ?1\(forUpdate ? connection.dialect.forUpdate : "")", .text(id))
-    guard let row = rows.first else { throw JobStoreError.notFound }
+    guard let row = rows.first else { throw StoreError.notFound }
     return try JSONText.decode(Job.self, row.text(0))
+  }
+
+  /// Keeps a job that has changed in what no column and no event tells.
+  func replace(_ job: Job, in connection: any SQLConnection) throws {
+    try connection(
+      "UPDATE jobs SET version = version + 1, body = ?2 WHERE id = ?1", .text(job.id), .text(try JSONText.encode(job)))
+  }
+
+  /// True when a schedule has made its job already.
+  func exists(_ origin: JobOrigin, in connection: any SQLConnection) throws -> Bool {
+    try !connection(
+      "SELECT id FROM jobs WHERE schedule = ?1 AND schedule_key = ?2", .text(origin.schedule), .text(origin.key)
+    ).isEmpty
+  }
+
+  /// Forgets jobs that ended before a moment, with all that is kept of them, unless something of them must still be
+  /// told; at most so many. Gives how many there were.
+  func prune(endedBefore moment: Timestamp, limit: Int, in connection: any SQLConnection) throws -> Int {
+    let jobs = try connection(
+      """
+      SELECT id FROM jobs WHERE finished_at < ?1 AND NOT EXISTS (
+        SELECT 1 FROM deliveries d WHERE d.job = jobs.id AND d.state = 'pending')
+      ORDER BY finished_at LIMIT CAST(?2 AS BIGINT)
+      """, SQLValue(moment), .integer(Int64(limit)))
+    for id in jobs.compactMap({ $0.text(0) }) {
+      try events.remove(of: id, in: connection)
+      try connection("DELETE FROM jobs WHERE id = ?1", .text(id))
+    }
+    return jobs.count
+  }
+
+  /// Counts jobs.
+  func counts(in connection: any SQLConnection) throws -> QueueCounts {
+    var counts = QueueCounts()
+    // Each from its own index: the rows themselves are long.
+    for part in [Self.isActive, "finished_at IS NOT NULL"] {
+      for row in try connection("SELECT state, COUNT(*) FROM jobs WHERE \(part) GROUP BY state") {
+        guard let state = row.text(0).flatMap(JobState.init(rawValue:)) else { continue }
+        counts.jobs[state] = row.integer(1) ?? 0
+      }
+    }
+    let now = try connection.now()
+    let waiting = try connection(
+      "SELECT COUNT(*), MIN(available_at) FROM jobs WHERE state = 'queued' AND available_at <= ?1", SQLValue(now)
+    ).first
+    counts.waiting = waiting?.integer(0) ?? 0
+    counts.longestWait = waiting?.timestamp(1).map { now - $0 }
+    return counts
   }
 
   /// What is true of rows of jobs that are not final; word for word as in the indexes.
@@ -359,7 +344,7 @@ public final class JobStore: Sendable {
       """, .text(job.id), .text(job.state.rawValue), SQLValue(job.notBefore),
       SQLValue(machine.nextExpiry(of: job)), SQLValue(job.finishedAt), .text(body))
     if job.state != before.state {
-      try record(JobEventKind(job.state, before: before.state), of: job, text: body, at: now, in: connection)
+      try events.record(JobEventKind(job.state, before: before.state), of: job, text: body, at: now, in: connection)
     }
   }
 

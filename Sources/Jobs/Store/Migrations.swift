@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// The database's shape, in numbered steps. A step that was released never changes; new ones follow.
 enum Migrations {
   /// What a step executes.

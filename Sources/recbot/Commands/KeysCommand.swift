@@ -2,6 +2,7 @@ import ArgumentParser
 import Backend
 import FoundationEssentials
 import Jobs
+import JobsAPI
 import Settings
 
 /// `recbot keys`: who may use the backend.
@@ -32,13 +33,14 @@ struct KeysOptions: ParsableArguments {
 
   @OptionGroup var shared: SharedOptions
 
-  /// Runs `body` over the backend's store.
-  func withStore<Value>(_ body: (JobStore) async throws -> Value) async throws -> Value {
+  /// Runs `body` over the backend's API keys.
+  func withKeys<Value>(_ body: (KeyStore) async throws -> Value) async throws -> Value {
     let place = try ServePlace(try shared.load(), dataDir: dataDir, database: database)
     let database = try place.openExisting()
     defer { database.close() }
     do {
-      let value = try await body(try await JobStore(database: database, seed: UInt64.random(in: .min ... .max)))
+      let queue = try await JobQueue(database: database, seed: UInt64.random(in: .min ... .max))
+      let value = try await body(queue.keys)
       Console.error("Database: \(place.description)")
       return value
     } catch let error as SQLError {
@@ -83,7 +85,7 @@ struct KeysAddCommand: AsyncParsableCommand {
       return now + TimeSpan(microseconds: span.nanoseconds / 1000)
     }
     let made = APIKeySecret.make(name: name, grants: try allowed(), rooms: rooms, expiresAt: end, now: now)
-    try await options.withStore { try await $0.add(made.key, hash: made.hash) }
+    try await options.withKeys { try await $0.add(made.key, hash: made.hash) }
     Console.print(made.text)
     Console.error("The key of '\(name)' is shown only now. Use it as RECBOT_API_KEY, or `Authorization: Bearer …`.")
   }
@@ -114,7 +116,7 @@ struct KeysListCommand: AsyncParsableCommand {
   @OptionGroup var options: KeysOptions
 
   func run() async throws {
-    let keys = try await options.withStore { try await $0.apiKeys() }
+    let keys = try await options.withKeys { try await $0.list() }
     if json { return Console.print(try JSONLine.of(["keys": keys])) }
     if keys.isEmpty { return Console.error("There are no keys; `recbot keys add NAME` makes one.") }
     for key in keys {
@@ -145,7 +147,7 @@ struct KeysRemoveCommand: AsyncParsableCommand {
   @OptionGroup var options: KeysOptions
 
   func run() async throws {
-    let count = try await options.withStore { try await $0.removeAPIKeys(named: key) }
+    let count = try await options.withKeys { try await $0.remove(named: key) }
     guard count > 0 else { throw Failure(.usage, "there is no key with the id or name '\(key)'") }
     Console.error(count == 1 ? "1 key removed." : "\(count) keys removed.")
   }

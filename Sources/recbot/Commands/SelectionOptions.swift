@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import JobsAPI
 
 /// The flags that say which part of a room is recorded; shared by `join`, `jobs submit` and `schedule add`.
 struct SelectionOptions: ParsableArguments {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Backend
 import Glibc
-import Jobs
+import JobsAPI
 import Logging
 import ServiceLifecycle
 import Settings
@@ -197,7 +197,7 @@ struct ServeCommand: AsyncParsableCommand {
     Console.print("Backend on http://\(host):\(port); Ctrl-C ends it.")
     Console.print("  database      \(place.description)")
     Console.print("  room service  \(configuration.roomService.url) (API key \(configuration.roomService.apiKey))")
-    if configuration.apiSecret == nil, try await backend.store.apiKeys().isEmpty {
+    if configuration.apiSecret == nil, try await backend.queue.keys.list().isEmpty {
       Console.print("  callers       none yet: `recbot keys add NAME` makes a key")
     }
     if hasWorker {

@@ -1,6 +1,7 @@
 import Delivery
 import Glibc
 import Jobs
+import JobsAPI
 import MediaCore
 import Settings
 

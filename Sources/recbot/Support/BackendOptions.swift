@@ -1,6 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import Jobs
+import JobsAPI
 import MediaCore
 import Settings
 import Worker

@@ -1,5 +1,5 @@
 import Backend
-import Jobs
+import JobsAPI
 import MediaCore
 import Settings
 import WebClient

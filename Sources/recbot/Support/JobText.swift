@@ -1,12 +1,12 @@
-import Jobs
+import JobsAPI
 
 /// Jobs as lines for the terminal.
 enum JobText {
   /// The job's name and how it stands, on one line.
-  static func line(_ job: Jobs.Job) -> String { "\(RoomText.oneLine(job.id, limit: 128))  \(state(job))" }
+  static func line(_ job: JobsAPI.Job) -> String { "\(RoomText.oneLine(job.id, limit: 128))  \(state(job))" }
 
   /// State, and what goes with it.
-  static func state(_ job: Jobs.Job) -> String {
+  static func state(_ job: JobsAPI.Job) -> String {
     var text = job.state.rawValue
     if job.isCancelling, !job.state.isFinal { text += ", being cancelled" }
     if job.state == .queued, job.notBefore > .now { text += " until \(TimeText.short(job.notBefore))" }

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 import Worker
 
 /// Follows a job to its end by what the backend tells of it. A backend that is away is waited for: the job goes on
@@ -50,12 +50,12 @@ struct JobWatch {
   }
 
   /// How a job stands. Why it ended so is told once, at the end.
-  private static func line(_ job: Jobs.Job) -> String {
+  private static func line(_ job: JobsAPI.Job) -> String {
     job.state.isFinal ? job.isIncomplete ? "incomplete" : job.state.rawValue : JobText.state(job)
   }
 
   /// How a job that is over ends the command.
-  static func failure(of job: Jobs.Job) -> Failure? {
+  static func failure(of job: JobsAPI.Job) -> Failure? {
     switch job.state {
     case .completed: job.isIncomplete ? incompleteness(of: job) : nil
     case .cancelled: Failure(.jobFailed, "the job \(job.id) was cancelled")
@@ -67,7 +67,7 @@ struct JobWatch {
   }
 
   /// A file there is, but not all of it.
-  private static func incompleteness(of job: Jobs.Job) -> Failure {
+  private static func incompleteness(of job: JobsAPI.Job) -> Failure {
     let reason = RoomText.oneLine(job.error?.message ?? "no reason is known", limit: 300)
     return Failure(.incomplete, "the recording of the job \(job.id) is less than was asked for: \(reason)")
   }

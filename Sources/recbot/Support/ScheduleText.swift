@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// Schedules as lines for the terminal.
 enum ScheduleText {

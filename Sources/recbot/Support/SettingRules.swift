@@ -1,5 +1,5 @@
 import Delivery
-import Jobs
+import JobsAPI
 import Layouts
 import Logging
 import Recording

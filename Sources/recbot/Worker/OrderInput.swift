@@ -1,5 +1,5 @@
 import Glibc
-import Jobs
+import JobsAPI
 import MediaCore
 import Recording
 

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import Jobs
+import JobsAPI
 import Recording
 import Rooms
 import Session

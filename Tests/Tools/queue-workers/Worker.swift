@@ -1,5 +1,6 @@
 import Glibc
 import Jobs
+import JobsAPI
 import MediaCore
 
 /// Appends whole lines; a process that is killed leaves no half ones.
@@ -63,7 +64,7 @@ func work(_ name: String, store: JobStore, history: History, seed: UInt64) async
         try await store.expire()
         history.add("expired", "-", 0, name, since: start)
       }
-    } catch let error as JobStoreError {
+    } catch let error as StoreError {
       guard case .refused = error else { throw error }
       history.add("refused", "-", 0, name, since: start)
     } catch SQLError.unavailable {

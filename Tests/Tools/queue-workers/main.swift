@@ -1,6 +1,7 @@
 import DatabaseKit
 import Glibc
 import Jobs
+import JobsAPI
 
 // Processes on a queue, for the checks of JobsTests that kill some:
 //
@@ -18,13 +19,13 @@ import Jobs
 /// The queue that an address or path names.
 func openQueue(
   _ place: String, clock: DatabaseClock = .system, machine: JobMachine = JobMachine(), count: Int, seed: UInt64
-) async throws -> JobStore {
+) async throws -> JobQueue {
   let database: any SQLDatabase =
     place.hasPrefix("postgres:")
     ? PostgresDatabase(address: place, connections: count, clock: clock) : try SQLiteDatabase(path: place, clock: clock)
   while true {
     do {
-      return try await JobStore(database: database, machine: machine, seed: seed)
+      return try await JobQueue(database: database, machine: machine, seed: seed)
     } catch SQLError.unavailable {
       // The server was killed just now.
       try await Task.sleep(for: .milliseconds(20))
@@ -41,11 +42,11 @@ func runWorkers(_ words: [String]) async -> Int32 {
   machine.leaseTime = .milliseconds(lease)
   machine.maximumAttempts = 100_000
   do {
-    let store = try await openQueue(words[0], machine: machine, count: count, seed: seed)
+    let queue = try await openQueue(words[0], machine: machine, count: count, seed: seed)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<count {
         let name = "\(words[2])-\(index)"
-        group.addTask { try await work(name, store: store, history: history, seed: seed &+ UInt64(index)) }
+        group.addTask { try await work(name, store: queue.jobs, history: history, seed: seed &+ UInt64(index)) }
       }
       try await group.waitForAll()
     }
@@ -63,10 +64,12 @@ func runSchedulers(_ words: [String]) async -> Int32 {
   else { return usage() }
   do {
     let clock = DatabaseClock.given { Timestamp(microseconds: time.now) }
-    let store = try await openQueue(words[0], clock: clock, count: count, seed: seed)
+    let queue = try await openQueue(words[0], clock: clock, count: count, seed: seed)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<count {
-        group.addTask { try await schedule(store: store, time: time, end: end, seed: seed &+ UInt64(index)) }
+        group.addTask {
+          try await schedule(schedules: queue.schedules, time: time, end: end, seed: seed &+ UInt64(index))
+        }
       }
       try await group.waitForAll()
     }

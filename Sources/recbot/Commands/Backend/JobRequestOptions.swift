@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import JobsAPI
 import Settings
 
 /// The flags that say how a job is recorded; shared by `jobs submit` and `schedule add`.

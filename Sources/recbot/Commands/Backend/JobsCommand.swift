@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import JobsAPI
 import Settings
 import Worker
 
@@ -51,7 +51,7 @@ struct JobsSubmitCommand: AsyncParsableCommand {
     request.deadline = try moment(deadline, "--deadline")
     let (submitted, key) = (request, key ?? BackendOptions.randomKey())
     try await backend.withClient { client in
-      let job = try await backend.patiently { () async throws(BackendError) -> Jobs.Job in
+      let job = try await backend.patiently { () async throws(BackendError) -> JobsAPI.Job in
         try await client.submit(submitted, key: key)
       }
       Console.print(backend.json ? try JSONLine.of(job) : RoomText.oneLine(job.id, limit: 128))
@@ -205,8 +205,8 @@ struct JobsControlCommand: AsyncParsableCommand {
     case .pause, .marker: break
     }
     let key = BackendOptions.randomKey()
-    let told = try await backend.withClient { (client) async throws -> Jobs.Job in
-      try await backend.patiently { () async throws(BackendError) -> Jobs.Job in
+    let told = try await backend.withClient { (client) async throws -> JobsAPI.Job in
+      try await backend.patiently { () async throws(BackendError) -> JobsAPI.Job in
         try await client.command(verb, argument: argument, job: job, key: key)
       }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Jobs
+import JobsAPI
 import Settings
 import Worker
 

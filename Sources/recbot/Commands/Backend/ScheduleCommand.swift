@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import JobsAPI
 import Settings
 import Worker
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Jobs
+import JobsAPI
 import Settings
 
 /// `recbot webhooks`: receivers of what becomes of jobs.

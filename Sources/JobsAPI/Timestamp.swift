@@ -191,23 +191,28 @@ private struct RFC3339Reader {
   }
 }
 
+/// Arithmetic that ends at the ends of the range, instead of trapping beyond them.
 extension Int64 {
-  func addedClamped(_ other: Int64) -> Int64 {
+  /// The sum.
+  package func addedClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other > 0 ? .max : .min) : sum
   }
 
-  func subtractedClamped(_ other: Int64) -> Int64 {
+  /// The difference.
+  package func subtractedClamped(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min : .max) : difference
   }
 
-  func multipliedClamped(by factor: Int64) -> Int64 {
+  /// The product.
+  package func multipliedClamped(by factor: Int64) -> Int64 {
     let (product, overflow) = multipliedReportingOverflow(by: factor)
     return overflow ? ((self < 0) == (factor < 0) ? .max : .min) : product
   }
 
-  func floorDivided(by divisor: Int64) -> Int64 {
+  /// The quotient, rounded down; the divisor is positive.
+  package func floorDivided(by divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient - 1 : quotient
   }

@@ -304,6 +304,29 @@ public struct Job: Hashable, Sendable {
     case finishedAt = "finished_at"
   }
 
+  /// A job that was asked for just now: it waits for its time, and nobody has had it.
+  package init(
+    id: String, owner: String, request: JobRequest, notBefore: Timestamp, origin: JobOrigin?, now: Timestamp
+  ) {
+    self.id = id
+    self.owner = owner
+    self.request = request
+    state = .queued
+    self.notBefore = notBefore
+    attempt = 0
+    fence = 0
+    commands = []
+    commandSequence = 0
+    steering = JobSteering()
+    parts = []
+    files = []
+    isRecorded = false
+    isCancelling = false
+    self.origin = origin
+    createdAt = now
+    updatedAt = now
+  }
+
   /// True when it is completed, and is less than was asked for: `error` says why.
   public var isIncomplete: Bool { state == .completed && error != nil }
 

@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// Something that must be told to a receiver.
 public struct WebhookDelivery: Hashable, Sendable {
   /// What.
@@ -8,11 +10,58 @@ public struct WebhookDelivery: Hashable, Sendable {
   public var attempts: Int
 }
 
-extension JobStore {
+/// What came of a delivery.
+public enum WebhookOutcome: Hashable, Sendable {
+  /// The receiver took it, or there was nothing to tell.
+  case done
+  /// It is to be tried again after a while.
+  case retry(after: TimeSpan)
+  /// It was not tried at all: again after a while, and this attempt doesn't count.
+  case postponed(TimeSpan)
+  /// It is given up.
+  case givenUp
+  /// The receiver wants nothing more: it is given up with all that waits for this receiver about this job, and with
+  /// what will still happen to it.
+  case receiverGone
+}
+
+/// The outbox: what is to be told to receivers, and what came of it. Any thread.
+public struct DeliveryStore: Sendable {
+  private let database: any SQLDatabase
+  /// Who is told of every job, besides the jobs' own receivers.
+  private let webhooks: [WebhookTarget]
+
+  init(database: any SQLDatabase, webhooks: [WebhookTarget]) {
+    self.database = database
+    self.webhooks = webhooks
+  }
+
+  /// Keeps that an event must be told, to the receivers of every job and to the job's own.
+  func add(_ event: String, number: Int64, of job: Job, at now: Timestamp, in connection: any SQLConnection) throws {
+    for target in Set(webhooks + (job.request.webhook.map { [$0] } ?? []) + (job.request.egress?.webhooks ?? [])) {
+      try connection(
+        """
+        INSERT INTO deliveries (event, target, job, number, attempts, due_at, state)
+        SELECT ?1, ?2, ?3, CAST(?4 AS BIGINT), 0, CAST(?5 AS BIGINT), 'pending'
+        WHERE NOT EXISTS (SELECT 1 FROM deliveries WHERE job = ?3 AND target = ?2 AND state = 'gone')
+        """, .text(event), .text(try JSONText.encode(target)), .text(job.id), .integer(number), SQLValue(now))
+    }
+  }
+
+  /// Forgets what was to be told of a job.
+  func remove(of job: String, in connection: any SQLConnection) throws {
+    try connection("DELETE FROM deliveries WHERE job = ?1", .text(job))
+  }
+
+  /// How many messages to receivers were not delivered yet.
+  func pending(in connection: any SQLConnection) throws -> Int64 {
+    try connection("SELECT COUNT(*) FROM deliveries WHERE state = 'pending'").first?.integer(0) ?? 0
+  }
+
   /// Takes deliveries that are due, for `hold`: another backend doesn't take them meanwhile, and they are due again
   /// when this one dies. To one receiver the events of a job go in order, one after the other. Receivers in `excluded`
   /// are left out.
-  public func takeDeliveries(
+  public func take(
     limit: Int = 32, hold: TimeSpan = .seconds(60), excluding excluded: Set<WebhookTarget> = []
   ) async throws -> [WebhookDelivery] {
     try await database.transaction { connection in
@@ -31,7 +80,7 @@ extension JobStore {
         """, [SQLValue(now), .integer(Int64(limit))] + others)
       var taken: [WebhookDelivery] = []
       for row in rows {
-        let event = try Self.event(row, from: 0)
+        let event = try JobEvent(row)
         let target = try JSONText.decode(WebhookTarget.self, row.text(5))
         try connection(
           "UPDATE deliveries SET due_at = ?3, attempts = attempts + 1 WHERE event = ?1 AND target = ?2",
@@ -76,21 +125,6 @@ extension JobStore {
           isGivenUp: row.text(3) != "pending", reason: row.text(4) ?? "")
       }
     }
-  }
-
-  /// What came of a delivery.
-  public enum WebhookOutcome: Hashable, Sendable {
-    /// The receiver took it, or there was nothing to tell.
-    case done
-    /// It is to be tried again after a while.
-    case retry(after: TimeSpan)
-    /// It was not tried at all: again after a while, and this attempt doesn't count.
-    case postponed(TimeSpan)
-    /// It is given up.
-    case givenUp
-    /// The receiver wants nothing more: it is given up with all that waits for this receiver about this job, and with
-    /// what will still happen to it.
-    case receiverGone
   }
 
   /// Keeps what came of a delivery. When it took longer than it was held and another backend has it now, only a success

@@ -1,4 +1,4 @@
-import Jobs
+import JobsAPI
 
 /// When a message that was not taken is sent again. Pure.
 ///
@@ -8,7 +8,7 @@ import Jobs
 ///
 /// Each wait is longer or shorter by up to a tenth, so that a receiver that comes back is not met by all at once. After
 /// the tenth attempt, 75 hours after the first, or when a message is older than `longest`, it is given up.
-struct WebhookRetries: Hashable, Sendable {
+struct WebhookRetryPolicy: Hashable, Sendable {
   /// The waits after the first attempt, the second, and so on.
   static let waits: [TimeSpan] = [
     .seconds(5), .seconds(300), .seconds(1800), .seconds(7200), .seconds(18_000), .seconds(36_000), .seconds(50_400),

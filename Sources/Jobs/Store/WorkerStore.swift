@@ -1,3 +1,5 @@
+import JobsAPI
+
 /// A worker as it was last heard of.
 public struct WorkerRecord: Codable, Hashable, Sendable {
   /// Its name.
@@ -13,7 +15,12 @@ public struct WorkerRecord: Codable, Hashable, Sendable {
   }
 }
 
-extension JobStore {
+/// The workers that asked for work. Any thread.
+public struct WorkerStore: Sendable {
+  private let database: any SQLDatabase
+
+  init(database: any SQLDatabase) { self.database = database }
+
   /// Keeps that a worker asked for work, and how it stands.
   public func seen(worker id: String, status: WorkerStatus) async throws {
     try await database.transaction { connection in
@@ -27,7 +34,7 @@ extension JobStore {
   }
 
   /// Workers that asked for work within a span, by name.
-  public func workers(seenWithin span: TimeSpan) async throws -> [WorkerRecord] {
+  public func list(seenWithin span: TimeSpan) async throws -> [WorkerRecord] {
     try await database.transaction { connection in
       let now = try connection.now()
       return try connection(
@@ -40,7 +47,7 @@ extension JobStore {
   }
 
   /// Forgets workers that were not heard of for a span: their names are never used again.
-  public func forgetWorkers(unseenFor span: TimeSpan) async throws {
+  public func forget(unseenFor span: TimeSpan) async throws {
     try await database.transaction { connection in
       let now = try connection.now()
       try connection("DELETE FROM workers WHERE seen_at < ?1", SQLValue(now - span))

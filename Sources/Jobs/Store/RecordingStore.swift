@@ -1,7 +1,18 @@
-extension JobStore {
-  /// Finished files that were not deleted, those of the newest job first, and where the next page begins (nil: there is none). `after` is
-  /// what the page before gave: a job and how many of its files were shown.
-  public func recordings(_ filter: Filter = Filter(), after: String? = nil, limit: Int = 50) async throws
+import JobsAPI
+
+/// The finished files of jobs that are over. They stand in the jobs' rows. Any thread.
+public struct RecordingStore: Sendable {
+  private let database: any SQLDatabase
+  private let jobs: JobStore
+
+  init(database: any SQLDatabase, jobs: JobStore) {
+    self.database = database
+    self.jobs = jobs
+  }
+
+  /// Finished files that were not deleted, those of the newest job first, and where the next page begins (nil: there is
+  /// none). `after` is what the page before gave: a job and how many of its files were shown.
+  public func list(_ filter: JobFilter = JobFilter(), after: String? = nil, limit: Int = 50) async throws
     -> RecordingPage
   {
     let cursor = (after ?? "").split(separator: ":")
@@ -12,7 +23,7 @@ extension JobStore {
     query.add("state IN ('completed', 'cancelled')")
     let most = query.parameter(.integer(Int64(limit + 1)))
     let conditions = query
-    let jobs = try await database.transaction { connection in
+    let page = try await database.transaction { connection in
       try connection.query(
         "SELECT body FROM jobs \(conditions.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)",
         conditions.values
@@ -20,7 +31,7 @@ extension JobStore {
     }
     var recordings: [RecordingPage.Entry] = []
     var next: String?
-    for found in jobs {
+    for found in page {
       for (index, file) in found.files.enumerated() where found.id != job || index >= shown {
         guard filter.allows(found), file.deletedAt == nil else { continue }
         if recordings.count == limit { return RecordingPage(recordings: recordings, next: next) }
@@ -31,7 +42,7 @@ extension JobStore {
         next = "\(found.id):\(index + 1)"
       }
     }
-    guard jobs.count > limit, let last = jobs.last else { return RecordingPage(recordings: recordings) }
+    guard page.count > limit, let last = page.last else { return RecordingPage(recordings: recordings) }
     return RecordingPage(recordings: recordings, next: "\(last.id):\(last.files.count)")
   }
 
@@ -39,13 +50,12 @@ extension JobStore {
   /// is. Throws `notFound` when there is no such file.
   @discardableResult
   public func deleted(file number: Int, of job: String) async throws -> Job {
-    try await database.transaction { [self] connection in
-      var found = try load(job, forUpdate: true, in: connection)
-      guard found.state.isFinal, found.files.indices.contains(number - 1) else { throw JobStoreError.notFound }
+    try await database.transaction { [jobs] connection in
+      var found = try jobs.load(job, forUpdate: true, in: connection)
+      guard found.state.isFinal, found.files.indices.contains(number - 1) else { throw StoreError.notFound }
       guard found.files[number - 1].deletedAt == nil else { return found }
       found.files[number - 1].deletedAt = try connection.now()
-      try connection(
-        "UPDATE jobs SET version = version + 1, body = ?2 WHERE id = ?1", .text(job), .text(try JSONText.encode(found)))
+      try jobs.replace(found, in: connection)
       return found
     }
   }

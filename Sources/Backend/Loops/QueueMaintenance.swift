@@ -1,15 +1,17 @@
 import Jobs
+import JobsAPI
 
-/// What the queue needs to go on by itself: takes jobs back from workers that are gone, fires schedules, forgets what
-/// is old. Every backend does it; with PostgreSQL they share the work.
-struct QueueKeeper: BackgroundWork {
+/// What the queue needs to go on by itself, once a second: reaps leases of workers that are gone, fires schedules, and
+/// prunes what is old. Every backend does it; with PostgreSQL they share the work.
+struct QueueMaintenance: BackgroundWork {
   let core: BackendCore
+  let queue: JobQueue
   let name = "queue"
 
   func run() async throws {
     // Workers that went on recording while no backend was there come back first: their leases are good again when
     // they are renewed before anybody takes them.
-    let usual = core.store.machine.leaseTime.microseconds + 5_000_000
+    let usual = queue.jobs.machine.leaseTime.microseconds + 5_000_000
     let patience = ContinuousClock.now + .microseconds(core.configuration.startPatience?.microseconds ?? usual)
     var rounds = 0
     while !Task.isCancelled {
@@ -17,10 +19,10 @@ struct QueueKeeper: BackgroundWork {
       // The old is swept out once in ten minutes.
       if rounds % 600 == 0 {
         while !Task.isCancelled,
-          try await core.store.prune(
+          try await queue.prune(
             keysOlderThan: core.configuration.keyRetention, jobsOlderThan: core.configuration.jobRetention)
         {}
-        try await core.store.forgetWorkers(unseenFor: .seconds(86_400))
+        try await queue.workers.forget(unseenFor: .seconds(86_400))
       }
       rounds += 1
       try await Task.sleep(for: .seconds(1))
@@ -33,11 +35,11 @@ struct QueueKeeper: BackgroundWork {
     if expires {
       var count = limit
       while count == limit {
-        count = try await core.store.expire(limit: limit).count
+        count = try await queue.jobs.expire(limit: limit).count
         if count > 0 { hasChanged = true }
       }
     }
-    if try await !core.store.fireSchedules().isEmpty { hasChanged = true }
-    if hasChanged { core.changed() }
+    if try await !queue.schedules.fire().isEmpty { hasChanged = true }
+    if hasChanged { core.changes.notifyAll() }
   }
 }

@@ -1,4 +1,9 @@
-extension JobStore {
+/// The callers' API keys: their hashes, never their texts. Any thread.
+public struct KeyStore: Sendable {
+  private let database: any SQLDatabase
+
+  init(database: any SQLDatabase) { self.database = database }
+
   /// Keeps an API key with the hash of its text.
   public func add(_ key: APIKey, hash: String) async throws {
     let body = try JSONText.encode(key)
@@ -10,16 +15,16 @@ extension JobStore {
   }
 
   /// The API key with this hash. Throws `notFound`.
-  public func apiKey(hash: String) async throws -> APIKey {
+  public func key(hash: String) async throws -> APIKey {
     try await database.transaction { connection in
       let rows = try connection("SELECT body FROM api_keys WHERE hash = ?1", .text(hash))
-      guard let row = rows.first else { throw JobStoreError.notFound }
+      guard let row = rows.first else { throw StoreError.notFound }
       return try JSONText.decode(APIKey.self, row.text(0))
     }
   }
 
   /// All API keys, the oldest first.
-  public func apiKeys() async throws -> [APIKey] {
+  public func list() async throws -> [APIKey] {
     try await database.transaction { connection in
       try connection("SELECT body FROM api_keys ORDER BY created_at, id").map {
         try JSONText.decode(APIKey.self, $0.text(0))
@@ -29,7 +34,7 @@ extension JobStore {
 
   /// Removes the API keys of this id or name; gives how many there were.
   @discardableResult
-  public func removeAPIKeys(named name: String) async throws -> Int {
+  public func remove(named name: String) async throws -> Int {
     try await database.transaction { connection in
       var removed = 0
       for row in try connection("SELECT id, body FROM api_keys") {

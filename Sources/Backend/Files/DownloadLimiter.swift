@@ -2,18 +2,18 @@ import Synchronization
 
 /// How many files are sent at once: few enough that readers, slow or many, leave the backend to everybody else. Any
 /// thread.
-final class DownloadSeats: Sendable {
-  /// A place for one file that is sent; given back when nobody holds it any more.
-  final class Seat: Sendable {
-    private let seats: DownloadSeats
+final class DownloadLimiter: Sendable {
+  /// The right to send one file; given back when nobody holds it any more.
+  final class Permit: Sendable {
+    private let limiter: DownloadLimiter
     private let owner: String
 
-    fileprivate init(_ seats: DownloadSeats, _ owner: String) {
-      self.seats = seats
+    fileprivate init(_ limiter: DownloadLimiter, _ owner: String) {
+      self.limiter = limiter
       self.owner = owner
     }
 
-    deinit { seats.leave(owner) }
+    deinit { limiter.release(owner) }
   }
 
   private let total: Int
@@ -29,17 +29,17 @@ final class DownloadSeats: Sendable {
   /// How many are taken.
   var count: Int { taken.withLock { $0.values.reduce(0, +) } }
 
-  /// A place; nil when all are taken.
-  func take(_ owner: String) -> Seat? {
+  /// A permit; nil when all are taken.
+  func acquire(_ owner: String) -> Permit? {
     let isFree = taken.withLock { taken in
       guard taken.values.reduce(0, +) < total, taken[owner, default: 0] < perOwner else { return false }
       taken[owner, default: 0] += 1
       return true
     }
-    return isFree ? Seat(self, owner) : nil
+    return isFree ? Permit(self, owner) : nil
   }
 
-  private func leave(_ owner: String) {
+  private func release(_ owner: String) {
     taken.withLock { taken in
       let rest = taken[owner, default: 1] - 1
       taken[owner] = rest > 0 ? rest : nil

@@ -1,11 +1,12 @@
 import Foundation
 import Jobs
+import JobsAPI
 import Synchronization
 
 /// Which messages are on their way: so many at once, and so many to one host, that a slow receiver holds up nobody else.
 /// A few more of each host wait here, so that a quick receiver gets the next one as soon as it took the one before. Any
 /// thread.
-final class WebhookTraffic: Sendable {
+final class WebhooksInFlight: Sendable {
   /// Messages at once, in all and to one host.
   static let (most, mostPerHost) = (64, 4)
   /// How many more of one host wait.
@@ -14,17 +15,17 @@ final class WebhookTraffic: Sendable {
   static let batch = mostPerHost + mostWaiting
 
   /// What becomes of a message.
-  enum Departure: Hashable {
-    /// It leaves now. Whoever carries it says `arrived` afterwards, and carries what comes out of that.
-    case leaves
-    /// It leaves when others of its host have arrived.
+  enum Admission: Hashable {
+    /// It is sent now. Whoever sends it says `finished` afterwards, and sends what comes out of that.
+    case sent
+    /// It is sent when others of its host are finished.
     case waits
     /// Its host has too many.
     case refused
   }
 
   private struct Host {
-    var leaving: [WebhookDelivery] = []
+    var sending: [WebhookDelivery] = []
     var waiting: [WebhookDelivery] = []
     /// Receivers there that were told something lately.
     var targets: Set<WebhookTarget> = []
@@ -37,7 +38,7 @@ final class WebhookTraffic: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many more may leave.
+  /// How many more may be sent.
   var free: Int { state.withLock { max(0, Self.most - $0.count) } }
 
   /// Receivers for whose hosts messages wait here already.
@@ -49,17 +50,17 @@ final class WebhookTraffic: Sendable {
     }
   }
 
-  /// A message wants to leave.
-  func depart(_ delivery: WebhookDelivery) -> Departure {
+  /// A message is to be sent.
+  func admit(_ delivery: WebhookDelivery) -> Admission {
     let name = Self.host(delivery.target.url)
     return state.withLock { state in
       var host = state.hosts[name] ?? Host()
       defer { state.hosts[name] = host }
       host.targets.insert(delivery.target)
-      if host.leaving.count < Self.mostPerHost {
-        host.leaving.append(delivery)
+      if host.sending.count < Self.mostPerHost {
+        host.sending.append(delivery)
         state.count += 1
-        return .leaves
+        return .sent
       }
       guard host.waiting.count < Self.mostWaiting else { return .refused }
       host.waiting.append(delivery)
@@ -67,17 +68,17 @@ final class WebhookTraffic: Sendable {
     }
   }
 
-  /// A message has arrived, or come back. Gives the one that leaves in its place, and whether others wait behind that.
-  func arrived(_ delivery: WebhookDelivery) -> (next: WebhookDelivery?, hasMore: Bool) {
+  /// A message has arrived, or come back. Gives the one that is sent in its place, and whether others wait behind that.
+  func finished(_ delivery: WebhookDelivery) -> (next: WebhookDelivery?, hasMore: Bool) {
     let name = Self.host(delivery.target.url)
     return state.withLock { state in
       guard var host = state.hosts[name] else { return (nil, false) }
-      defer { state.hosts[name] = host.leaving.isEmpty ? nil : host }
-      guard let index = host.leaving.firstIndex(where: { Self.isSame($0, delivery) }) else { return (nil, false) }
-      host.leaving.remove(at: index)
+      defer { state.hosts[name] = host.sending.isEmpty ? nil : host }
+      guard let index = host.sending.firstIndex(where: { Self.isSame($0, delivery) }) else { return (nil, false) }
+      host.sending.remove(at: index)
       guard host.waiting.isEmpty else {
         let next = host.waiting.removeFirst()
-        host.leaving.append(next)
+        host.sending.append(next)
         return (next, !host.waiting.isEmpty)
       }
       state.count -= 1
@@ -86,7 +87,7 @@ final class WebhookTraffic: Sendable {
   }
 
   /// Everything that is on its way or waits here.
-  var held: [WebhookDelivery] { state.withLock { $0.hosts.values.flatMap { $0.leaving + $0.waiting } } }
+  var held: [WebhookDelivery] { state.withLock { $0.hosts.values.flatMap { $0.sending + $0.waiting } } }
 
   /// Others have these by now: what of them waits here does not leave.
   func drop(_ lost: [WebhookDelivery]) {

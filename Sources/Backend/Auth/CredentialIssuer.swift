@@ -1,9 +1,9 @@
-import Jobs
+import JobsAPI
 import Signaling
 import Synchronization
 
-/// Makes room tokens. Any thread.
-final class TicketOffice: Sendable {
+/// Issues the credentials of the room service: the bots' tickets and participants' tokens. Any thread.
+final class CredentialIssuer: Sendable {
   private let service: RoomService
   private let publicURL: String
   private let lifetime: TimeSpan

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// Wakes requests that are held until something changes. Any thread.
-final class Bell: Sendable {
+final class Notifier: Sendable {
   private struct State {
-    var rings: UInt64 = 0
+    var notices: UInt64 = 0
     var isClosed = false
     var nextWaiter: UInt64 = 0
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -11,17 +11,17 @@ final class Bell: Sendable {
 
   private let state = Mutex(State())
 
-  /// How often it has rung: taken before looking, so that what happens meanwhile is not missed.
-  var rings: UInt64 { state.withLock { $0.rings } }
+  /// How often it was notified: taken before looking, so that what happens meanwhile is not missed.
+  var notices: UInt64 { state.withLock { $0.notices } }
   /// True while somebody waits.
   var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
   /// True when nobody is held any more.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Wakes everybody who waits.
-  func ring() {
+  func notify() {
     let woken = state.withLock { state in
-      state.rings &+= 1
+      state.notices &+= 1
       defer { state.waiters = [:] }
       return state.waiters.values
     }
@@ -31,11 +31,11 @@ final class Bell: Sendable {
   /// Wakes everybody, now and for ever.
   func close() {
     state.withLock { $0.isClosed = true }
-    ring()
+    notify()
   }
 
-  /// Waits until it has rung since `rings`, at most for so long.
-  func wait(since rings: UInt64, atMost time: Duration) async {
+  /// Waits until it is notified beyond so many `notices`, at most for so long.
+  func wait(since notices: UInt64, atMost time: Duration) async {
     let id = state.withLock { state in
       state.nextWaiter &+= 1
       return state.nextWaiter
@@ -47,7 +47,7 @@ final class Bell: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          if state.isClosed || state.rings != rings || Task.isCancelled { return true }
+          if state.isClosed || state.notices != notices || Task.isCancelled { return true }
           state.waiters[id] = continuation
           return false
         }
@@ -60,4 +60,25 @@ final class Bell: Sendable {
   }
 
   private func wake(_ id: UInt64) { state.withLock { $0.waiters.removeValue(forKey: id) }?.resume() }
+}
+
+/// What held requests and loops wait for. Any thread.
+struct ChangeNotifiers: Sendable {
+  /// A job may have become free.
+  let jobs = Notifier()
+  /// Something happened to a job.
+  let events = Notifier()
+  /// A recorder may have answered a command.
+  let answers = Notifier()
+  /// There may be something to tell receivers.
+  let webhooks = Notifier()
+
+  /// Says that a job was made or changed: held requests look again.
+  func notifyAll() { for notifier in [jobs, events, answers, webhooks] { notifier.notify() } }
+
+  /// True when the backend ends.
+  var isClosed: Bool { jobs.isClosed }
+
+  /// Requests that are held are answered now, and none is held any more.
+  func close() { for notifier in [jobs, events, answers] { notifier.close() } }
 }

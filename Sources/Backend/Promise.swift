@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that comes once; everybody can wait for it. The first result stays. Any thread.
-final class OnceValue<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
   private struct State {
     var result: Result<Value, any Error>?
     var waiters: [CheckedContinuation<Value, any Error>] = []
@@ -9,7 +9,7 @@ final class OnceValue<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  func set(_ result: Result<Value, any Error>) {
+  func complete(_ result: Result<Value, any Error>) {
     let waiters = state.withLock { state in
       guard state.result == nil else { return [CheckedContinuation<Value, any Error>]() }
       state.result = result
