@@ -95,7 +95,7 @@ extension JobRun {
       return nil
     }
     let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
-    guard await handover.fetch(part.location, to: path), let found = await Blocking.run({ PartFile.look(path) }) else {
+    guard await handover.fetch(part.location, to: path), let found = await Blocking.run({ PartFile.probe(path) }) else {
       return nil
     }
     logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
@@ -141,16 +141,16 @@ extension JobRun {
     let outputs = job.request.outputs.isEmpty ? [JobOutput()] : job.request.outputs
     var files: [JobFile] = []
     for source in sources {
-      let duration = await Blocking.run { PartFile.look(source)?.duration ?? 0 }
+      let duration = await Blocking.run { PartFile.probe(source)?.duration ?? 0 }
       for (index, output) in outputs.enumerated() {
-        let target = try context.courier.target(isStore: output.destination.map { $0 == .s3 })
-        let name = try context.courier.name(
+        let target = try context.delivery.target(isStore: output.destination.map { $0 == .s3 })
+        let name = try context.delivery.name(
           template: output.template, room: job.request.room, job: id, time: time, attempt: job.attempt)
         var done: Delivered?
         if index == 0, let live, live.path == source {
           live.task.cancel()
           await live.task.value
-          done = await context.courier.finish(live.upload)
+          done = await context.delivery.finish(live.upload)
           self.live = nil
         }
         var file = done
@@ -193,12 +193,12 @@ extension JobRun {
   private func bring(_ source: String, to target: DeliveryTarget, name: String) async throws(DeliveryError) -> Delivered
   {
     do {
-      return try await context.courier.deliver(source, to: target, name: name)
+      return try await context.delivery.deliver(source, to: target, name: name)
     } catch {
       guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
       context.counts.deliveryFailed()
       logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
-      let kept = try await context.courier.keep(source, name: name, job: id, reason: error, in: backup)
+      let kept = try await context.delivery.keep(source, name: name, job: id, reason: error, in: backup)
       shortfall = JobError(
         name: "deliveryFailed", message: "waits in the backup folder to become \(kept.target): \(error)")
       return kept.file
@@ -217,7 +217,7 @@ extension JobRun {
     case .fenced: return .fenced
     // What the backend doesn't take stays in the journal, and the parts where they are.
     case .refused: return .recorded(shortfall)
-    case .agreed: break
+    case .accepted: break
     }
     await close()
     isDone = true
@@ -256,13 +256,13 @@ extension JobRun {
 
   /// Begins to upload what is being recorded, when that is wanted and it is the job's first part.
   func startLive(_ path: String, startedAt: Timestamp) {
-    let courier = context.courier
-    guard live == nil, parts.count == 1, job.parts.isEmpty, courier.settings.upload == .live else { return }
+    let delivery = context.delivery
+    guard live == nil, parts.count == 1, job.parts.isEmpty, delivery.plan.upload == .live else { return }
     let output = job.request.outputs.first ?? JobOutput()
-    guard let target = try? courier.target(isStore: output.destination.map { $0 == .s3 }),
-      let name = try? courier.name(
+    guard let target = try? delivery.target(isStore: output.destination.map { $0 == .s3 }),
+      let name = try? delivery.name(
         template: output.template, room: job.request.room, job: id, time: startedAt.microseconds, attempt: job.attempt),
-      let upload = courier.live(path, to: target, name: name)
+      let upload = delivery.live(path, to: target, name: name)
     else { return }
     let logger = logger
     let task = Task {

@@ -90,7 +90,7 @@ actor JobRun {
     var logger = context.logger
     logger[metadataKey: "job"] = "\(job.id)"
     self.logger = logger
-    handover = PartHandover(job: job, courier: context.courier, logger: logger)
+    handover = PartHandover(job: job, delivery: context.delivery, logger: logger)
   }
 
   /// The number of the recording's process, while there is one.
@@ -127,17 +127,17 @@ actor JobRun {
     await dropLive()
     switch outcome {
     case .recorded:
-      if !isDone { await handIn() }
+      if !isDone { await share() }
       logger.info("done")
     case .fenced:
       logger.warning("somebody else has the job: stopped; what was recorded here is kept", metadata: places)
       await close()
       // What the new owner needs of it; nothing, when the job is over.
-      if let known = try? await context.client.look(at: id), !known.state.isFinal { await handIn() }
+      if let known = try? await context.client.workerJob(id), !known.state.isFinal { await share() }
     case .handedOver:
       await tellParts()
       await giveBack()
-      await handIn()
+      await share()
     case .failed(let error, let mayRetry):
       logger.error("failed", metadata: ["reason": "\(error.message)", "retried": "\(mayRetry)"])
       await tellParts()
@@ -148,7 +148,7 @@ actor JobRun {
       let answer = await context.insist(
         { client throws(BackendError) in _ = try await client.fail(job: id, request) }, logger: logger)
       if answer != .refused { await close() }
-      if mayRetry { await handIn() }
+      if mayRetry { await share() }
     }
     await handover.stopAll()
   }
@@ -243,8 +243,8 @@ actor JobRun {
   private func impossibility() -> Outcome? {
     for output in job.request.outputs.isEmpty ? [JobOutput()] : job.request.outputs {
       do throws(WorkerError) {
-        _ = try context.courier.target(isStore: output.destination.map { $0 == .s3 })
-        _ = try context.courier.name(template: output.template, room: job.request.room, job: id, time: 0, attempt: 1)
+        _ = try context.delivery.target(isStore: output.destination.map { $0 == .s3 })
+        _ = try context.delivery.name(template: output.template, room: job.request.room, job: id, time: 0, attempt: 1)
       } catch {
         return .failed(JobError(name: "notDeliverable", message: error.description), mayRetry: false)
       }
@@ -352,7 +352,7 @@ actor JobRun {
 
   /// Looks at the file that a process has left, whichever way it ended.
   private func settle(piece: Int, path: String) async {
-    guard let found = await Blocking.run({ PartFile.look(path) }) else { return }
+    guard let found = await Blocking.run({ PartFile.probe(path) }) else { return }
     let known = parts.first { $0.location == path }
     let startedAt =
       known?.startedAt ?? found.startedAt ?? Timestamp.now - TimeSpan(microseconds: found.duration)
@@ -390,7 +390,7 @@ actor JobRun {
   private func listenUntilCancelled() async {
     while !Task.isCancelled, !isFenced {
       let began = ContinuousClock.now
-      if !isAway { _ = await beat(wait: context.settings.beatTime) }
+      if !isAway { _ = await beat(wait: context.settings.heartbeatTime) }
       // What is answered at once, as by a backend that goes down, is not asked without end.
       let rest = Duration.seconds(1) - (ContinuousClock.now - began)
       if rest > .zero { try? await Task.sleep(for: rest) }
@@ -408,7 +408,7 @@ actor JobRun {
         state: state, part: told, confirmed: confirmed, refusals: refused.isEmpty ? nil : refused,
         isRecorded: isRecorded, error: shortfall, roomSID: roomSID))
     do {
-      let answer = try await context.client.beat(job: id, request, wait: wait)
+      let answer = try await context.client.heartbeat(job: id, request, wait: wait)
       guard request.fence == fence else { return false }
       if isAway { logger.notice("the backend is back") }
       isAway = false
@@ -482,7 +482,7 @@ actor JobRun {
   }
 
   /// Brings the parts that were made here to where other workers reach them.
-  private func handIn() async { await handover.handIn(parts.map(\.location)) }
+  private func share() async { await handover.share(parts.map(\.location)) }
 
   private var places: Logger.Metadata { ["parts": "\(parts.map(\.location).joined(separator: " "))"] }
 }

@@ -2,9 +2,9 @@ import Jobs
 import Logging
 
 /// What came of asking the backend until it answers.
-enum Insistence: Hashable, Sendable {
+enum BackendOutcome: Hashable, Sendable {
   /// It agreed.
-  case agreed
+  case accepted
   /// The job is somebody else's, or over.
   case fenced
   /// It refused for another reason, or was not reached in time.
@@ -17,7 +17,7 @@ struct RunContext: Sendable {
   let client: BackendClient
   let folder: WorkerFolder
   let journal: Journal
-  let courier: Courier
+  let delivery: FileDelivery
   let logger: Logger
   /// The data folder's name, which finished files in it have; nil: it has none.
   var folderID: String?
@@ -27,7 +27,7 @@ struct RunContext: Sendable {
   /// Asks the backend until it has answered, or until time is up.
   func insist(
     _ ask: (BackendClient) async throws(BackendError) -> Void, for limit: Duration? = nil, logger: Logger
-  ) async -> Insistence {
+  ) async -> BackendOutcome {
     await Self.insist(client, for: limit, logger: logger, ask)
   }
 
@@ -35,14 +35,14 @@ struct RunContext: Sendable {
   static func insist(
     _ client: BackendClient, for limit: Duration? = nil, logger: Logger,
     _ ask: (BackendClient) async throws(BackendError) -> Void
-  ) async -> Insistence {
+  ) async -> BackendOutcome {
     let began = ContinuousClock.now
     var pause = Duration.milliseconds(250)
     var isTold = false
     while !Task.isCancelled {
       do throws(BackendError) {
         try await ask(client)
-        return .agreed
+        return .accepted
       } catch {
         guard error.isPassing || error.isForeign else {
           logger.warning("the backend did not take it", metadata: ["reason": "\(error)"])
@@ -61,9 +61,9 @@ struct RunContext: Sendable {
 
 extension PartHandover {
   /// The parts of this job.
-  init(job: Job, courier: Courier, logger: Logger) {
+  init(job: Job, delivery: FileDelivery, logger: Logger) {
     self.init(
-      job: job.id, isStore: job.request.outputs.map { $0.destination.map { $0 == .s3 } }, courier: courier,
+      job: job.id, isStore: job.request.outputs.map { $0.destination.map { $0 == .s3 } }, delivery: delivery,
       logger: logger)
   }
 }
