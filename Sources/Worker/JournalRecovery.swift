@@ -27,12 +27,12 @@ struct JournalRecovery: Sendable {
     let id = job.job
     var answer = BackendOutcome.accepted
     if let completion = job.completion {
-      answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+      answer = await Self.ask(client, logger: logger) { client throws(BackendError) in
         _ = try await client.complete(job: id, completion)
       }
       if answer == .accepted { logger.notice("completed after a restart") }
     } else if let failure = job.failure {
-      answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+      answer = await Self.ask(client, logger: logger) { client throws(BackendError) in
         _ = try await client.fail(job: id, failure)
       }
     } else {
@@ -40,14 +40,14 @@ struct JournalRecovery: Sendable {
       for part in parts where answer == .accepted {
         let beat = BeatRequest(
           fence: job.fence, report: JobReport(part: part, isRecorded: job.isRecorded, error: job.error))
-        answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+        answer = await Self.ask(client, logger: logger) { client throws(BackendError) in
           _ = try await client.heartbeat(job: id, beat)
         }
       }
       let release = BeatRequest(
         fence: job.fence, report: JobReport(isRecorded: job.isRecorded, error: job.error))
       if answer == .accepted {
-        answer = await RunContext.insist(client, logger: logger) { client throws(BackendError) in
+        answer = await Self.ask(client, logger: logger) { client throws(BackendError) in
           _ = try await client.release(job: id, release)
         }
       }
@@ -62,6 +62,31 @@ struct JournalRecovery: Sendable {
       }
     }
     return answer != .refused
+  }
+
+  /// Asks the backend until it has answered.
+  private static func ask(
+    _ client: BackendClient, logger: Logger, _ request: (BackendClient) async throws(BackendError) -> Void
+  ) async -> BackendOutcome {
+    let began = ContinuousClock.now
+    var retry = BackendRetry(now: .zero)
+    while !Task.isCancelled {
+      do throws(BackendError) {
+        try await request(client)
+        return .accepted
+      } catch {
+        switch retry.failed(error, now: ContinuousClock.now - began) {
+        case .again(let at, let isFirst):
+          if isFirst { logger.warning("the backend is away", metadata: ["reason": "\(error)"]) }
+          try? await Task.sleep(until: began + at, clock: .continuous)
+        case .over(let outcome):
+          logger.warning("the backend did not take it", metadata: ["reason": "\(error)"])
+          return outcome
+        case .late: return .refused
+        }
+      }
+    }
+    return .refused
   }
 
   /// Brings parts to where the job's owner reaches them, unless the job is over.

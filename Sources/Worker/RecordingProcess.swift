@@ -29,11 +29,20 @@ public struct RecordingLaunch: Sendable {
 /// One recording, running as a process of its own. May be used on any thread.
 final class RecordingProcess: Sendable {
   /// How a process ended.
-  enum Exit: Hashable, Sendable {
+  enum Exit: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     /// It crashed, or was killed.
     case signaled(Int32)
     case notStarted(String)
+
+    /// One line.
+    var description: String {
+      switch self {
+      case .exited(let code): "it ended with code \(code)"
+      case .signaled(let signal): "it was ended by signal \(signal)"
+      case .notStarted(let reason): "it could not be started: \(reason)"
+      }
+    }
   }
 
   private typealias Handle = Execution<CustomWriteInput, SequenceOutput, FileDescriptorOutput>
