@@ -76,7 +76,7 @@ public final class BackendClient: Sendable {
 
   /// Renews the lease of a job, and tells how it stands. The answer may be held up to `wait` seconds, until a command
   /// waits.
-  public func beat(job: String, _ request: BeatRequest, wait: Int64 = 0) async throws(BackendError) -> BeatAnswer {
+  public func heartbeat(job: String, _ request: BeatRequest, wait: Int64 = 0) async throws(BackendError) -> BeatAnswer {
     let path = "/v1/workers/jobs/\(Self.escape(job))/beat"
     return try await send(.POST, wait > 0 ? "\(path)?wait=\(wait)" : path, body: request, wait: wait)
   }
@@ -97,7 +97,7 @@ public final class BackendClient: Sendable {
   }
 
   /// A job as the backend knows it, also when it is somebody else's by now.
-  public func look(at job: String) async throws(BackendError) -> Job {
+  public func workerJob(_ job: String) async throws(BackendError) -> Job {
     try await get("/v1/workers/jobs/\(Self.escape(job))")
   }
 

@@ -10,7 +10,7 @@ public struct BackupRounds: Sendable {
   private static let pauses = (first: Duration.seconds(60), longest: Duration.seconds(1800))
 
   private let folder: String
-  private let courier: Courier
+  private let delivery: FileDelivery
   private let target: DeliveryTarget
   private let logger: Logger
 
@@ -19,7 +19,7 @@ public struct BackupRounds: Sendable {
     guard let folder = plan.backup, let store = plan.store else { return nil }
     self.folder = folder
     self.logger = logger
-    courier = Courier(settings: plan, logger: logger)
+    delivery = FileDelivery(plan: plan, logger: logger)
     target = .s3(store)
   }
 
@@ -41,7 +41,7 @@ public struct BackupRounds: Sendable {
     var result: (delivered: [String], failed: Int) = ([], 0)
     for entry in (try? await store.entries()) ?? [] where !Task.isCancelled {
       do throws(DeliveryError) {
-        let file = try await courier.deliver(waiting: entry, in: store, to: target)
+        let file = try await delivery.deliver(waiting: entry, in: store, to: target)
         result.delivered.append(file.location)
         logger.notice(
           "delivered from the backup folder", metadata: ["job": "\(entry.job)", "file": "\(file.location)"])

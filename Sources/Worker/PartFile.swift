@@ -9,7 +9,7 @@ struct PartFile: Hashable, Sendable {
   var startedAt: Timestamp?
 
   /// Looks at a file; nil when there is nothing in it that could be played. Blocks for the disk.
-  static func look(_ path: String) -> PartFile? {
+  static func probe(_ path: String) -> PartFile? {
     guard let report = try? WebMProbe.probe(path), report.end.nanoseconds > 0 else { return nil }
     return PartFile(
       duration: report.end.nanoseconds / 1000,

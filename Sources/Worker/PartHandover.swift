@@ -16,9 +16,9 @@ actor PartHandover {
   private var uploads: [String: (upload: PartUpload, task: Task<Void, Never>)] = [:]
 
   /// `isStore`: for each of the job's outputs whether it goes to the store; nil: as the worker's settings say.
-  init(job: String, isStore: [Bool?], courier: Courier, logger: Logger) {
-    delivery = courier.partDelivery(isStore: isStore)
-    isLive = courier.settings.upload == .live
+  init(job: String, isStore: [Bool?], delivery: FileDelivery, logger: Logger) {
+    self.delivery = delivery.partDelivery(isStore: isStore)
+    isLive = delivery.plan.upload == .live
     folder = WorkerFolder.fileName(job)
     self.logger = logger
   }
@@ -49,7 +49,7 @@ actor PartHandover {
   }
 
   /// Sends all of parts that nobody writes any more, for another worker to have them.
-  func handIn(_ paths: [String]) async {
+  func share(_ paths: [String]) async {
     for path in paths where FileManager.default.fileExists(atPath: path) {
       let known = uploads[path]
       await stop(path)

@@ -29,12 +29,24 @@ public struct RecordingLaunch: Sendable {
 /// One recording, running as a process of its own. May be used on any thread.
 final class RecordingProcess: Sendable {
   /// How a process ended.
-  enum Exit: Hashable, Sendable {
+  enum Exit: Hashable, Sendable, CustomStringConvertible {
     case exited(Int32)
     /// It crashed, or was killed.
     case signaled(Int32)
     case notStarted(String)
+
+    /// One line.
+    var description: String {
+      switch self {
+      case .exited(let code): "it ended with code \(code)"
+      case .signaled(let signal): "it was ended by signal \(signal)"
+      case .notStarted(let reason): "it could not be started: \(reason)"
+      }
+    }
   }
+
+  /// The most lines that wait to be taken by the process. The backend has no more than 64 commands wait.
+  private static let mostLines = 256
 
   private typealias Handle = Execution<CustomWriteInput, SequenceOutput, FileDescriptorOutput>
 
@@ -52,7 +64,7 @@ final class RecordingProcess: Sendable {
   /// Starts a process and gives it its order.
   init(_ launch: RecordingLaunch, order: RecordingOrder) {
     let (reports, report) = AsyncStream.makeStream(of: RecordingReport.self, bufferingPolicy: .bufferingNewest(64))
-    let (lines, input) = AsyncStream.makeStream(of: [UInt8].self)
+    let (lines, input) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingOldest(Self.mostLines))
     self.reports = reports
     self.input = input
     send(.order(order))
@@ -65,10 +77,11 @@ final class RecordingProcess: Sendable {
     self.task.withLock { $0 = task }
   }
 
-  /// Tells the process something.
+  /// Tells the process something. A process that takes nothing while so many lines wait has got stuck: it is ended, and
+  /// the one after it begins with what this one has not answered.
   func send(_ message: RecordingInput) {
     guard let line = try? JSONEncoder().encode(message) else { return }
-    input.yield(Array(line) + [10])
+    if case .dropped = input.yield(Array(line) + [10]) { kill() }
   }
 
   /// Ends the process at once; its file stays as it is, and plays.

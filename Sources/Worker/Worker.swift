@@ -29,7 +29,7 @@ public actor Worker {
   private let client: BackendClient
   private let logger: Logger
   private let context: RunContext
-  private let leftovers: [Leftovers]
+  private let recoveries: [JournalRecovery]
   /// Keeps the name for this worker alone.
   private let heldName: WorkerFolder?
   private var admission: Admission
@@ -56,12 +56,12 @@ public actor Worker {
     self.client = client
     self.logger = logger
     heldName = settings.hasChosenName ? try WorkerFolder.hold(name: settings.name, in: settings.dataDirectory) : nil
-    var leftovers: [Leftovers] = []
+    var recoveries: [JournalRecovery] = []
     for folder in try WorkerFolder.abandoned(in: settings.dataDirectory) {
       let (journal, open) = try Journal.open(folder.journal)
-      if !open.isEmpty { leftovers.append(Leftovers(folder: folder, journal: journal, open: open)) }
+      if !open.isEmpty { recoveries.append(JournalRecovery(folder: folder, journal: journal, open: open)) }
     }
-    self.leftovers = leftovers
+    self.recoveries = recoveries
     let folder = try WorkerFolder.take(in: settings.dataDirectory)
     let (journal, _) = try Journal.open(folder.journal)
     try WorkerFolder.make(settings.delivery.local)
@@ -74,7 +74,7 @@ public actor Worker {
     }
     context = RunContext(
       settings: settings, client: client, folder: folder, journal: journal,
-      courier: Courier(settings: settings.delivery, logger: logger), logger: logger, folderID: keptFiles.folderID)
+      delivery: FileDelivery(plan: settings.delivery, logger: logger), logger: logger, folderID: keptFiles.folderID)
     admission = Admission(limits: Machine.limits(), fixed: settings.capacity)
   }
 
@@ -85,11 +85,11 @@ public actor Worker {
     logger.notice(
       "worker \(settings.name) takes jobs",
       metadata: ["backend": "\(client.url)", "capacity": "\(admission.capacity)", "data": "\(context.folder.path)"])
-    let leftovers = leftovers
+    let recoveries = recoveries
     let (client, settings, logger) = (client, settings, logger)
     let settling = Task {
-      for left in leftovers {
-        await left.settle(client, worker: settings.name, courier: context.courier, logger: logger)
+      for recovery in recoveries {
+        await recovery.settle(client, worker: settings.name, delivery: context.delivery, logger: logger)
       }
     }
     let housekeeping = Task { await housekeepUntilCancelled() }
@@ -227,13 +227,13 @@ public actor Worker {
 
   /// Delivers what waits in the backup folder, and deletes old parts that nobody needs and logs whose time is over.
   private func housekeepUntilCancelled() async {
-    let kept = KeptParts(data: settings.dataDirectory, client: client, age: settings.keepTime, logger: logger)
+    let retention = PartRetention(data: settings.dataDirectory, client: client, age: settings.keepTime, logger: logger)
     let rounds = BackupRounds(settings.delivery, logger: logger)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await rounds?.runUntilCancelled() }
       group.addTask {
         while !Task.isCancelled {
-          await kept.sweep(now: .now)
+          await retention.sweep(now: .now)
           await self.pruneLogs()
           try? await Task.sleep(for: .seconds(3600))
         }

@@ -20,10 +20,13 @@ final class WorkerFolder: Sendable {
 
   /// Where the parts of a job go. Made if need be.
   func parts(of job: String) throws(WorkerError) -> String {
-    let folder = "\(path)/parts/\(Self.fileName(job))"
+    let folder = partsPath(of: job)
     try Self.make(folder)
     return folder
   }
+
+  /// Where the parts of a job go, made or not.
+  func partsPath(of job: String) -> String { "\(path)/parts/\(Self.fileName(job))" }
 
   /// The first place that no living worker has. Throws when the data folder cannot be used.
   static func take(in data: String) throws(WorkerError) -> WorkerFolder {

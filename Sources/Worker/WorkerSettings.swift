@@ -32,7 +32,7 @@ public struct WorkerSettings: Sendable {
   public var keys: KeyFolder?
   /// How long the backend may hold a sign of life until there is a command, in seconds: after that there is the next
   /// one, so a third of a lease.
-  public var beatTime: Int64 = 4
+  public var heartbeatTime: Int64 = 4
   /// How long the backend may hold a question for jobs, in seconds.
   public var pollTime: Int64 = 5
 

@@ -20,8 +20,9 @@ import Testing
     "Rooms/LiveKit/LiveKitRoomClient+Encryption.swift", "Rooms/LiveKit/LiveKitRoomClient+Media.swift",
     "Rooms/LiveKit/LiveKitRoomClient.swift", "Rooms/Peer/PeerRoomClient.swift", "Transport/MediaLoop.swift",
     "WebClient/WebClient+Post.swift",
-    "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift", "Worker/RunContext.swift",
-    "Worker/AfterCommand.swift", "Worker/Worker.swift", "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
+    "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift",
+    "Worker/AfterCommand.swift", "Worker/JournalRecovery.swift", "Worker/Run/JobRun.swift", "Worker/Worker.swift",
+    "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]
 
   /// They decide something, and still ask by themselves. To be made shorter; nothing is added.
@@ -30,7 +31,7 @@ import Testing
     "RoomServer/Room/Room.swift", "RoomServer/Room/RoomDirectory.swift", "RoomServer/Room/Subscriber.swift",
     "Rooms/LiveKit/LiveKitPublisher.swift", "Transport/MediaTransport+DTLS.swift",
     "Transport/MediaTransport+ICE.swift", "Transport/MediaTransport.swift",
-    "Transport/SCTPStack.swift", "Worker/JobRun+Finish.swift", "Worker/JobRun.swift",
+    "Transport/SCTPStack.swift",
   ]
 
   /// Files that ask for the time or for chance, as paths in `Sources`. Commands are shells, all of them.

@@ -14,10 +14,10 @@ import Testing
       let part = JobPart(
         attempt: 1, worker: "w1", location: "/a.webm", startedAt: Timestamp(seconds: 1_700_000_000), duration: 5)
       _ = try await queue.store.command(.layout, argument: "speaker", job: job.id)
-      let answer = try await queue.client.beat(
+      let answer = try await queue.client.heartbeat(
         job: job.id, BeatRequest(fence: fence, report: JobReport(state: .running, part: part)), wait: 5)
       #expect(answer.job.commands.map(\.verb) == [.layout])
-      let later = try await queue.client.beat(
+      let later = try await queue.client.heartbeat(
         job: job.id, BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
       #expect(later.job.commands.isEmpty && later.job.steering.layout == "speaker" && later.job.parts == [part])
       let files = [JobFile(location: "/b.webm", size: 1, duration: 2)]
@@ -38,7 +38,7 @@ import Testing
       #expect(second.job.fence == first.job.fence + 1)
       await #expect(
         performing: {
-          _ = try await queue.client.beat(job: job.id, BeatRequest(fence: first.job.fence, report: JobReport()))
+          _ = try await queue.client.heartbeat(job: job.id, BeatRequest(fence: first.job.fence, report: JobReport()))
         }, throws: { ($0 as? BackendError)?.isFenced == true })
     }
   }
@@ -101,8 +101,8 @@ import Testing
       for (client, isTaken) in [(stranger, false), (queue.client, true)] {
         let (journal, open) = try Journal.open(path)
         #expect(open.map(\.completion) == [CompleteRequest(fence: fence, files: files)])
-        await Leftovers(folder: context.folder, journal: journal, open: open)
-          .settle(client, worker: "w1", courier: context.courier, logger: queue.logger)
+        await JournalRecovery(folder: context.folder, journal: journal, open: open)
+          .settle(client, worker: "w1", delivery: context.delivery, logger: queue.logger)
         #expect(try Journal.open(path).open.isEmpty == isTaken)
         #expect(try await queue.store.job(job.id).state == (isTaken ? .completed : .waiting))
       }

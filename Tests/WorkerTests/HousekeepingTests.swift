@@ -19,8 +19,8 @@ import Testing
     return folder
   }
 
-  private func keeper(_ queue: TestQueue) -> KeptParts {
-    KeptParts(data: queue.folder, client: queue.client, age: .seconds(7 * 86_400), logger: queue.logger)
+  private func keeper(_ queue: TestQueue) -> PartRetention {
+    PartRetention(data: queue.folder, client: queue.client, age: .seconds(7 * 86_400), logger: queue.logger)
   }
 
   @Test func oldPartsOfACompletedJobGo() async throws {

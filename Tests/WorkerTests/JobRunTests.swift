@@ -66,11 +66,12 @@ import Testing
     try await TestQueue.run { queue in
       let job = try await queue.submit()
       let fence = try #require(try await queue.claim()).job.fence
-      let left = Leftovers(
+      let left = JournalRecovery(
         folder: try WorkerFolder.take(in: queue.folder),
         journal: try Journal.open(queue.folder + "/journal.jsonl").journal, open: [OpenJob(job: job.id, fence: fence)])
       await left.settle(
-        queue.client, worker: "w2", courier: Courier(settings: DeliveryPlan(local: queue.folder), logger: queue.logger),
+        queue.client, worker: "w2",
+        delivery: FileDelivery(plan: DeliveryPlan(local: queue.folder), logger: queue.logger),
         logger: queue.logger)
       let after = try await queue.store.job(job.id)
       #expect(after.state == .queued && after.lease == nil)
@@ -97,9 +98,10 @@ import Testing
       let path = queue.folder + "/journal.jsonl"
       let (journal, _) = try Journal.open(path)
       for entry in open.flatMap(\.entries) { try await journal.append(entry) }
-      let left = Leftovers(folder: try WorkerFolder.take(in: queue.folder), journal: journal, open: open)
+      let left = JournalRecovery(folder: try WorkerFolder.take(in: queue.folder), journal: journal, open: open)
       await left.settle(
-        queue.client, worker: "w2", courier: Courier(settings: DeliveryPlan(local: queue.folder), logger: queue.logger),
+        queue.client, worker: "w2",
+        delivery: FileDelivery(plan: DeliveryPlan(local: queue.folder), logger: queue.logger),
         logger: queue.logger)
       #expect(try await queue.store.job(mine.id).state == .completed)
       #expect(try await queue.store.job(mine.id).files == files)

@@ -73,7 +73,7 @@ struct TestQueue: Sendable {
     let settings = WorkerSettings(dataDirectory: folder, name: "w1", launch: launch)
     return RunContext(
       settings: settings, client: client, folder: place, journal: journal,
-      courier: Courier(settings: settings.delivery, logger: logger), logger: logger)
+      delivery: FileDelivery(plan: settings.delivery, logger: logger), logger: logger)
   }
 
   /// Waits until something is so; false when it isn't within a generous time.

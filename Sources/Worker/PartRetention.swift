@@ -5,7 +5,7 @@ import Logging
 
 /// What workers that were replaced have left of their jobs. It is deleted when it is old and the backend says that the
 /// job's files are complete without it; what may be the only copy of anything is never touched.
-struct KeptParts: Sendable {
+struct PartRetention: Sendable {
   /// The data folder.
   let data: String
   let client: BackendClient
@@ -20,7 +20,7 @@ struct KeptParts: Sendable {
     for folder in await Blocking.run({ old(now: now) }) {
       guard !Task.isCancelled else { break }
       let id = String(folder.split(separator: "/").last ?? "")
-      guard let job = try? await client.look(at: id), Self.isComplete(job) else { continue }
+      guard let job = try? await client.workerJob(id), Self.isComplete(job) else { continue }
       await Blocking.run { try? FileManager.default.removeItem(atPath: folder) }
       logger.notice("old parts of a completed job are deleted", metadata: ["job": "\(id)", "folder": "\(folder)"])
       deleted.append(id)

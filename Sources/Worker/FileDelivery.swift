@@ -3,40 +3,6 @@ import Delivery
 import Foundation
 import Logging
 
-/// Where a worker's finished files go.
-public struct DeliveryPlan: Sendable {
-  /// How much of a file is in the store when its recording ends.
-  public enum Upload: String, Sendable, CaseIterable {
-    /// Files stay on this machine, unless a job says otherwise.
-    case off
-    /// They are uploaded when they are finished.
-    case after
-    /// They are uploaded while they are recorded.
-    case live
-  }
-
-  /// The folder of finished files on this machine.
-  public var local: String
-  /// The store; nil: none.
-  public var store: S3Target?
-  /// What goes to the store.
-  public var upload: Upload
-  /// The files' names.
-  public var template: KeyTemplate
-  /// How the store is dealt with.
-  public var options: DeliveryOptions
-  /// Where a finished file is also kept when it can't be uploaded; nil: it waits in the data folder.
-  public var backup: String?
-
-  /// Local files only, with the usual names.
-  public init(local: String) {
-    self.local = local
-    upload = .off
-    template = .standard
-    options = DeliveryOptions()
-  }
-}
-
 /// A file where it belongs, compared with the original there.
 struct Delivered: Sendable {
   var location: String
@@ -45,16 +11,16 @@ struct Delivered: Sendable {
 }
 
 /// Brings files to where they belong, under names that nothing else has.
-struct Courier: Sendable {
-  let settings: DeliveryPlan
+struct FileDelivery: Sendable {
+  let plan: DeliveryPlan
   let logger: Logger
   /// How many names are tried when others have them.
   private static let names = 50
 
   /// Where a job's output goes. Throws `WorkerError` when there is no such place.
   func target(isStore: Bool?) throws(WorkerError) -> DeliveryTarget {
-    guard isStore ?? (settings.upload != .off) else { return .local(root: settings.local) }
-    guard let store = settings.store else {
+    guard isStore ?? (plan.upload != .off) else { return .local(root: plan.local) }
+    guard let store = plan.store else {
       throw WorkerError("this worker has no store: set delivery.s3-bucket (RECBOT_S3_BUCKET)")
     }
     return .s3(store)
@@ -63,7 +29,7 @@ struct Courier: Sendable {
   /// The name of a job's file. `time`: when the recording began, microseconds since 1970.
   func name(template: String?, room: String, job: String, time: Int64, attempt: Int) throws(WorkerError) -> String {
     do {
-      let template = try template.map { text throws(DeliveryError) in try KeyTemplate(text) } ?? settings.template
+      let template = try template.map { text throws(DeliveryError) in try KeyTemplate(text) } ?? plan.template
       let name = template.name(KeyTemplate.Values(room: room, job: job, time: time, attempt: attempt))
       // What is asked for as another kind of file (by clients of other recorders) is WebM all the same.
       return name.lowercased().hasSuffix(".webm") ? name : name + ".webm"
@@ -74,7 +40,7 @@ struct Courier: Sendable {
 
   /// Brings a finished file there; the original stays.
   func deliver(_ file: String, to target: DeliveryTarget, name: String) async throws(DeliveryError) -> Delivered {
-    let delivery = Delivery(target, options: settings.options, logger: logger)
+    let delivery = Delivery(target, options: plan.options, logger: logger)
     for number in 1...Self.names {
       do {
         let done = try await delivery.deliver(file: file, name: Self.name(name, number: number))
@@ -88,16 +54,16 @@ struct Courier: Sendable {
 
   /// What keeps parts of a job for other workers: the store, when any of the job's files goes there.
   func partDelivery(isStore: [Bool?]) -> Delivery? {
-    let isWanted = (isStore.isEmpty ? [nil] : isStore).contains { $0 ?? (settings.upload != .off) }
-    guard isWanted, let store = settings.store else { return nil }
-    return Delivery(.s3(store), options: settings.options, logger: logger)
+    let isWanted = (isStore.isEmpty ? [nil] : isStore).contains { $0 ?? (plan.upload != .off) }
+    guard isWanted, let store = plan.store else { return nil }
+    return Delivery(.s3(store), options: plan.options, logger: logger)
   }
 
   /// Brings a file from the backup folder to where it belongs; it leaves the folder then.
   func deliver(
     waiting entry: BackupStore.Entry, in store: BackupStore, to target: DeliveryTarget
   ) async throws(DeliveryError) -> Delivered {
-    let delivery = Delivery(target, options: settings.options, logger: logger)
+    let delivery = Delivery(target, options: plan.options, logger: logger)
     for number in 1...Self.names {
       do throws(DeliveryError) {
         var named = entry
@@ -121,7 +87,7 @@ struct Courier: Sendable {
       do throws(DeliveryError) {
         let entry = try await store.keep(file: file, name: name, job: job, reason: reason)
         let (size, sha256) = try await store.measure(entry)
-        let target = settings.store.map { Delivery(.s3($0), options: settings.options, logger: logger) }
+        let target = plan.store.map { Delivery(.s3($0), options: plan.options, logger: logger) }
         return (Delivered(location: entry.file, size: size, sha256: sha256), target?.location(of: name) ?? name)
       } catch {
         guard error.code == .exists, number < Self.names else { throw error }
@@ -132,8 +98,8 @@ struct Courier: Sendable {
 
   /// Begins to upload a file that is being written; nil when files are not uploaded meanwhile.
   func live(_ file: String, to target: DeliveryTarget, name: String) -> LiveUpload? {
-    guard settings.upload == .live else { return nil }
-    return try? Delivery(target, options: settings.options, logger: logger).live(file: file, name: name)
+    guard plan.upload == .live else { return nil }
+    return try? Delivery(target, options: plan.options, logger: logger).live(file: file, name: name)
   }
 
   /// Completes such an upload; nil when the file must be delivered as a whole instead.

@@ -1,0 +1,145 @@
+import Delivery
+import Glibc
+import JobsAPI
+import Logging
+import WebM
+
+/// Carries out the steps of finishing a job: finds, joins and delivers files. Any thread.
+struct FinishWork: Sendable {
+  let context: RunContext
+  /// The job as it was given to this worker.
+  let job: Job
+  let handover: PartHandover
+  let logger: Logger
+
+  /// Why this worker can never deliver the job's files, in one line; nil: it can.
+  static func obstacle(for job: Job, _ delivery: FileDelivery) -> String? {
+    for output in job.request.outputs.isEmpty ? [JobOutput()] : job.request.outputs {
+      do throws(WorkerError) {
+        _ = try delivery.target(isStore: output.destination.map { $0 == .s3 })
+        _ = try delivery.name(template: output.template, room: job.request.room, job: job.id, time: 0, attempt: 1)
+      } catch {
+        return error.description
+      }
+    }
+    return nil
+  }
+
+  /// Does one step.
+  ///
+  /// - Parameters:
+  ///   - upload: what was uploaded of the file while it grew.
+  ///   - isWanted: is asked now and then whether the operator's command may go on.
+  func carryOut(
+    _ work: RunFinish.Work, upload: RecordingUpload?, while isWanted: @escaping @Sendable () async -> Bool
+  ) async -> RunFinish.Event {
+    switch work {
+    case .gather(let parts):
+      var places: [RunFinish.Place] = []
+      for part in parts { places.append(await find(part)) }
+      return .gathered(places)
+    case .inspect(let path):
+      let isWhole = await Blocking.run {
+        (try? WebMProbe.probe(path)).map { $0.problems.isEmpty && $0.declaredDuration != nil }
+      }
+      return .inspected(isWhole: isWhole ?? false)
+    case .join(let paths, let path): return await join(paths, into: path)
+    case .deliver(let item): return await deliver(item, upload: upload)
+    case .runAfter(let file, let path, let error):
+      return .afterEnded(await runAfter(file, path: path, error: error, while: isWanted))
+    }
+  }
+
+  private func find(_ part: JobPart) async -> RunFinish.Place {
+    if access(part.location, R_OK) == 0 { return .here }
+    guard let name = part.location.split(separator: "/").last, let folder = try? context.folder.parts(of: job.id)
+    else { return .missing }
+    let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
+    guard await handover.fetch(part.location, to: path), let found = await Blocking.run({ PartFile.probe(path) })
+    else { return .missing }
+    logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
+    return .fetched(path: path, duration: found.duration)
+  }
+
+  private func join(_ paths: [String], into path: String) async -> RunFinish.Event {
+    do throws(WorkerError) {
+      _ = try context.folder.parts(of: job.id)
+    } catch {
+      return .failed(.other("\(error)"))
+    }
+    _ = unlink(path)
+    let launch = context.settings.launch
+    let result = await HelperProcess.run(
+      launch.executable, ["concat", path] + paths, environment: launch.environment)
+    return result.isSuccess && access(path, R_OK) == 0 ? .joined(path) : .notJoined(result.text)
+  }
+
+  private func deliver(_ item: RunFinish.Item, upload: RecordingUpload?) async -> RunFinish.Event {
+    var duration = item.duration
+    if duration == nil { duration = await Blocking.run { PartFile.probe(item.source)?.duration } }
+    do {
+      let target = try context.delivery.target(isStore: item.output.destination.map { $0 == .s3 })
+      let name = try context.delivery.name(
+        template: item.output.template, room: job.request.room, job: job.id, time: item.time, attempt: item.attempt)
+      let done: (file: Delivered, shortfall: JobError?)
+      if let file = await upload?.finish() {
+        done = (file, nil)
+      } else {
+        done = try await bring(item.source, to: target, name: name)
+      }
+      let isStored = done.file.location.hasPrefix("s3://")
+      let file = JobFile(
+        location: done.file.location, size: done.file.size, duration: duration ?? 0, sha256: done.file.sha256,
+        dataFolder: isStored ? nil : context.folderID)
+      return .delivered(file, path: isStored ? item.source : file.location, shortfall: done.shortfall)
+    } catch let error as DeliveryError {
+      context.counts.deliveryFailed()
+      return .failed(.delivery(error))
+    } catch let error as WorkerError {
+      return .failed(error.isFolder ? .other("\(error)") : .settings(error.description))
+    } catch {
+      return .failed(.other("\(error)"))
+    }
+  }
+
+  /// Brings a file where it belongs; when a store does not take it, to the backup folder, if there is one.
+  private func bring(
+    _ source: String, to target: DeliveryTarget, name: String
+  ) async throws(DeliveryError) -> (file: Delivered, shortfall: JobError?) {
+    do {
+      return (try await context.delivery.deliver(source, to: target, name: name), nil)
+    } catch {
+      guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
+      context.counts.deliveryFailed()
+      logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
+      let kept = try await context.delivery.keep(source, name: name, job: job.id, reason: error, in: backup)
+      let shortfall = JobError(
+        name: "deliveryFailed", message: "waits in the backup folder to become \(kept.target): \(error)")
+      return (kept.file, shortfall)
+    }
+  }
+
+  private func runAfter(
+    _ file: JobFile, path: String, error: String, while isWanted: @escaping @Sendable () async -> Bool
+  ) async -> String? {
+    let values = [
+      "RECORDING_FILE": path, "RECORDING_LOCATION": file.location, "RECORDING_JOB": job.id,
+      "RECORDING_ROOM": job.request.room, "RECORDING_OWNER": job.owner, "RECORDING_SIZE": "\(file.size)",
+      "RECORDING_SECONDS": "\(file.duration / 1_000_000)", "RECORDING_SHA256": file.sha256 ?? "",
+      "RECORDING_ERROR": error,
+    ]
+    return await context.settings.after?.run(values, while: isWanted)
+  }
+
+  /// Deletes what was delivered and verified, and takes it from where other workers reach it.
+  func tidy(_ paths: Set<String>, shared: [String]) async {
+    await Blocking.run {
+      for path in paths {
+        unlink(path)
+        unlink(path + ".upload")
+        if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
+      }
+    }
+    await handover.remove(shared)
+  }
+}
