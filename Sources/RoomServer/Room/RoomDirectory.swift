@@ -17,9 +17,16 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   /// The faults in force, of the test API.
   var faults = Faults()
   private var rooms: [String: Room] = [:]
-  private var participants: [ObjectIdentifier: Participant] = [:]
-  private var random = SystemRandomNumberGenerator()
+  /// Whose signal connections there are.
+  private var routes: [SignalLink: Route] = [:]
+  /// What names are drawn from.
+  var random = SystemRandomNumberGenerator()
   private var isShutDown = false
+
+  private struct Route {
+    var room: Room
+    var sid: String
+  }
 
   private let webhooks: WebhookSender?
   /// How sessions ended whose clients couldn't hear it.
@@ -47,19 +54,25 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   func received(_ connection: SignalConnection, _ request: Livekit_SignalRequest) {
-    loop.post { [self] in self.participants[ObjectIdentifier(connection)]?.handle(request) }
+    loop.post { [self] in
+      guard let route = self.routes[SignalLink(connection)] else { return }
+      route.room.handle(.received(route.sid, request))
+    }
   }
 
   func closed(_ connection: SignalConnection) {
-    loop.post { [self] in self.participants.removeValue(forKey: ObjectIdentifier(connection))?.signalLost(connection) }
+    loop.post { [self] in
+      guard let route = self.routes.removeValue(forKey: SignalLink(connection)) else { return }
+      route.room.handle(.signalLost(route.sid, SignalLink(connection)))
+    }
   }
 
   /// Sends everybody away and ends the loop's thread. Not to be called on the loop.
   func shutDown() {
     loop.sync { [self] in
       isShutDown = true
-      for room in Array(rooms.values) { room.close(.serverShutdown) }
-      participants.removeAll()
+      for room in Array(rooms.values) { room.handle(.close(.serverShutdown)) }
+      routes.removeAll()
       mailbox.close()
     }
     listener?.close()
@@ -99,33 +112,26 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       return configuration.createsRooms || request.grant.roomCreate == true ? nil : .noRoom
     }
     // One that goes on with its session has its place.
-    return !request.query.reconnect && room.isFull(for: identity) ? .full : nil
+    return !request.query.reconnect && room.machine.isFull(for: identity) ? .full : nil
   }
 
   private func join(_ connection: SignalConnection, _ request: JoinRequest) {
     if isShutDown { return refuse(connection, .serverShutdown, .disconnect) }
     if request.query.reconnect { return resume(connection, request) }
-    let room = rooms[request.room] ?? makeRoom(request.room, Room.Settings(configuration))
-    do throws(Room.JoinError) {
-      let participant = try room.join(request, connection)
-      participants[ObjectIdentifier(connection)] = participant
-    } catch {
-      logger.warning("join refused", metadata: ["room": "\(request.room)", "reason": "\(error)"])
-      refuse(connection, .joinFailure, .disconnect)
-    }
+    let room = rooms[request.room] ?? makeRoom(request.room, RoomMachine.Settings(configuration))
+    room.join(request, connection)
   }
 
   /// Goes on with an earlier session; when there is none any more, the client is told to join anew.
   private func resume(_ connection: SignalConnection, _ request: JoinRequest) {
-    guard let participant = rooms[request.room]?.participant(identity: request.token.identity),
-      (request.query.participantSID ?? participant.sid) == participant.sid
+    guard let room = rooms[request.room], let member = room.machine.member(identity: request.token.identity),
+      (request.query.participantSID ?? member.sid) == member.sid
     else {
       // One that was sent away, and couldn't hear it, hears it now.
       if let reason = ends[request.query.participantSID ?? ""] { return refuse(connection, reason, .disconnect) }
       return refuse(connection, .stateMismatch, .reconnect)
     }
-    participants[ObjectIdentifier(connection)] = participant
-    participant.resume(connection)
+    room.resume(member.sid, connection)
   }
 
   /// Ends all connections without a word; with `wipes` all sessions too. How many participants there were.
@@ -134,11 +140,13 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     let count = all.reduce(0) { $0 + $1.participants.count }
     if wipes {
       rooms.removeAll()
-      participants.removeAll()
-      for room in all { room.vanish() }
+      routes.removeAll()
+      for room in all { room.abort() }
       mailbox.close()
     } else {
-      for participant in all.flatMap(\.participants) { participant.loseSignal() }
+      for room in all {
+        for participant in room.participants.values { room.cutSignal(of: participant) }
+      }
     }
     return count
   }
@@ -149,7 +157,8 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   /// A room by its name.
   func room(_ name: String) -> Room? { rooms[name] }
 
-  private func refuse(
+  /// Tells a client why it isn't taken in, and what it shall do.
+  func refuse(
     _ connection: SignalConnection, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
   ) {
     connection.send(.leave(reason, action))
@@ -157,10 +166,10 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   /// Opens a room.
-  func makeRoom(_ name: String, _ settings: Room.Settings) -> Room {
+  func makeRoom(_ name: String, _ settings: RoomMachine.Settings) -> Room {
     let room = Room(name: name, sid: SID.room(using: &random), settings: settings, directory: self)
     rooms[name] = room
-    report("room_started", room.info)
+    report("room_started", room.machine.info)
     logger.info("room opened", metadata: ["room": "\(name)", "sid": "\(room.sid)"])
     return room
   }
@@ -169,7 +178,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   func removed(_ room: Room) {
     guard rooms[room.name] === room else { return }
     rooms[room.name] = nil
-    report("room_finished", room.info)
+    report("room_finished", room.machine.info)
     logger.info("room closed", metadata: ["room": "\(room.name)", "sid": "\(room.sid)"])
   }
 
@@ -183,8 +192,13 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     loop.timer(after: Self.endMemory) { [weak self] in self?.ends[sid] = nil }
   }
 
+  /// A connection is a participant's from now on.
+  func attached(_ connection: SignalConnection, to sid: String, in room: Room) {
+    routes[SignalLink(connection)] = Route(room: room, sid: sid)
+  }
+
   /// Forgets which participant a connection belongs to.
-  func detached(_ connection: SignalConnection) { participants[ObjectIdentifier(connection)] = nil }
+  func detached(_ connection: SignalConnection) { routes[SignalLink(connection)] = nil }
 }
 
 /// The answer to a join, given once; also when nobody is left to give it.

@@ -10,7 +10,7 @@ extension RoomDirectory {
     case .cutSignal(let target, let mode, let time):
       let hit = try participants(target)
       begin(.signalCut(mode), target, lasting: time)
-      if mode == .close { for participant in hit { participant.loseSignal() } }
+      if mode == .close { for participant in hit { participant.room.cutSignal(of: participant) } }
       return hit.count
     case .cutMedia(let target, let time): return try begin(.mediaCut, target, for: time)
     case .dropUpdates(let target, let time): return try begin(.updatesDropped, target, for: time)
@@ -20,20 +20,22 @@ extension RoomDirectory {
     case .migrate(let target, let action):
       return try each(target) { participant in
         if action == .resume {
-          participant.loseSignal(.leave(.migration, .resume))
+          participant.room.cutSignal(of: participant, .leave(.migration, .resume))
         } else {
-          participant.leave(.migration, action: action)
+          participant.room.handle(.leave(participant.sid, .migration, action))
         }
       }
-    case .kick(let target, let reason): return try each(target) { $0.leave(reason) }
-    case .duplicate(let target): return try each(target) { $0.leave(.duplicateIdentity) }
+    case .kick(let target, let reason): return try each(target) { $0.room.handle(.leave($0.sid, reason, .disconnect)) }
+    case .duplicate(let target):
+      return try each(target) { $0.room.handle(.leave($0.sid, .duplicateIdentity, .disconnect)) }
     case .endRoom(let name, let reason):
       guard let room = room(name) else { throw .notFound("there is no room '\(name)'") }
       let count = room.participants.count
-      room.close(reason)
+      room.handle(.close(reason))
       return count
     case .fill(let name, let limit):
       faults.setLimit(limit, room: name)
+      room(name)?.handle(.limit(limit))
       return room(name)?.participants.count ?? 0
     case .busy(let status, let room, let time):
       end(faults.refuse(status: status, room: room), after: time)
@@ -45,9 +47,9 @@ extension RoomDirectory {
       return try each(target) { $0.subscriber?.setPaused(tracks, isPaused) }
     case .permit(let target, let canSubscribe):
       return try each(target) { participant in
-        var grant = participant.grant
+        guard var grant = participant.room.machine.member(participant.sid)?.grant else { return }
         grant.canSubscribe = canSubscribe
-        participant.setGrant(grant)
+        participant.room.handle(.setGrant(participant.sid, grant))
       }
     case .limitBandwidth(let target, let bits, let time):
       faults.end(target) { if case .bandwidth = $0 { true } else { false } }
@@ -57,7 +59,8 @@ extension RoomDirectory {
     case .restore:
       faults.removeAll()
       for room in allRooms {
-        for participant in room.participants { participant.subscriber?.setPaused([], false) }
+        room.handle(.limit(nil))
+        for participant in room.participants.values { participant.subscriber?.setPaused([], false) }
       }
       return applyConditions()
     }
@@ -65,7 +68,7 @@ extension RoomDirectory {
 
   private func participants(_ target: TestTarget) throws(TestVerbError) -> [Participant] {
     guard let room = room(target.room) else { throw .notFound("there is no room '\(target.room)'") }
-    let found = room.participants.filter { target.covers(room: room.name, identity: $0.identity) }
+    let found = room.participants.values.filter { target.covers(room: room.name, identity: $0.identity) }
     if let identity = target.identity, found.isEmpty {
       throw .notFound("there is no '\(identity)' in the room '\(target.room)'")
     }
@@ -106,7 +109,7 @@ extension RoomDirectory {
   private func applyConditions() -> Int {
     var count = 0
     for room in allRooms {
-      for participant in room.participants {
+      for participant in room.participants.values {
         participant.setCondition(faults.condition(room: room.name, identity: participant.identity))
         count += 1
       }
