@@ -43,7 +43,10 @@ struct RoomWorld {
   var refusals: [RoomJoinRefusal] = []
   var faults: [String] = []
   /// Every name that was given.
-  var sids: [String] = []
+  var sids: Set<String> = []
+  /// How often it was reported that somebody left, by sid, and that somebody joined.
+  private var leaves: [String: Int] = [:]
+  private var joins = 0
   var isClosed = false
   /// False while connections can't be made.
   var opens = true
@@ -145,7 +148,7 @@ struct RoomWorld {
   private mutating func perform(_ action: RoomMachine.Action, _ events: inout [RoomMachine.Event]) {
     switch action {
     case .open(let sid, let identity, let link, _, _):
-      sids.append(sid)
+      if !sids.insert(sid).inserted { faults.append("the name \(sid) was given twice") }
       guard opens else { return events.append(.openFailed(sid, .media("no"))) }
       clients[sid] = Client(identity: identity, link: link)
       events.append(.opened(sid))
@@ -166,9 +169,15 @@ struct RoomWorld {
       if clients[sid]?.receives.insert(track).inserted == false { faults.append("\(track) twice for \(sid)") }
     case .unsubscribe(let sid, let track):
       if clients[sid]?.receives.remove(track) == nil { faults.append("\(track) taken from \(sid), who has it not") }
-    case .startTrack(_, _, let route): sids.append(route.info.sid)
+    case .startTrack(_, _, let route):
+      let sid = route.info.sid
+      if !sids.insert(sid).inserted { faults.append("the name \(sid) was given twice") }
     case .deliver(let bytes, _, let receivers): for sid in receivers { clients[sid]?.data.append(bytes) }
-    case .report(let event, _, let participant, _): reports.append("\(event) \(participant?.sid ?? "")")
+    case .report(let event, _, let participant, _):
+      let sid = participant?.sid ?? ""
+      reports.append("\(event) \(sid)")
+      if event == "participant_left" { leaves[sid, default: 0] += 1 }
+      if event == "participant_joined" { joins += 1 }
     case .closed: isClosed = true
     default: break
     }
@@ -210,7 +219,6 @@ struct RoomWorld {
   /// What is wrong now; empty when all is well.
   func violations() -> [String] {
     var wrong = faults
-    if Set(sids).count != sids.count { wrong.append("a name was given twice") }
     let hidden = Set(machine.members.filter { !$0.isVisible }.map(\.sid))
     for member in machine.members {
       guard let client = clients[member.sid] else {
@@ -237,12 +245,8 @@ struct RoomWorld {
     if Set(machine.members.map(\.identity)).count != machine.members.count {
       wrong.append("an identity is there twice")
     }
-    for sid in gone.keys where reports.count(where: { $0 == "participant_left \(sid)" }) != 1 {
-      wrong.append("\(sid) left, and that was not reported once")
-    }
-    if reports.count(where: { $0.hasPrefix("participant_joined") }) != gone.count + machine.members.count {
-      wrong.append("not every join was reported once")
-    }
+    for sid in gone.keys where leaves[sid] != 1 { wrong.append("\(sid) left, and that was not reported once") }
+    if joins != gone.count + machine.members.count { wrong.append("not every join was reported once") }
     return wrong
   }
 

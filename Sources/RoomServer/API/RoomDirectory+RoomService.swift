@@ -1,28 +1,10 @@
-import MediaCore
 import Signaling
 
 /// The methods of LiveKit's `RoomService`. On the loop.
 extension RoomDirectory {
-  /// The longest metadata of a room, in bytes.
-  private static let metadataLimit = 64 << 10
-
   func createRoom(_ request: Livekit_CreateRoomRequest) throws(TwirpError) -> Livekit_Room {
-    guard !request.name.isEmpty, request.name.utf8.count <= JoinGate.longestName else {
-      throw TwirpError(.invalidArgument, "name must have 1 to \(JoinGate.longestName) bytes")
-    }
-    guard !request.name.hasControlCharacters else {
-      throw TwirpError(.invalidArgument, "name must not have control characters")
-    }
-    guard request.metadata.utf8.count <= Self.metadataLimit else {
-      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
-    }
-    if let room = room(request.name) { return room.machine.info }
-    var settings = RoomMachine.Settings(configuration)
-    if request.emptyTimeout > 0 { settings.emptyTimeout = Int(request.emptyTimeout) }
-    if request.departureTimeout > 0 { settings.departureTimeout = Int(request.departureTimeout) }
-    if request.maxParticipants > 0 { settings.maximumParticipants = Int(request.maxParticipants) }
-    settings.metadata = request.metadata
-    return makeRoom(request.name, settings).machine.info
+    let settings = try RoomMachine.Settings(request, RoomMachine.Settings(configuration))
+    return (room(request.name) ?? makeRoom(request.name, settings)).machine.info
   }
 
   func listRooms(_ request: Livekit_ListRoomsRequest) -> Livekit_ListRoomsResponse {
@@ -109,9 +91,7 @@ extension RoomDirectory {
 
   func updateRoomMetadata(_ request: Livekit_UpdateRoomMetadataRequest) throws(TwirpError) -> Livekit_Room {
     let room = try requireRoom(request.room)
-    guard request.metadata.utf8.count <= Self.metadataLimit else {
-      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
-    }
+    try RoomMachine.Settings.check(metadata: request.metadata)
     room.handle(.setMetadata(request.metadata))
     return room.machine.info
   }

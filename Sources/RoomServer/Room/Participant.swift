@@ -1,6 +1,5 @@
 import Logging
 import Signaling
-import Transport
 
 /// The shell of one client in a room: its signal connection and its two media connections. Confined to the room's loop.
 final class Participant {
@@ -11,9 +10,7 @@ final class Participant {
   unowned let room: Room
   let logger: Logger
   /// The WebSocket; nil while it is lost.
-  private(set) var connection: SignalConnection?
-  /// What faults do to it.
-  private(set) var condition = Faults.Condition()
+  private(set) var connection: (any SignalSender)?
   /// The connection on which it publishes; made when it is first needed.
   private(set) var publisher: Publisher?
   /// The connection on which it receives; nil without the right.
@@ -21,12 +18,7 @@ final class Participant {
   /// When it last spoke, in nanoseconds; 0 for never.
   var spokenAt: Int64 = 0
 
-  /// Since when news have been kept from it by a fault.
-  private var deafSince: Int64?
-  /// Descriptions that are held back until their time.
-  private var delayed: [(message: Livekit_SignalResponse, due: Int64)] = []
-
-  init(sid: String, identity: String, connection: SignalConnection, room: Room) {
+  init(sid: String, identity: String, connection: any SignalSender, room: Room) {
     self.sid = sid
     self.identity = identity
     self.connection = connection
@@ -40,27 +32,22 @@ final class Participant {
 
   /// Makes the connection for receiving; its offers are numbered from behind `offerID` on.
   func openSubscriber(mayPause: Bool, offerID: UInt32) throws(RoomJoinRefusal) {
-    let made = try Subscriber(participant: self, mayPause: mayPause, offerID: offerID)
-    made.setCut(condition.isMediaCut)
-    subscriber = made
+    subscriber = try Subscriber(participant: self, mayPause: mayPause, offerID: offerID)
   }
 
   /// Makes the connection for publishing.
   func openPublisher() throws(RoomJoinRefusal) {
-    let made = try Publisher(participant: self)
-    made.setCut(condition.isMediaCut)
-    publisher = made
+    publisher = try Publisher(participant: self)
   }
 
   /// The signal connection is gone.
   func detach() {
     connection = nil
-    delayed.removeAll()
     subscriber?.signalLost()
   }
 
   /// There is another signal connection.
-  func attach(_ fresh: SignalConnection) { connection = fresh }
+  func attach(_ fresh: any SignalSender) { connection = fresh }
 
   /// Ends all connections, after what was sent.
   func close() {
@@ -73,8 +60,7 @@ final class Participant {
   /// Ends all connections without a word, as when the process is killed.
   func abort() {
     connection?.abort()
-    subscriber?.setCut(true)
-    publisher?.setCut(true)
+    setCut(true)
     subscriber?.close()
     publisher?.close()
     connection = nil
@@ -89,25 +75,10 @@ final class Participant {
   func send(_ message: Livekit_SignalResponse) { connection?.send(message) }
 
   /// Sends news of the room.
-  func tell(_ news: Livekit_SignalResponse) {
-    if !condition.isDeaf { connection?.send(news) }
-  }
+  func tell(_ news: Livekit_SignalResponse) { connection?.tell(news) }
 
   /// Sends an offer, an answer or a candidate, in this order and no other.
-  func describe(_ message: Livekit_SignalResponse) {
-    guard condition.delay > 0 || !delayed.isEmpty else { return send(message) }
-    let due = max(MediaLoop.now() &+ condition.delay, delayed.last?.due ?? 0)
-    delayed.append((message, due))
-    room.loop.timer(after: due &- MediaLoop.now()) { [weak self] in self?.sendDelayed() }
-  }
-
-  private func sendDelayed(all: Bool = false) {
-    let now = MediaLoop.now()
-    while let first = delayed.first, all || first.due <= now {
-      delayed.removeFirst()
-      send(first.message)
-    }
-  }
+  func describe(_ message: Livekit_SignalResponse) { connection?.describe(message) }
 
   /// Sends a data packet on the connection that the client listens to.
   func sendData(_ bytes: [UInt8], isReliable: Bool) {
@@ -118,24 +89,18 @@ final class Participant {
     }
   }
 
-  // MARK: Faults and quality
+  // MARK: Interposing
 
-  /// Faults begin or end.
-  func setCondition(_ new: Faults.Condition) {
-    let old = condition
-    condition = new
-    if new.isSilent != old.isSilent { connection?.setSilent(new.isSilent) }
-    if new.isMediaCut != old.isMediaCut {
-      subscriber?.setCut(new.isMediaCut)
-      publisher?.setCut(new.isMediaCut)
-    }
-    if new.delay == 0 { sendDelayed(all: true) }
-    if new.isDeaf, !old.isDeaf { deafSince = room.machine.member(sid)?.unheardSince ?? MediaLoop.now() }
-    if !new.isDeaf, let deafSince {
-      self.deafSince = nil
-      room.handle(.missed(sid, since: deafSince))
-    }
+  /// Puts something between the room and the client.
+  func interpose(_ wrap: (any SignalSender) -> any SignalSender) { connection = connection.map(wrap) }
+
+  /// Cuts the media off in both directions, or lets it through again.
+  func setCut(_ isCut: Bool) {
+    subscriber?.setCut(isCut)
+    publisher?.setCut(isCut)
   }
+
+  // MARK: Quality
 
   /// How well its media connections do, both together.
   var quality: QualityScore.Facts {

@@ -45,7 +45,7 @@ final class Room {
     logger[metadataKey: "room"] = "\(name)"
     self.logger = logger
     machine = RoomMachine(
-      name: name, sid: sid, settings: settings, limit: directory.faults.limit(room: name),
+      name: name, sid: sid, settings: settings, limit: directory.interposer?.limit(room: name),
       limits: RoomMachine.Limits(directory.configuration), at: Self.now())
     setTimers()
   }
@@ -72,14 +72,14 @@ final class Room {
 
   /// A client with a good token has opened a signal connection.
   func join(_ request: JoinRequest, _ connection: SignalConnection) {
-    arrivals[SignalLink(connection)] = connection
-    handle(.join(request, SignalLink(connection)))
+    arrivals[connection.link] = connection
+    handle(.join(request, connection.link))
   }
 
   /// A client goes on with its session on another signal connection.
   func resume(_ sid: String, _ connection: SignalConnection) {
-    arrivals[SignalLink(connection)] = connection
-    handle(.resume(sid, SignalLink(connection)))
+    arrivals[connection.link] = connection
+    handle(.resume(sid, connection.link))
   }
 
   /// Gives the machine what has happened, and does what follows from it.
@@ -95,7 +95,8 @@ final class Room {
     setTimers()
   }
 
-  private static func now() -> Moment { Moment(steady: MediaLoop.now(), wall: WallClock.microseconds()) }
+  /// The time by both clocks.
+  static func now() -> Moment { Moment(steady: MediaLoop.now(), wall: WallClock.microseconds()) }
 
   // MARK: Actions
 
@@ -106,6 +107,7 @@ final class Room {
     case .openSubscriber(let sid, let mayPause):
       do throws(RoomJoinRefusal) {
         try participants[sid]?.openSubscriber(mayPause: mayPause, offerID: firstOffer())
+        interposeMedia(sid)
       } catch {
         handle(.subscriberFailed(sid))
       }
@@ -113,6 +115,7 @@ final class Room {
     case .openPublisher(let sid, let need):
       do throws(RoomJoinRefusal) {
         try participants[sid]?.openPublisher()
+        interposeMedia(sid)
         handle(.publisherOpened(sid, need))
       } catch {
         handle(.publisherFailed(sid, need, reason: error.description))
@@ -128,13 +131,14 @@ final class Room {
     case .detach(let sid): participants[sid]?.detach()
     case .replaceSignal(let sid):
       guard let connection = participants[sid]?.connection else { return }
-      directory.detached(connection)
+      directory.detached(connection.link)
       connection.close()
       participants[sid]?.detach()
     case .attach(let sid, let link):
       guard let connection = arrivals.removeValue(forKey: link) else { return }
       participants[sid]?.attach(connection)
-      directory.attached(connection, to: sid, in: self)
+      interposeSignal(sid)
+      directory.attached(link, to: sid, in: self)
     case .resumeOffers(let sid): participants[sid]?.subscriber?.signalResumed()
     case .end(let sid, let reason, let isHeard): end(sid, reason, isHeard: isHeard)
     case .takeOffer(let sid, let offer): participants[sid]?.publisher?.handle(offer)
@@ -175,10 +179,19 @@ final class Room {
       return handle(.openFailed(sid, error))
     }
     arrivals[link] = nil
-    participant.setCondition(directory.faults.condition(room: name, identity: identity))
     participants[sid] = participant
-    directory.attached(connection, to: sid, in: self)
+    interposeSignal(sid)
+    interposeMedia(sid)
+    directory.attached(link, to: sid, in: self)
     handle(.opened(sid))
+  }
+
+  private func interposeSignal(_ sid: String) {
+    if let participant = participants[sid] { directory.interposer?.signalOpened(participant) }
+  }
+
+  private func interposeMedia(_ sid: String) {
+    if let participant = participants[sid] { directory.interposer?.mediaOpened(participant) }
   }
 
   private func firstOffer() -> UInt32 { UInt32.random(in: 1...256, using: &directory.random) }
@@ -187,29 +200,29 @@ final class Room {
     let participant = sid.flatMap { participants.removeValue(forKey: $0) }
     guard let connection = participant?.connection ?? arrivals.removeValue(forKey: link) else { return }
     logger.warning("join refused", metadata: ["reason": "\(reason)"])
-    directory.detached(connection)
+    directory.detached(link)
     directory.refuse(connection, .joinFailure, .disconnect)
     participant?.close()
   }
 
   private func end(_ sid: String, _ reason: Livekit_DisconnectReason, isHeard: Bool) {
     guard let participant = participants.removeValue(forKey: sid) else { return }
-    if let connection = participant.connection { directory.detached(connection) }
-    if !isHeard || participant.condition.isSilent { directory.noteUnheardEnd(of: sid, reason) }
+    if let connection = participant.connection { directory.detached(connection.link) }
+    if !isHeard || participant.connection?.isHeard != true { directory.noteUnheardEnd(of: sid, reason) }
     participant.close()
   }
 
   /// Cuts a signal connection: with a farewell that tells the client to come back, or without a word.
   func cutSignal(of participant: Participant, _ farewell: Livekit_SignalResponse? = nil) {
     guard let connection = participant.connection else { return }
-    directory.detached(connection)
+    directory.detached(connection.link)
     if let farewell {
       connection.send(farewell)
       connection.close()
     } else {
       connection.abort()
     }
-    handle(.signalLost(participant.sid, SignalLink(connection)))
+    handle(.signalLost(participant.sid, connection.link))
   }
 
   /// Ends without a word to anybody, as when the process is killed.

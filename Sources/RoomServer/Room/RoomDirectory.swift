@@ -14,14 +14,14 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   /// For two-party rooms.
   let mailbox: MailboxService
 
-  /// The faults in force, of the test API.
-  var faults = Faults()
+  /// What stands between the rooms and the outside; nil unless a test has put something there.
+  var interposer: (any RoomInterposer)?
   private var rooms: [String: Room] = [:]
   /// Whose signal connections there are.
   private var routes: [SignalLink: Route] = [:]
   /// What names are drawn from.
   var random = SystemRandomNumberGenerator()
-  private var isShutDown = false
+  private var admission: RoomAdmission
 
   private struct Route {
     var room: Room
@@ -29,16 +29,12 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   private let webhooks: WebhookSender?
-  /// How sessions ended whose clients couldn't hear it.
-  private var ends: [String: Livekit_DisconnectReason] = [:]
-
-  /// How long that is known, in nanoseconds.
-  private static let endMemory: Int64 = 360_000_000_000
 
   init(configuration: RoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger
+    admission = RoomAdmission(createsRooms: configuration.createsRooms)
     let (address, port) = (configuration.mediaAddress, UInt16(clamping: configuration.mediaTCPPort))
     listener =
       ICEListener(loop: loop, address: address, port: port)
@@ -55,22 +51,22 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
 
   func received(_ connection: SignalConnection, _ request: Livekit_SignalRequest) {
     loop.post { [self] in
-      guard let route = self.routes[SignalLink(connection)] else { return }
+      guard let route = self.routes[connection.link] else { return }
       route.room.handle(.received(route.sid, request))
     }
   }
 
   func closed(_ connection: SignalConnection) {
     loop.post { [self] in
-      guard let route = self.routes.removeValue(forKey: SignalLink(connection)) else { return }
-      route.room.handle(.signalLost(route.sid, SignalLink(connection)))
+      guard let route = self.routes.removeValue(forKey: connection.link) else { return }
+      route.room.handle(.signalLost(route.sid, connection.link))
     }
   }
 
   /// Sends everybody away and ends the loop's thread. Not to be called on the loop.
   func shutDown() {
     loop.sync { [self] in
-      isShutDown = true
+      admission.shutDown()
       for room in Array(rooms.values) { room.handle(.close(.serverShutdown)) }
       routes.removeAll()
       mailbox.close()
@@ -102,36 +98,18 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   private func refusal(_ request: JoinRequest) -> JoinGate.Refusal? {
-    if isShutDown { return .shuttingDown }
-    let identity = request.token.identity
-    if let refusal = faults.refusal(room: request.room, identity: identity, issued: request.token.notBefore) {
-      return refusal
-    }
-    guard let room = rooms[request.room] else {
-      if let limit = faults.limit(room: request.room), limit <= 0 { return .full }
-      return configuration.createsRooms || request.grant.roomCreate == true ? nil : .noRoom
-    }
-    // One that goes on with its session has its place.
-    return !request.query.reconnect && room.machine.isFull(for: identity) ? .full : nil
+    interposer?.refusal(request)
+      ?? admission.refusal(
+        request, rooms[request.room]?.machine, limit: interposer?.limit(room: request.room))
   }
 
   private func join(_ connection: SignalConnection, _ request: JoinRequest) {
-    if isShutDown { return refuse(connection, .serverShutdown, .disconnect) }
-    if request.query.reconnect { return resume(connection, request) }
-    let room = rooms[request.room] ?? makeRoom(request.room, RoomMachine.Settings(configuration))
-    room.join(request, connection)
-  }
-
-  /// Goes on with an earlier session; when there is none any more, the client is told to join anew.
-  private func resume(_ connection: SignalConnection, _ request: JoinRequest) {
-    guard let room = rooms[request.room], let member = room.machine.member(identity: request.token.identity),
-      (request.query.participantSID ?? member.sid) == member.sid
-    else {
-      // One that was sent away, and couldn't hear it, hears it now.
-      if let reason = ends[request.query.participantSID ?? ""] { return refuse(connection, reason, .disconnect) }
-      return refuse(connection, .stateMismatch, .reconnect)
+    let room = rooms[request.room]
+    switch admission.arrival(request, room?.machine, at: Room.now()) {
+    case .join: (room ?? makeRoom(request.room, RoomMachine.Settings(configuration))).join(request, connection)
+    case .resume(let sid): room?.resume(sid, connection)
+    case .refuse(let reason, let action): refuse(connection, reason, action)
     }
-    room.resume(member.sid, connection)
   }
 
   /// Ends all connections without a word; with `wipes` all sessions too. How many participants there were.
@@ -159,7 +137,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
 
   /// Tells a client why it isn't taken in, and what it shall do.
   func refuse(
-    _ connection: SignalConnection, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
+    _ connection: any SignalSender, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
   ) {
     connection.send(.leave(reason, action))
     connection.close()
@@ -184,21 +162,16 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
 
   /// A session was ended by the server while its client couldn't hear that; the client is told when it asks.
   func noteUnheardEnd(of sid: String, _ reason: Livekit_DisconnectReason) {
-    switch reason {
-    case .participantRemoved, .roomDeleted, .roomClosed, .duplicateIdentity: break
-    default: return
-    }
-    ends[sid] = reason
-    loop.timer(after: Self.endMemory) { [weak self] in self?.ends[sid] = nil }
+    admission.noteUnheardEnd(of: sid, reason, at: Room.now())
   }
 
   /// A connection is a participant's from now on.
-  func attached(_ connection: SignalConnection, to sid: String, in room: Room) {
-    routes[SignalLink(connection)] = Route(room: room, sid: sid)
+  func attached(_ link: SignalLink, to sid: String, in room: Room) {
+    routes[link] = Route(room: room, sid: sid)
   }
 
   /// Forgets which participant a connection belongs to.
-  func detached(_ connection: SignalConnection) { routes[SignalLink(connection)] = nil }
+  func detached(_ link: SignalLink) { routes[link] = nil }
 }
 
 /// The answer to a join, given once; also when nobody is left to give it.

@@ -18,6 +18,8 @@ final class Subscriber: PeerConnectionDelegate {
   /// Tracks that are paused on command; nil among them stands for all video.
   private var pausedOnCommand: Set<String?> = []
   private var keeper = BandwidthKeeper()
+  /// A limit from outside, in bits per second.
+  var imposedBandwidth: Int?
   /// A limit that the client wants to be simulated, in bits per second.
   var simulatedBandwidth: Int?
   private var openChannels: Set<String> = []
@@ -155,7 +157,7 @@ final class Subscriber: PeerConnectionDelegate {
   /// Fits what is sent to what arrives; due every `BandwidthKeeper.interval`.
   func keepBandwidth(now: Int64) {
     guard isConnected, !subscriptions.isEmpty else { return }
-    let imposed = [simulatedBandwidth, participant.condition.bandwidth].compactMap { $0 }.min()
+    let imposed = [simulatedBandwidth, imposedBandwidth].compactMap { $0 }.min()
     let before = keeper.limit
     let isDivided = keeper.tick(
       Array(subscriptions.values), bytesSent: connection.transportCounters?.bytesSent ?? 0, imposed: imposed,
