@@ -1,4 +1,5 @@
 import Delivery
+import Jobs
 import JobsAPI
 import MediaCore
 

@@ -1,40 +1,22 @@
-import MediaCore
 import Signaling
 
 /// The methods of LiveKit's `RoomService`. On the loop.
 extension RoomDirectory {
-  /// The longest metadata of a room, in bytes.
-  private static let metadataLimit = 64 << 10
-
   func createRoom(_ request: Livekit_CreateRoomRequest) throws(TwirpError) -> Livekit_Room {
-    guard !request.name.isEmpty, request.name.utf8.count <= JoinGate.longestName else {
-      throw TwirpError(.invalidArgument, "name must have 1 to \(JoinGate.longestName) bytes")
-    }
-    guard !request.name.hasControlCharacters else {
-      throw TwirpError(.invalidArgument, "name must not have control characters")
-    }
-    guard request.metadata.utf8.count <= Self.metadataLimit else {
-      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
-    }
-    if let room = room(request.name) { return room.info }
-    var settings = Room.Settings(configuration)
-    if request.emptyTimeout > 0 { settings.emptyTimeout = Int(request.emptyTimeout) }
-    if request.departureTimeout > 0 { settings.departureTimeout = Int(request.departureTimeout) }
-    if request.maxParticipants > 0 { settings.maximumParticipants = Int(request.maxParticipants) }
-    settings.metadata = request.metadata
-    return makeRoom(request.name, settings).info
+    let settings = try RoomMachine.Settings(request, RoomMachine.Settings(configuration))
+    return (room(request.name) ?? makeRoom(request.name, settings)).machine.info
   }
 
   func listRooms(_ request: Livekit_ListRoomsRequest) -> Livekit_ListRoomsResponse {
     let names = Set(request.names)
     var response = Livekit_ListRoomsResponse()
-    response.rooms = allRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.info)
+    response.rooms = allRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.machine.info)
       .sorted { ($0.creationTimeMs, $0.name) < ($1.creationTimeMs, $1.name) }
     return response
   }
 
   func deleteRoom(_ request: Livekit_DeleteRoomRequest) throws(TwirpError) -> Livekit_DeleteRoomResponse {
-    try requireRoom(request.room).close(.roomDeleted)
+    try requireRoom(request.room).handle(.close(.roomDeleted))
     return Livekit_DeleteRoomResponse()
   }
 
@@ -42,54 +24,49 @@ extension RoomDirectory {
     _ request: Livekit_ListParticipantsRequest
   ) throws(TwirpError) -> Livekit_ListParticipantsResponse {
     var response = Livekit_ListParticipantsResponse()
-    response.participants = try requireRoom(request.room).participants.map(\.info)
+    response.participants = try requireRoom(request.room).machine.members.map { $0.info() }
     return response
   }
 
   func removeParticipant(
     _ request: Livekit_RoomParticipantIdentity
   ) throws(TwirpError) -> Livekit_RemoveParticipantResponse {
-    try requireParticipant(request.room, request.identity).leave(.participantRemoved)
+    let (room, member) = try requireParticipant(request.room, request.identity)
+    room.handle(.leave(member.sid, .participantRemoved, .disconnect))
     return Livekit_RemoveParticipantResponse()
   }
 
   func mutePublishedTrack(_ request: Livekit_MuteRoomTrackRequest) throws(TwirpError) -> Livekit_MuteRoomTrackResponse {
-    let participant = try requireParticipant(request.room, request.identity)
-    guard let track = participant.publications.first(where: { $0.sid == request.trackSid }) else {
-      throw .noTrack
-    }
+    let (room, member) = try requireParticipant(request.room, request.identity)
+    guard let track = member.tracks.track(request.trackSid) else { throw .noTrack }
     // Nobody is made to be heard or seen by somebody else.
-    guard request.muted || !track.isMuted else {
+    guard request.muted || !track.info.muted else {
       throw TwirpError(.failedPrecondition, "remote unmute not enabled")
     }
-    if track.setMuted(request.muted) {
-      var mute = Livekit_MuteTrackRequest()
-      mute.sid = track.sid
-      mute.muted = request.muted
-      participant.send(Livekit_SignalResponse(.mute(mute)))
-      participant.changed()
-    }
+    room.handle(.mute(member.sid, track: track.sid, request.muted))
     var response = Livekit_MuteRoomTrackResponse()
-    response.track = track.info
+    response.track = (room.machine.track(track.sid)?.track ?? track).info
     return response
   }
 
   func updateParticipant(_ request: Livekit_UpdateParticipantRequest) throws(TwirpError) -> Livekit_ParticipantInfo {
-    let participant = try requireParticipant(request.room, request.identity)
-    let isShort = participant.setIdentity(
-      name: request.name, metadata: request.metadata, attributes: request.attributes)
-    guard isShort else {
-      throw TwirpError(.invalidArgument, "name, metadata and attributes exceed \(Participant.metadataLimit) bytes")
+    let (room, member) = try requireParticipant(request.room, request.identity)
+    let (name, metadata, attributes) = (request.name, request.metadata, request.attributes)
+    guard member.profile.changed(name: name, metadata: metadata, attributes: attributes) != nil else {
+      throw TwirpError(.invalidArgument, "name, metadata and attributes exceed \(Member.Profile.limit) bytes")
     }
-    if request.hasPermission { participant.setGrant(participant.grant.changed(to: request.permission)) }
-    return participant.info
+    room.handle(.setProfile(member.sid, name: name, metadata: metadata, attributes: attributes))
+    if request.hasPermission {
+      room.handle(.setGrant(member.sid, member.grant.changed(to: request.permission)))
+    }
+    return (room.machine.member(member.sid) ?? member).info()
   }
 
   func updateSubscriptions(
     _ request: Livekit_UpdateSubscriptionsRequest
   ) throws(TwirpError) -> Livekit_UpdateSubscriptionsResponse {
-    let participant = try requireParticipant(request.room, request.identity)
-    for sid in request.trackSids { participant.subscriber?.setSubscribed(sid, request.subscribe) }
+    let (room, member) = try requireParticipant(request.room, request.identity)
+    room.handle(.subscribe(member.sid, tracks: request.trackSids, request.subscribe))
     return Livekit_UpdateSubscriptionsResponse()
   }
 
@@ -108,17 +85,15 @@ extension RoomDirectory {
     packet.kind = request.kind
     packet.destinationIdentities = request.destinationIdentities
     packet.value = .user(user)
-    room.deliver(packet, isReliable: request.kind == .reliable, nonce: Array(request.nonce))
+    room.handle(.send(packet, isReliable: request.kind == .reliable, nonce: Array(request.nonce)))
     return Livekit_SendDataResponse()
   }
 
   func updateRoomMetadata(_ request: Livekit_UpdateRoomMetadataRequest) throws(TwirpError) -> Livekit_Room {
     let room = try requireRoom(request.room)
-    guard request.metadata.utf8.count <= Self.metadataLimit else {
-      throw TwirpError(.invalidArgument, "metadata exceeds \(Self.metadataLimit) bytes")
-    }
-    room.setMetadata(request.metadata)
-    return room.info
+    try RoomMachine.Settings.check(metadata: request.metadata)
+    room.handle(.setMetadata(request.metadata))
+    return room.machine.info
   }
 
   func requireRoom(_ name: String) throws(TwirpError) -> Room {
@@ -126,9 +101,10 @@ extension RoomDirectory {
     return room
   }
 
-  func requireParticipant(_ room: String, _ identity: String) throws(TwirpError) -> Participant {
-    guard let participant = try requireRoom(room).participant(identity: identity) else { throw .noParticipant }
-    return participant
+  func requireParticipant(_ room: String, _ identity: String) throws(TwirpError) -> (room: Room, member: Member) {
+    let room = try requireRoom(room)
+    guard let member = room.machine.member(identity: identity) else { throw .noParticipant }
+    return (room, member)
   }
 }
 

@@ -55,7 +55,7 @@ struct RoomService: HTTPService {
       }
     case "GetParticipant":
       call.administrate(Livekit_RoomParticipantIdentity.self, \.room) { rooms, request throws(TwirpError) in
-        try rooms.requireParticipant(request.room, request.identity).info
+        try rooms.requireParticipant(request.room, request.identity).member.info()
       }
     case "RemoveParticipant":
       call.administrate(Livekit_RoomParticipantIdentity.self, \.room) { rooms, request throws(TwirpError) in

@@ -26,7 +26,7 @@ struct BandwidthKeeper {
 
   /// Looks at what was sent and what it led to. `imposed` is a limit from outside, `mayPause` whether the subscriber
   /// takes pauses. True when the shares were divided anew: layers must be chosen and stream states told.
-  mutating func beat(
+  mutating func tick(
     _ subscriptions: [Subscription], bytesSent: UInt64, imposed: Int?, mayPause: Bool, now: Int64
   ) -> Bool {
     sent = rate(bytesSent, now)
@@ -35,7 +35,7 @@ struct BandwidthKeeper {
     downlink.note(roundTrip: subscriptions.compactMap(\.sender.roundTripTime).min(), now: now)
     let videos = subscriptions.filter { $0.publication.kind == .video }
     let sound = subscriptions.reduce(0) { $0 + ($1.publication.kind == .audio ? $1.publication.bitsPerSecond ?? 0 : 0) }
-    _ = downlink.update(sent: sent, nextStep: nextStep(videos).map { $0 + sound }, now: now)
+    _ = downlink.update(sent: sent, nextStep: nextStep(videos, now: now).map { $0 + sound }, now: now)
     limit = [downlink.limit, imposed].compactMap { $0 }.min()
     guard let limit else {
       guard isLimiting else { return false }
@@ -47,7 +47,7 @@ struct BandwidthKeeper {
       return true
     }
     isLimiting = true
-    let demands = videos.map { demand(of: $0, isCautious: true) }
+    let demands = videos.map { demand(of: $0, isCautious: true, now: now) }
     let pauses = mayPause && (imposed != nil || downlink.allowsPauses)
     let shares = BitrateAllocation.shares(of: demands, budget: max(0, limit - sound), pauses: pauses)
     for (video, share) in zip(videos, shares) {
@@ -83,29 +83,28 @@ struct BandwidthKeeper {
 
   /// What a stream costs. Cautious: what isn't sent now counts a little more, so that rates that sway around the limit
   /// don't make it come and go.
-  private func demand(of video: Subscription, isCautious: Bool) -> StreamDemand {
+  private func demand(of video: Subscription, isCautious: Bool, now: Int64) -> StreamDemand {
     let publication = video.publication
     let isPaused = video.pauses.contains(.congestion)
     let current = video.layerLimit ?? .max
     var layers: [Int?] = []
     if !publication.isMuted, !video.wish.isDisabled, !video.pauses.contains(.command) {
-      layers = publication.layerRates(upTo: video.wish)
+      layers = publication.layerRates(upTo: video.wish, now: now)
       for index in layers.indices where isCautious && (isPaused || index > current) {
         layers[index] = layers[index].map { $0 / 100 * 115 }
       }
     }
-    let owner = publication.owner
     return StreamDemand(
       rank: .init(
-        priority: video.wish.priority, isScreen: publication.info.source == .screenShare, spokenAt: owner.spokenAt,
+        priority: video.wish.priority, isScreen: publication.isScreen, spokenAt: publication.ownerSpokenAt,
         position: publication.position),
       layers: layers)
   }
 
   /// The bits per second of all video with the next layer or the next stream; nil when all is as wanted.
-  private func nextStep(_ videos: [Subscription]) -> Int? {
+  private func nextStep(_ videos: [Subscription], now: Int64) -> Int? {
     guard isLimiting else { return nil }
-    let ordered = videos.map { (video: $0, demand: demand(of: $0, isCautious: false)) }
+    let ordered = videos.map { (video: $0, demand: demand(of: $0, isCautious: false, now: now)) }
       .sorted { $0.demand.rank < $1.demand.rank }
     var total = 0
     var step: Int?

@@ -3,20 +3,40 @@ import NIOWebSocket
 import Signaling
 import SwiftProtobuf
 
+/// On which a room speaks to one client.
+protocol SignalSender: AnyObject {
+  /// Which signal connection it is.
+  var link: SignalLink { get }
+  /// False while nothing arrives of what is sent, though the connection is there.
+  var isHeard: Bool { get }
+  /// Sends a message. Messages of one thread arrive in order.
+  func send(_ message: Livekit_SignalResponse)
+  /// Sends news of the room.
+  func tell(_ news: Livekit_SignalResponse)
+  /// Sends an offer, an answer or a candidate, in this order and no other.
+  func describe(_ message: Livekit_SignalResponse)
+  /// Closes after everything sent so far.
+  func close()
+  /// Ends the TCP connection without a word, as a broken network does.
+  func abort()
+}
+
 /// The room's end of one client's WebSocket. Sends from any thread; what comes in is posted to the room's loop.
-final class SignalConnection: Sendable {
+final class SignalConnection: SignalSender, Sendable {
   private let channel: any Channel
 
   /// Wraps an upgraded channel.
   init(channel: any Channel) { self.channel = channel }
 
-  /// Sends a message. Messages of one thread arrive in order.
-  func send(_ response: Livekit_SignalResponse) { channel.writeAndFlush(SignalOutput.message(response), promise: nil) }
+  var link: SignalLink { SignalLink(self) }
+  var isHeard: Bool { true }
 
-  /// Closes after everything sent so far.
+  func send(_ message: Livekit_SignalResponse) { channel.writeAndFlush(SignalOutput.message(message), promise: nil) }
+  func tell(_ news: Livekit_SignalResponse) { send(news) }
+  func describe(_ message: Livekit_SignalResponse) { send(message) }
+
   func close() { channel.writeAndFlush(SignalOutput.close(.normalClosure), promise: nil) }
 
-  /// Ends the TCP connection without a word, as a broken network does.
   func abort() { channel.close(promise: nil) }
 
   /// Silent: reads nothing more, and keeps back whatever is sent or closed, until that ends.

@@ -61,7 +61,7 @@ final class MailboxService: @unchecked Sendable {
       let now = MediaLoop.now()
       advance(to: now)
       let result = result(of: call, number, at: now, reply)
-      tellWatches()
+      tellWatches(at: now)
       if let result { reply(result.map(complete)) }
       setTimer()
     }
@@ -71,7 +71,7 @@ final class MailboxService: @unchecked Sendable {
   func cancel(_ number: Int) {
     loop.post { [self] in
       guard let watch = watches.removeValue(forKey: number) else { return }
-      stopped(watch)
+      stopped(watch, at: MediaLoop.now())
       setTimer()
     }
   }
@@ -109,7 +109,7 @@ final class MailboxService: @unchecked Sendable {
         for (other, watch) in watches where watch.call.identity == identity && watch.call.session == session {
           guard watch.call.room == room else { continue }
           watches[other] = nil
-          stopped(watch)
+          stopped(watch, at: now)
           watch.reply(.success(complete(view)))
         }
         state.watching(true, room, identity: identity, session: session, at: now)
@@ -122,8 +122,7 @@ final class MailboxService: @unchecked Sendable {
   }
 
   /// Answers those who wait and for whom something has changed, or whose time is over.
-  private func tellWatches() {
-    let now = MediaLoop.now()
+  private func tellWatches(at now: Int64) {
     for (number, watch) in watches.sorted(by: { $0.key < $1.key }) {
       let call = watch.call
       let result: Result<MailboxView, MailboxState.Refusal>
@@ -135,14 +134,14 @@ final class MailboxService: @unchecked Sendable {
         result = .failure(error)
       }
       watches[number] = nil
-      stopped(watch)
+      stopped(watch, at: now)
       watch.reply(result)
     }
   }
 
-  private func stopped(_ watch: Watch) {
+  private func stopped(_ watch: Watch, at now: Int64) {
     let call = watch.call
-    state.watching(false, call.room, identity: call.identity, session: call.session, at: MediaLoop.now())
+    state.watching(false, call.room, identity: call.identity, session: call.session, at: now)
   }
 
   private func advance(to now: Int64) { _ = state.advance(to: now) }
@@ -164,8 +163,9 @@ final class MailboxService: @unchecked Sendable {
     guard timer == nil else { return }
     timer = loop.timer(after: 1_000_000_000, repeats: true) { [weak self] in
       guard let self else { return }
-      advance(to: MediaLoop.now())
-      tellWatches()
+      let now = MediaLoop.now()
+      advance(to: now)
+      tellWatches(at: now)
       setTimer()
     }
   }

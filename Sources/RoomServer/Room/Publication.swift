@@ -1,3 +1,4 @@
+import Logging
 import MediaCore
 import PeerConnection
 import RTP
@@ -8,14 +9,19 @@ import Transport
 /// the room's loop.
 final class Publication {
   /// `TR_…`
-  var sid: String { info.sid }
+  let sid: String
   /// Sound or pictures.
   let kind: MediaKind
-  unowned let owner: Participant
+  /// The sid of who publishes it.
+  let owner: String
+  /// When its owner last spoke, in nanoseconds; 0 for never.
+  var ownerSpokenAt: Int64 = 0
+  /// True while the publisher has muted the track: nothing is passed on.
+  private(set) var isMuted: Bool
+  /// Whether it is a shared screen.
+  let isScreen: Bool
   /// The section of the publisher's connection that carries it.
   let receiver: RTPReceiver
-  /// The track as clients see it.
-  private(set) var info: Livekit_TrackInfo
   /// The layers, the smallest first; one for sound and plain video.
   private(set) var layers: [LayerState]
   /// Its place in the order in which the room's tracks were published.
@@ -29,7 +35,7 @@ final class Publication {
   private var sources: [Source] = []
   private var requests: [KeyframeRequest]
   private var speaker = SpeakerDetector()
-  private var hasBeenSubscribed = false
+  private let logger: Logger
   /// The layers that flow, as bits.
   private var flowingLayers: UInt8 = 0
   private let descriptor = VP8DescriptorScratch()
@@ -60,12 +66,16 @@ final class Publication {
   /// Streams that are told apart in one track; more are somebody's mischief.
   private static let sourceLimit = 16
 
-  init(info: Livekit_TrackInfo, codec: Codec, owner: Participant, receiver: RTPReceiver) {
-    self.info = info
-    self.codec = codec
-    position = owner.room.takeTrackPosition()
-    self.owner = owner
+  init(_ route: TrackRoute, receiver: RTPReceiver, logger: Logger) {
+    let info = route.info
+    sid = info.sid
+    isMuted = info.muted
+    isScreen = info.source == .screenShare
+    codec = route.codec
+    position = route.position
+    owner = route.owner
     self.receiver = receiver
+    self.logger = logger
     kind = receiver.kind
     rids = kind == .video ? Self.sorted(receiver.rids) : []
     let count = max(1, min(rids.count, LayerForwarder.layerLimit))
@@ -87,43 +97,31 @@ final class Publication {
 
   // MARK: Subscriptions
 
-  func add(_ subscription: Subscription) {
+  /// Begins to pass packets on to a subscriber.
+  func add(_ subscription: Subscription, now: Int64) {
     for (layer, request) in requests.enumerated() {
       guard let report = request.report else { continue }
       subscription.note(report, layer: layer)
     }
     subscriptions.append(subscription)
-    choose(for: subscription, now: MediaLoop.now())
-    guard !hasBeenSubscribed else { return }
-    hasBeenSubscribed = true
-    var message = Livekit_TrackSubscribed()
-    message.trackSid = sid
-    owner.send(Livekit_SignalResponse(.trackSubscribed(message)))
+    choose(for: subscription, now: now)
   }
 
+  /// Passes nothing on to a subscriber any more.
   func remove(_ subscription: Subscription) { subscriptions.removeAll { $0 === subscription } }
 
   // MARK: Changes by the publisher
 
-  /// True while the publisher has muted the track: nothing is passed on.
-  var isMuted: Bool { info.muted }
-
-  /// Mutes or unmutes; false when that changes nothing.
-  func setMuted(_ muted: Bool) -> Bool {
-    guard muted != info.muted else { return false }
-    info.muted = muted
+  /// Mutes or unmutes.
+  func setMuted(_ muted: Bool, now: Int64) {
+    isMuted = muted
     if muted { _ = speaker.reset() }
-    let now = MediaLoop.now()
     for subscription in subscriptions { choose(for: subscription, now: now) }
-    return true
   }
-
-  /// Changes what clients are told of the track.
-  func update(_ change: (inout Livekit_TrackInfo) -> Void) { change(&info) }
 
   // MARK: Packets
 
-  /// Takes a packet of the publisher and passes it on. `now` is `MediaLoop.now()`.
+  /// Takes a packet of the publisher and passes it on. `now` is when it came, in nanoseconds of the steady clock.
   func receive(_ packet: RTPPacket, rid: RID?, now: Int64) {
     let ssrc = packet.ssrc.rawValue
     guard let layer = layer(of: ssrc, rid) else { return }
@@ -228,13 +226,13 @@ final class Publication {
   // MARK: Layers and keyframes
 
   /// Looks again at what every subscriber gets, and asks for the keyframes that are needed.
-  func beat(now: Int64) {
+  func tick(now: Int64) {
     var flowing: UInt8 = 0
     for layer in layers.indices where layers[layer].isFlowing(at: now) { flowing |= 1 << UInt8(layer) }
     if flowing != flowingLayers {
       flowingLayers = flowing
       let names = layers.indices.filter { flowing & 1 << UInt8($0) != 0 }
-      owner.logger.debug("layers that flow", metadata: ["track": "\(sid)", "layers": "\(names)"])
+      logger.debug("layers that flow", metadata: ["track": "\(sid)", "layers": "\(names)"])
     }
     for subscription in subscriptions { choose(for: subscription, now: now) }
     for layer in requests.indices where requests[layer].isWanted { requestKeyframe(layer: layer, now: now) }
@@ -264,8 +262,7 @@ final class Publication {
   var bitsPerSecond: Int? { isMuted ? nil : layers.first?.bitsPerSecond }
 
   /// Bits per second of each layer up to the one that is wanted; nil for those that don't flow.
-  func layerRates(upTo wish: VideoWish) -> [Int?] {
-    let now = MediaLoop.now()
+  func layerRates(upTo wish: VideoWish, now: Int64) -> [Int?] {
     let wanted = LayerChoice.wantedLayer(layers, wish)
     return layers.prefix(wanted + 1).map { $0.isFlowing(at: now) ? $0.bitsPerSecond : nil }
   }
@@ -275,6 +272,7 @@ final class Publication {
   /// Loudness of speech, 0...1; 0 while there is none.
   var speakerLevel: Float { speaker.level }
 
+  /// Ends an interval of the speaker detection, in nanoseconds.
   func endSpeakerInterval(_ interval: Int64) {
     guard kind == .audio, !isMuted else { return }
     _ = speaker.endInterval(interval)

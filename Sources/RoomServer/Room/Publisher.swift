@@ -10,31 +10,16 @@ import Transport
 final class Publisher: PeerConnectionDelegate {
   private unowned let participant: Participant
   private let connection: PeerConnection
-  private var pending: [PendingTrack] = []
   private var receivers: [ObjectIdentifier: Publication] = [:]
   private var started: [RTPReceiver] = []
   private var earlyCandidates: [Livekit_SignalResponse]? = []
-  /// The number of the last reliable data packet that came.
-  private(set) var lastReliableSequence: UInt32 = 0
+  /// What is to be sent when the sections of its offer have their tracks.
+  private var answer: (text: String, id: UInt32)?
 
-  /// Tracks that were announced, but haven't come in an offer yet.
-  private struct PendingTrack {
-    var cid: String
-    var info: Livekit_TrackInfo
-    /// What the publisher is told to send; nil when it didn't say what it prefers but by the order of its offer.
-    var codec: Codec?
-    /// The same, as the publisher described it.
-    var described: Livekit_SimulcastCodec?
-  }
-
-  /// The most tracks that may be announced without being offered.
-  private static let pendingLimit = 20
   /// In kbit/s.
   private static let startBitrate = 1000
-  /// The most tracks of one participant.
-  private static let trackLimit = 64
 
-  init(participant: Participant) throws(Room.JoinError) {
+  init(participant: Participant) throws(RoomJoinRefusal) {
     self.participant = participant
     var configuration = participant.room.mediaConfiguration
     // Without feedback libwebrtc stays at its start bitrate. Not REMB as well: libwebrtc takes the smaller of the two,
@@ -69,152 +54,53 @@ final class Publisher: PeerConnectionDelegate {
     receivers.removeAll()
   }
 
-  // MARK: Announcing tracks
-
-  /// Answers the announcement of a track.
-  func announce(_ request: Livekit_AddTrackRequest) {
-    guard request.sid.isEmpty, request.type == .audio || request.type == .video else {
-      return refuse(request, .unsupportedType, "only audio and video tracks are supported")
-    }
-    guard participant.grant.allowsPublishing(request.source) else {
-      return refuse(request, .notAllowed, "the token does not allow to publish this source")
-    }
-    guard pending.count < Self.pendingLimit, receivers.count < Self.trackLimit else {
-      return refuse(request, .limitExceeded, "too many tracks")
-    }
-    let track: PendingTrack
-    if let known = pending.first(where: { $0.cid == request.cid }) {
-      track = known
-    } else {
-      let kind: MediaKind = request.type == .audio ? .audio : .video
-      let described =
-        request.simulcastCodecs.first { Self.codec($0, of: kind) != nil } ?? request.simulcastCodecs.first
-      let codec = described.flatMap { Self.codec($0, of: kind) }
-      track = PendingTrack(
-        cid: request.cid, info: trackInfo(request, codec ?? (kind == .audio ? .opus : .vp8)), codec: codec,
-        described: described)
-      pending.append(track)
-    }
-    var response = Livekit_TrackPublishedResponse()
-    response.cid = request.cid
-    response.track = track.info
-    participant.send(Livekit_SignalResponse(.trackPublished(response)))
-  }
-
-  private func refuse(
-    _ request: Livekit_AddTrackRequest, _ reason: Livekit_RequestResponse.Reason, _ text: String
-  ) {
-    participant.send(.outcome(of: 0, reason, text, request: .addTrack(request)))
-  }
-
-  /// The codec that a client names, such as `vp9` or `video/VP9`; nil when it can't be forwarded.
-  private static func codec(_ described: Livekit_SimulcastCodec, of kind: MediaKind) -> Codec? {
-    let name = described.codec.lowercased()
-    return CodecTable.codecs.first { codec in
-      codec.kind == kind && (name == codec.rawValue.lowercased() || name == codec.mimeType.lowercased())
-    }
-  }
-
-  private func trackInfo(_ request: Livekit_AddTrackRequest, _ codec: Codec) -> Livekit_TrackInfo {
-    var info = Livekit_TrackInfo()
-    info.sid = participant.room.makeTrackSID()
-    info.type = request.type
-    info.source = request.source
-    info.name = request.name
-    info.muted = request.muted
-    info.width = request.width
-    info.height = request.height
-    info.layers = request.layers
-    info.disableDtx = request.disableDtx
-    // What is encrypted end to end has its redundancy inside, if any.
-    info.disableRed = request.disableRed || request.encryption != .none
-    info.stereo = request.stereo
-    info.encryption = request.encryption
-    info.backupCodecPolicy = request.backupCodecPolicy
-    info.packetTrailerFeatures = request.packetTrailerFeatures
-    info.audioFeatures = request.audioFeatures
-    info.mimeType = codec.mimeType
-    info.stream = request.stream
-    if info.stream.isEmpty {
-      switch request.source {
-      case .camera, .microphone: info.stream = "camera"
-      case .screenShare, .screenShareAudio: info.stream = "screen"
-      default: info.stream = "unknown"
-      }
-    }
-    info.version.unixMicro = WallClock.microseconds()
-    return info
-  }
-
   // MARK: Offers
 
-  /// Takes the client's offer and answers it.
+  /// Takes the client's offer and makes the answer, which waits until its sections have their tracks.
   func handle(_ offer: Livekit_SessionDescription) {
     started.removeAll()
-    let answer: String
     do throws(PeerConnectionError) {
       try connection.setRemoteOffer(offer.sdp)
-      answer = adapted(try connection.createAnswer(), to: offer.sdp)
+      answer = (adapted(try connection.createAnswer(), to: offer.sdp), offer.id)
     } catch {
       participant.logger.warning("offer refused", metadata: ["reason": "\(error)"])
-      return participant.leave(.stateMismatch, action: .reconnect)
+      return participant.leave(.stateMismatch)
     }
-    var fresh: [Publication] = []
-    for receiver in started where receiver.isActive {
-      if let publication = bind(receiver) {
-        fresh.append(publication)
-      }
+    started.removeAll { !$0.isActive || receivers[ObjectIdentifier($0)] != nil }
+    let sections = started.map { receiver in
+      OfferedSection(
+        mid: receiver.mid.rawValue, kind: receiver.kind, trackID: receiver.trackID, codecs: receiver.codecs,
+        layers: receiver.rids.count)
     }
-    started.removeAll()
-    var tracks: [String: String] = [:]
-    for publication in receivers.values { tracks[publication.receiver.mid.rawValue] = publication.sid }
-    participant.describe(.description(.answer, answer, id: offer.id, tracks: tracks))
-    for candidate in earlyCandidates ?? [] { participant.describe(candidate) }
-    earlyCandidates = nil
-    for publication in fresh { participant.add(publication) }
+    participant.room.handle(.offered(participant.sid, sections))
   }
 
-  /// A candidate of the client.
-  func addCandidate(_ candidate: String) { connection.addRemoteCandidate(candidate) }
-
-  /// Joins a section with what was announced for it: by the track's name in the offer, else by kind and order.
-  private func bind(_ receiver: RTPReceiver) -> Publication? {
-    guard receivers[ObjectIdentifier(receiver)] == nil else { return nil }
-    let type: Livekit_TrackType = receiver.kind == .audio ? .audio : .video
-    let index =
-      pending.firstIndex { $0.info.type == type && $0.cid == receiver.trackID }
-      ?? pending.firstIndex { $0.info.type == type }
-    guard let index else {
-      participant.logger.warning("a track was offered that had not been announced", metadata: ["kind": "\(type)"])
-      return nil
-    }
-    var track = pending.remove(at: index)
-    // Sound comes in the first codec that the answer has, which are those of the offer in its order.
-    let codec = (type == .video ? track.codec : nil) ?? receiver.codecs.first ?? (type == .video ? .vp8 : .opus)
-    track.info.mimeType = codec.mimeType
-    track.info.mid = receiver.mid.rawValue
-    track.info.simulcast = receiver.rids.count > 1
-    if type == .video {
-      var told = Livekit_SimulcastCodecInfo()
-      told.mimeType = track.info.mimeType
-      told.mid = track.info.mid
-      told.cid = track.cid
-      told.layers = track.info.layers
-      if let described = track.described {
-        if !described.layers.isEmpty { told.layers = described.layers }
-        told.videoLayerMode = described.videoLayerMode
-      }
-      track.info.codecs = [told]
-    }
-    let publication = Publication(
-      info: track.info, codec: codec, owner: participant, receiver: receiver)
+  /// Begins to take a track's packets from a section of the newest offer; nil when there is no such section.
+  func start(_ mid: String, _ route: TrackRoute) -> Publication? {
+    guard let receiver = started.first(where: { $0.mid.rawValue == mid }) else { return nil }
+    let publication = Publication(route, receiver: receiver, logger: participant.logger)
+    publication.ownerSpokenAt = participant.spokenAt
     receivers[ObjectIdentifier(receiver)] = publication
     receiver.wantsPackets = true
     return publication
   }
 
-  /// The publication is over, whatever the client still sends.
-  func forget(_ publication: Publication) {
+  /// Sends the answer that waits, and the candidates that were found before it.
+  func sendAnswer(tracks: [String: String]) {
+    started.removeAll()
+    guard let (text, id) = answer else { return }
+    answer = nil
+    participant.describe(.description(.answer, text, id: id, tracks: tracks))
+    for candidate in earlyCandidates ?? [] { participant.describe(candidate) }
+    earlyCandidates = nil
+  }
+
+  /// A candidate of the client.
+  func addCandidate(_ candidate: String) { connection.addRemoteCandidate(candidate) }
+
+  /// The track is over, whatever the client still sends.
+  func stop(_ track: String) {
+    guard let publication = receivers.values.first(where: { $0.sid == track }) else { return }
     receivers[ObjectIdentifier(publication.receiver)] = nil
     publication.receiver.wantsPackets = false
   }
@@ -222,7 +108,7 @@ final class Publisher: PeerConnectionDelegate {
   private func unbind(_ receiver: RTPReceiver) {
     guard let publication = receivers.removeValue(forKey: ObjectIdentifier(receiver)) else { return }
     receiver.wantsPackets = false
-    participant.remove(publication)
+    participant.room.handle(.trackEnded(participant.sid, track: publication.sid))
   }
 
   /// The answer with what the publisher is to send: of sound redundancy (RFC 2198) before all else, unless it was announced
@@ -232,22 +118,19 @@ final class Publisher: PeerConnectionDelegate {
     guard var description = try? SessionDescription(parsing: answer),
       let offered = try? SessionDescription(parsing: offer)
     else { return answer }
+    let tracks = participant.room.machine.member(participant.sid)?.tracks
     for index in description.media.indices {
       guard offered.media.indices.contains(index) else { continue }
       let name = offered.media[index].streams.first?.track
       let mid = description.media[index].mid
+      let bound = receivers.values.first { $0.receiver.mid == mid }?.sid
       guard description.media[index].kind == .media(.video) else {
-        let info =
-          receivers.values.first { $0.receiver.mid == mid }?.info
-          ?? (pending.first { $0.cid == name } ?? pending.first { $0.info.type == .audio })?.info
-        Self.arrangeSound(&description.media[index], isRedundant: info?.disableRed == false)
+        let track = tracks?.preview(bound: bound, name: name, type: .audio)
+        Self.arrangeSound(&description.media[index], isRedundant: track?.info.disableRed == false)
         continue
       }
-      let codec =
-        receivers.values.first { $0.receiver.mid == mid }?.codec
-        ?? (pending.first { $0.cid == name } ?? pending.first { $0.info.type == .video })?.codec
-        ?? Self.first(description.media[index])
-      guard let codec else { continue }
+      let track = tracks?.preview(bound: bound, name: name, type: .video)
+      guard let codec = track?.codec ?? Self.first(description.media[index]) else { continue }
       Self.prefer(codec, in: &description.media[index])
     }
     return description.serialized()
@@ -288,23 +171,7 @@ final class Publisher: PeerConnectionDelegate {
     }
   }
 
-  // MARK: Changes by the client
-
-  /// Mutes a track that was announced, but isn't there yet; false when there is none.
-  func mutePending(_ sid: String, _ muted: Bool) -> Bool {
-    guard let index = pending.firstIndex(where: { $0.info.sid == sid }) else { return false }
-    pending[index].info.muted = muted
-    return true
-  }
-
-  /// Changes what is told of a track that was announced, but isn't there yet.
-  func changePending(_ sid: String, _ change: (inout Livekit_TrackInfo) -> Void) {
-    guard let index = pending.firstIndex(where: { $0.info.sid == sid }) else { return }
-    change(&pending[index].info)
-  }
-
-  /// True for a track that was announced, but isn't there yet.
-  func isPending(_ sid: String) -> Bool { pending.contains { $0.info.sid == sid } }
+  // MARK: Data
 
   /// Sends data to a client that doesn't subscribe, on the channels that it opened itself.
   func sendData(_ bytes: [UInt8], isReliable: Bool) {
@@ -324,7 +191,7 @@ final class Publisher: PeerConnectionDelegate {
   }
 
   func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
-    participant.mediaStateChanged(state, isPrimary: participant.subscriber == nil)
+    participant.room.handle(.media(participant.sid, .publisher, state))
   }
 
   func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) { started.append(receiver) }
@@ -352,17 +219,8 @@ final class Publisher: PeerConnectionDelegate {
   func peerConnection(
     _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
-    guard participant.grant.allowsData, let channel = DataLabel(rawValue: label),
-      let packet = SignalCoding.packet(Array(bytes))
-    else { return }
-    // Speakers are told by the server alone.
-    if case .speaker = packet.value { return }
-    if channel == .reliable, packet.sequence > 0 {
-      // Sent again after a resume: it had come.
-      guard packet.sequence > lastReliableSequence else { return }
-      lastReliableSequence = packet.sequence
-    }
-    participant.room.forward(packet, from: participant, isReliable: channel == .reliable)
+    guard let channel = DataLabel(rawValue: label) else { return }
+    participant.room.handle(.data(participant.sid, Array(bytes), isReliable: channel == .reliable))
   }
 }
 

@@ -14,24 +14,27 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   /// For two-party rooms.
   let mailbox: MailboxService
 
-  /// The faults in force, of the test API.
-  var faults = Faults()
+  /// What stands between the rooms and the outside; nil unless a test has put something there.
+  var interposer: (any RoomInterposer)?
   private var rooms: [String: Room] = [:]
-  private var participants: [ObjectIdentifier: Participant] = [:]
-  private var random = SystemRandomNumberGenerator()
-  private var isShutDown = false
+  /// Whose signal connections there are.
+  private var routes: [SignalLink: Route] = [:]
+  /// What names are drawn from.
+  var random = SystemRandomNumberGenerator()
+  private var admission: RoomAdmission
+
+  private struct Route {
+    var room: Room
+    var sid: String
+  }
 
   private let webhooks: WebhookSender?
-  /// How sessions ended whose clients couldn't hear it.
-  private var ends: [String: Livekit_DisconnectReason] = [:]
-
-  /// How long that is known, in nanoseconds.
-  private static let endMemory: Int64 = 360_000_000_000
 
   init(configuration: RoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger
+    admission = RoomAdmission(createsRooms: configuration.createsRooms)
     let (address, port) = (configuration.mediaAddress, UInt16(clamping: configuration.mediaTCPPort))
     listener =
       ICEListener(loop: loop, address: address, port: port)
@@ -47,19 +50,25 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   func received(_ connection: SignalConnection, _ request: Livekit_SignalRequest) {
-    loop.post { [self] in self.participants[ObjectIdentifier(connection)]?.handle(request) }
+    loop.post { [self] in
+      guard let route = self.routes[connection.link] else { return }
+      route.room.handle(.received(route.sid, request))
+    }
   }
 
   func closed(_ connection: SignalConnection) {
-    loop.post { [self] in self.participants.removeValue(forKey: ObjectIdentifier(connection))?.signalLost(connection) }
+    loop.post { [self] in
+      guard let route = self.routes.removeValue(forKey: connection.link) else { return }
+      route.room.handle(.signalLost(route.sid, connection.link))
+    }
   }
 
   /// Sends everybody away and ends the loop's thread. Not to be called on the loop.
   func shutDown() {
     loop.sync { [self] in
-      isShutDown = true
-      for room in Array(rooms.values) { room.close(.serverShutdown) }
-      participants.removeAll()
+      admission.shutDown()
+      for room in Array(rooms.values) { room.handle(.close(.serverShutdown)) }
+      routes.removeAll()
       mailbox.close()
     }
     listener?.close()
@@ -89,43 +98,18 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   private func refusal(_ request: JoinRequest) -> JoinGate.Refusal? {
-    if isShutDown { return .shuttingDown }
-    let identity = request.token.identity
-    if let refusal = faults.refusal(room: request.room, identity: identity, issued: request.token.notBefore) {
-      return refusal
-    }
-    guard let room = rooms[request.room] else {
-      if let limit = faults.limit(room: request.room), limit <= 0 { return .full }
-      return configuration.createsRooms || request.grant.roomCreate == true ? nil : .noRoom
-    }
-    // One that goes on with its session has its place.
-    return !request.query.reconnect && room.isFull(for: identity) ? .full : nil
+    interposer?.refusal(request)
+      ?? admission.refusal(
+        request, rooms[request.room]?.machine, limit: interposer?.limit(room: request.room))
   }
 
   private func join(_ connection: SignalConnection, _ request: JoinRequest) {
-    if isShutDown { return refuse(connection, .serverShutdown, .disconnect) }
-    if request.query.reconnect { return resume(connection, request) }
-    let room = rooms[request.room] ?? makeRoom(request.room, Room.Settings(configuration))
-    do throws(Room.JoinError) {
-      let participant = try room.join(request, connection)
-      participants[ObjectIdentifier(connection)] = participant
-    } catch {
-      logger.warning("join refused", metadata: ["room": "\(request.room)", "reason": "\(error)"])
-      refuse(connection, .joinFailure, .disconnect)
+    let room = rooms[request.room]
+    switch admission.arrival(request, room?.machine, at: Room.now()) {
+    case .join: (room ?? makeRoom(request.room, RoomMachine.Settings(configuration))).join(request, connection)
+    case .resume(let sid): room?.resume(sid, connection)
+    case .refuse(let reason, let action): refuse(connection, reason, action)
     }
-  }
-
-  /// Goes on with an earlier session; when there is none any more, the client is told to join anew.
-  private func resume(_ connection: SignalConnection, _ request: JoinRequest) {
-    guard let participant = rooms[request.room]?.participant(identity: request.token.identity),
-      (request.query.participantSID ?? participant.sid) == participant.sid
-    else {
-      // One that was sent away, and couldn't hear it, hears it now.
-      if let reason = ends[request.query.participantSID ?? ""] { return refuse(connection, reason, .disconnect) }
-      return refuse(connection, .stateMismatch, .reconnect)
-    }
-    participants[ObjectIdentifier(connection)] = participant
-    participant.resume(connection)
   }
 
   /// Ends all connections without a word; with `wipes` all sessions too. How many participants there were.
@@ -134,11 +118,13 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     let count = all.reduce(0) { $0 + $1.participants.count }
     if wipes {
       rooms.removeAll()
-      participants.removeAll()
-      for room in all { room.vanish() }
+      routes.removeAll()
+      for room in all { room.abort() }
       mailbox.close()
     } else {
-      for participant in all.flatMap(\.participants) { participant.loseSignal() }
+      for room in all {
+        for participant in room.participants.values { room.cutSignal(of: participant) }
+      }
     }
     return count
   }
@@ -149,18 +135,19 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   /// A room by its name.
   func room(_ name: String) -> Room? { rooms[name] }
 
-  private func refuse(
-    _ connection: SignalConnection, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
+  /// Tells a client why it isn't taken in, and what it shall do.
+  func refuse(
+    _ connection: any SignalSender, _ reason: Livekit_DisconnectReason, _ action: Livekit_LeaveRequest.Action
   ) {
     connection.send(.leave(reason, action))
     connection.close()
   }
 
   /// Opens a room.
-  func makeRoom(_ name: String, _ settings: Room.Settings) -> Room {
+  func makeRoom(_ name: String, _ settings: RoomMachine.Settings) -> Room {
     let room = Room(name: name, sid: SID.room(using: &random), settings: settings, directory: self)
     rooms[name] = room
-    report("room_started", room.info)
+    report("room_started", room.machine.info)
     logger.info("room opened", metadata: ["room": "\(name)", "sid": "\(room.sid)"])
     return room
   }
@@ -169,22 +156,22 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   func removed(_ room: Room) {
     guard rooms[room.name] === room else { return }
     rooms[room.name] = nil
-    report("room_finished", room.info)
+    report("room_finished", room.machine.info)
     logger.info("room closed", metadata: ["room": "\(room.name)", "sid": "\(room.sid)"])
   }
 
   /// A session was ended by the server while its client couldn't hear that; the client is told when it asks.
   func noteUnheardEnd(of sid: String, _ reason: Livekit_DisconnectReason) {
-    switch reason {
-    case .participantRemoved, .roomDeleted, .roomClosed, .duplicateIdentity: break
-    default: return
-    }
-    ends[sid] = reason
-    loop.timer(after: Self.endMemory) { [weak self] in self?.ends[sid] = nil }
+    admission.noteUnheardEnd(of: sid, reason, at: Room.now())
+  }
+
+  /// A connection is a participant's from now on.
+  func attached(_ link: SignalLink, to sid: String, in room: Room) {
+    routes[link] = Route(room: room, sid: sid)
   }
 
   /// Forgets which participant a connection belongs to.
-  func detached(_ connection: SignalConnection) { participants[ObjectIdentifier(connection)] = nil }
+  func detached(_ link: SignalLink) { routes[link] = nil }
 }
 
 /// The answer to a join, given once; also when nobody is left to give it.

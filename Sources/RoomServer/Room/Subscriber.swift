@@ -8,35 +8,31 @@ import Transport
 final class Subscriber: PeerConnectionDelegate {
   private unowned let participant: Participant
   private let connection: PeerConnection
+  /// Whether video may be paused when bandwidth is short.
+  private let mayPause: Bool
   private var schedule = OfferSchedule()
   private var pumping: LoopTimer?
-  private var offerID = UInt32.random(in: 1...256)
+  private var offerID: UInt32
   private var earlyCandidates: [Livekit_SignalResponse]? = []
   private var subscriptions: [String: Subscription] = [:]
-  /// What the client said of tracks, whether they are there already or not.
-  private var wishes: [String: Wish] = [:]
   /// Tracks that are paused on command; nil among them stands for all video.
   private var pausedOnCommand: Set<String?> = []
   private var keeper = BandwidthKeeper()
+  /// A limit from outside, in bits per second.
+  var imposedBandwidth: Int?
   /// A limit that the client wants to be simulated, in bits per second.
   var simulatedBandwidth: Int?
   private var openChannels: Set<String> = []
   private var waitingData: [[UInt8]] = []
   private var waitingBytes = 0
 
-  private struct Wish {
-    /// Explicitly wanted or not wanted; nil: as the join said.
-    var isSubscribed: Bool?
-    var video: VideoWish?
-  }
-
-  /// The most tracks about which a client's wishes are kept.
-  private static let wishLimit = 1000
   /// Bytes of reliable messages that wait for the data channel.
   private static let waitingLimit = 100_000
 
-  init(participant: Participant) throws(Room.JoinError) {
+  init(participant: Participant, mayPause: Bool, offerID: UInt32) throws(RoomJoinRefusal) {
     self.participant = participant
+    self.mayPause = mayPause
+    self.offerID = offerID
     var configuration = participant.room.mediaConfiguration
     // The receiver knows best what reaches it. With transport-wide feedback offered too, libwebrtc would send that
     // instead, and the estimating would be ours.
@@ -89,54 +85,32 @@ final class Subscriber: PeerConnectionDelegate {
 
   // MARK: Subscriptions
 
-  /// Subscribes to a track when it is wanted and allowed, or ends the subscription when it isn't any more.
-  func consider(_ publication: Publication) {
-    guard publication.owner !== participant else { return }
-    let isWanted = wishes[publication.sid]?.isSubscribed ?? participant.autoSubscribe
-    let isAllowed = publication.owner.allows(participant, publication.sid)
-    guard isWanted, isAllowed, participant.grant.allowsSubscribe else { return drop(publication) }
-    guard subscriptions[publication.sid] == nil else { return }
+  /// Begins to send a track, shown as the client says.
+  func subscribe(to publication: Publication, _ wish: VideoWish) {
     let sender = connection.addSender(
       kind: publication.kind, codec: publication.codec,
-      streamID: "\(publication.owner.sid)|\(publication.sid)", trackID: publication.sid)
-    let wish = wishes[publication.sid]?.video ?? VideoWish(quality: participant.adaptiveStream ? 0 : 2)
+      streamID: "\(publication.owner)|\(publication.sid)", trackID: publication.sid)
     let subscription = Subscription(publication: publication, sender: sender, wish: wish)
     subscription.setPaused(isPausedOnCommand(publication), .command)
     subscriptions[publication.sid] = subscription
-    publication.add(subscription)
+    publication.add(subscription, now: MediaLoop.now())
     needsOffer()
     tellStreamStates()
   }
 
-  /// Ends the subscription to a track, if there is one.
-  func drop(_ publication: Publication) {
-    guard let subscription = subscriptions.removeValue(forKey: publication.sid) else { return }
-    publication.remove(subscription)
+  /// Sends a track no more.
+  func unsubscribe(from track: String) {
+    guard let subscription = subscriptions.removeValue(forKey: track) else { return }
+    subscription.publication.remove(subscription)
     connection.removeSender(subscription.sender)
     needsOffer()
   }
 
-  /// The client wants a track, or doesn't want it any more.
-  func setSubscribed(_ sid: String, _ isSubscribed: Bool) {
-    guard wishes[sid] != nil || wishes.count < Self.wishLimit else { return }
-    wishes[sid, default: Wish()].isSubscribed = isSubscribed
-    if let publication = participant.room.publication(sid) { consider(publication) }
-  }
-
   /// The client says how it shows a video track.
   func setVideo(_ sid: String, _ wish: VideoWish) {
-    guard wishes[sid] != nil || wishes.count < Self.wishLimit else { return }
-    wishes[sid, default: Wish()].video = wish
     guard let subscription = subscriptions[sid] else { return }
     subscription.wish = wish
     subscription.publication.choose(for: subscription, now: MediaLoop.now())
-  }
-
-  /// The client doesn't want a track's media for now.
-  func setDisabled(_ sid: String) {
-    var wish = wishes[sid]?.video ?? VideoWish(quality: participant.adaptiveStream ? 0 : 2)
-    wish.isDisabled = true
-    setVideo(sid, wish)
   }
 
   // MARK: Pauses
@@ -170,7 +144,7 @@ final class Subscriber: PeerConnectionDelegate {
       guard isPaused != subscription.isToldPaused || again && isPaused else { continue }
       subscription.isToldPaused = isPaused
       var info = Livekit_StreamStateInfo()
-      info.participantSid = subscription.publication.owner.sid
+      info.participantSid = subscription.publication.owner
       info.trackSid = subscription.publication.sid
       info.state = isPaused ? .paused : .active
       changes.append(info)
@@ -183,11 +157,11 @@ final class Subscriber: PeerConnectionDelegate {
   /// Fits what is sent to what arrives; due every `BandwidthKeeper.interval`.
   func keepBandwidth(now: Int64) {
     guard isConnected, !subscriptions.isEmpty else { return }
-    let imposed = [simulatedBandwidth, participant.condition.bandwidth].compactMap { $0 }.min()
+    let imposed = [simulatedBandwidth, imposedBandwidth].compactMap { $0 }.min()
     let before = keeper.limit
-    let isDivided = keeper.beat(
+    let isDivided = keeper.tick(
       Array(subscriptions.values), bytesSent: connection.transportCounters?.bytesSent ?? 0, imposed: imposed,
-      mayPause: participant.allowsPause, now: now)
+      mayPause: mayPause, now: now)
     if keeper.limit != before {
       participant.logger.debug("what is sent is limited", metadata: ["why": "\(keeper)"])
     }
@@ -208,11 +182,6 @@ final class Subscriber: PeerConnectionDelegate {
     return facts
   }
 
-  // MARK: What is there
-
-  /// True when the client receives a track.
-  func isSubscribed(_ sid: String) -> Bool { subscriptions[sid] != nil }
-
   // MARK: Offers
 
   private func needsOffer() {
@@ -224,8 +193,6 @@ final class Subscriber: PeerConnectionDelegate {
   private func pump() {
     pumping?.cancel()
     pumping = nil
-    // Kept here: it may be sent away in what follows.
-    let participant = participant
     // Nobody would hear an offer; the change waits for the client to come back.
     guard participant.connection != nil else { return }
     let now = MediaLoop.now()
@@ -234,21 +201,22 @@ final class Subscriber: PeerConnectionDelegate {
       guard let until else { return }
       pumping = participant.room.loop.timer(after: max(0, until &- now)) { [weak self] in self?.pump() }
     case .offer:
-      sendOffer()
-      if participant.isMember { pump() }
+      if sendOffer() { pump() }
     case .giveUp:
       participant.logger.warning("no answer to an offer")
-      participant.leave(.stateMismatch, action: .reconnect)
+      participant.leave(.stateMismatch)
     }
   }
 
-  private func sendOffer() {
+  /// False when there is no offer to send; the session ends then.
+  private func sendOffer() -> Bool {
     let offer: String
     do throws(PeerConnectionError) {
       offer = try connection.createOffer()
     } catch {
       participant.logger.error("cannot offer", metadata: ["reason": "\(error)"])
-      return participant.leave(.stateMismatch, action: .reconnect)
+      participant.leave(.stateMismatch)
+      return false
     }
     offerID &+= 1
     var tracks: [String: String] = [:]
@@ -258,6 +226,7 @@ final class Subscriber: PeerConnectionDelegate {
     participant.describe(.description(.offer, offer, id: offerID, tracks: tracks))
     for candidate in earlyCandidates ?? [] { participant.describe(candidate) }
     earlyCandidates = nil
+    return true
   }
 
   /// Takes the client's answer. The id isn't looked at: some SDKs always send 0.
@@ -271,7 +240,7 @@ final class Subscriber: PeerConnectionDelegate {
       try connection.setRemoteAnswer(answer.sdp)
     } catch {
       participant.logger.warning("answer refused", metadata: ["reason": "\(error)"])
-      return participant.leave(.stateMismatch, action: .reconnect)
+      return participant.leave(.stateMismatch)
     }
     startStreams(now: now)
     pump()
@@ -312,7 +281,7 @@ final class Subscriber: PeerConnectionDelegate {
 
   func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
     if state == .connected { startStreams(now: MediaLoop.now()) }
-    participant.mediaStateChanged(state, isPrimary: true)
+    participant.room.handle(.media(participant.sid, .subscriber, state))
   }
 
   func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {

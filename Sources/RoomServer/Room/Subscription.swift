@@ -4,7 +4,8 @@ import RTP
 
 /// One subscriber of one track: the outgoing stream and what is sent on it. Confined to the room's loop.
 final class Subscription {
-  unowned let publication: Publication
+  /// The track.
+  let publication: Publication
   /// The outgoing stream.
   let sender: RTPSender
   /// What the subscriber wants of the video.

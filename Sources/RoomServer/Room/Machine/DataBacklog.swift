@@ -1,21 +1,19 @@
-/// The latest reliable data packets of a room, for participants that come back after a loss. Confined to the room's
-/// loop.
-struct DataBacklog {
+/// The latest reliable data packets of a room, for participants that come back after a loss. Pure.
+struct DataBacklog: Sendable {
   /// Whom a packet is for.
-  struct Audience {
+  struct Audience: Sendable {
     /// Identities; with `sids` empty too, it is for all.
     var identities: [String]
     /// See `identities`.
     var sids: [String]
 
     /// True when a participant is meant.
-    func includes(_ participant: Participant) -> Bool {
-      identities.isEmpty && sids.isEmpty || identities.contains(participant.identity)
-        || sids.contains(participant.sid)
+    func includes(_ member: Member) -> Bool {
+      identities.isEmpty && sids.isEmpty || identities.contains(member.identity) || sids.contains(member.sid)
     }
   }
 
-  private struct Entry {
+  private struct Entry: Sendable {
     var bytes: [UInt8]
     var sender: String
     var sequence: UInt32
@@ -47,10 +45,10 @@ struct DataBacklog {
   }
 
   /// The packets of a sender after a number, in order, that are for a participant and came since it joined.
-  func packets(of sender: String, after sequence: UInt32, for participant: Participant) -> [[UInt8]] {
+  func packets(of sender: String, after sequence: UInt32, for member: Member) -> [[UInt8]] {
     entries.filter { entry in
-      entry.sender == sender && entry.sequence > sequence && entry.at >= participant.joinedAt
-        && entry.audience.includes(participant)
+      entry.sender == sender && entry.sequence > sequence && entry.at >= member.joinedAt.steady
+        && entry.audience.includes(member)
     }.map(\.bytes)
   }
 }

@@ -1,0 +1,53 @@
+import Signaling
+import Transport
+
+/// A client's signal connection with faults: it keeps back news and descriptions. Confined to the directory's loop.
+final class FaultySender: SignalSender {
+  private let base: any SignalSender
+  private let loop: MediaLoop
+  private var condition = Faults.Condition()
+  /// Descriptions that are held back until their time.
+  private var delayed: [(message: Livekit_SignalResponse, due: Int64)] = []
+
+  init(_ base: any SignalSender, loop: MediaLoop) {
+    self.base = base
+    self.loop = loop
+  }
+
+  /// Faults begin or end.
+  func setCondition(_ new: Faults.Condition) {
+    if new.isSilent != condition.isSilent { (base as? SignalConnection)?.setSilent(new.isSilent) }
+    condition = new
+    if new.delay == 0 { sendDelayed(all: true) }
+  }
+
+  private func sendDelayed(all: Bool = false) {
+    let now = MediaLoop.now()
+    while let first = delayed.first, all || first.due <= now {
+      delayed.removeFirst()
+      base.send(first.message)
+    }
+  }
+
+  // MARK: SignalSender
+
+  var link: SignalLink { base.link }
+  var isHeard: Bool { !condition.isSilent }
+
+  func send(_ message: Livekit_SignalResponse) { base.send(message) }
+
+  func tell(_ news: Livekit_SignalResponse) {
+    if !condition.isDeaf { base.tell(news) }
+  }
+
+  func describe(_ message: Livekit_SignalResponse) {
+    guard condition.delay > 0 || !delayed.isEmpty else { return base.describe(message) }
+    let now = MediaLoop.now()
+    let due = max(now &+ condition.delay, delayed.last?.due ?? 0)
+    delayed.append((message, due))
+    loop.timer(after: due &- now) { [weak self] in self?.sendDelayed() }
+  }
+
+  func close() { base.close() }
+  func abort() { base.abort() }
+}
