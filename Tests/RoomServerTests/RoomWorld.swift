@@ -26,6 +26,36 @@ struct RoomWorld {
     var receives: Set<String> = []
     var messages: [Livekit_SignalResponse] = []
     var data: [[UInt8]] = []
+
+    /// Takes a message of the room; it is `sid` there.
+    mutating func take(_ message: Livekit_SignalResponse, as sid: String, isNews: Bool) {
+      guard hears, hearsNews || !isNews else { return }
+      messages.append(message)
+      switch message.message {
+      case .join(let join):
+        own = join.participant
+        for other in join.otherParticipants { others[other.identity] = other }
+        heardOf.formUnion(join.otherParticipants.map(\.sid))
+      case .update(let update):
+        for info in update.participants {
+          if info.sid == sid {
+            own = info
+            continue
+          }
+          heardOf.insert(info.sid)
+          if info.state == .disconnected {
+            goodbyes[info.sid, default: 0] += 1
+            others[info.identity] = nil
+          } else {
+            others[info.identity] = info
+          }
+        }
+      case .speakersChanged(let changed): heardOf.formUnion(changed.speakers.map(\.sid))
+      case .connectionQuality(let update): heardOf.formUnion(update.updates.map(\.participantSid))
+      case .leave: farewells += 1
+      default: break
+      }
+    }
   }
 
   /// An object for each signal connection: its name is that of the link.
@@ -184,34 +214,8 @@ struct RoomWorld {
   }
 
   private mutating func take(_ message: Livekit_SignalResponse, _ sid: String, isNews: Bool) {
-    guard var client = clients[sid] else { return faults.append("a message for \(sid), who is not there") }
-    defer { clients[sid] = client }
-    guard client.hears, client.hearsNews || !isNews else { return }
-    client.messages.append(message)
-    switch message.message {
-    case .join(let join):
-      client.own = join.participant
-      for other in join.otherParticipants { client.others[other.identity] = other }
-      client.heardOf.formUnion(join.otherParticipants.map(\.sid))
-    case .update(let update):
-      for info in update.participants {
-        if info.sid == sid {
-          client.own = info
-          continue
-        }
-        client.heardOf.insert(info.sid)
-        if info.state == .disconnected {
-          client.goodbyes[info.sid, default: 0] += 1
-          client.others[info.identity] = nil
-        } else {
-          client.others[info.identity] = info
-        }
-      }
-    case .speakersChanged(let changed): client.heardOf.formUnion(changed.speakers.map(\.sid))
-    case .connectionQuality(let update): client.heardOf.formUnion(update.updates.map(\.participantSid))
-    case .leave: client.farewells += 1
-    default: break
-    }
+    if clients[sid] == nil { faults.append("a message for \(sid), who is not there") }
+    clients[sid]?.take(message, as: sid, isNews: isNews)
   }
 
   // MARK: What must hold
@@ -219,6 +223,8 @@ struct RoomWorld {
   /// What is wrong now; empty when all is well.
   func violations() -> [String] {
     var wrong = faults
+    let visible = machine.members.filter(\.isVisible)
+    let infos = Dictionary(visible.map { ($0.identity, $0.info()) }, uniquingKeysWith: { $1 })
     let hidden = Set(machine.members.filter { !$0.isVisible }.map(\.sid))
     for member in machine.members {
       guard let client = clients[member.sid] else {
@@ -232,8 +238,8 @@ struct RoomWorld {
       if client.goodbyes.values.contains(where: { $0 > 1 }) { wrong.append("\(member.identity) heard a leave twice") }
       wrong += wrongSubscriptions(member, client)
       guard member.link != nil, client.hears, client.hearsNews, member.presence != .joining else { continue }
-      let others = machine.members.filter { $0.isVisible && $0.sid != member.sid }
-      let known = Dictionary(uniqueKeysWithValues: others.map { ($0.identity, $0.info()) })
+      var known = infos
+      known[member.identity] = nil
       for name in Set(client.others.keys).union(known.keys).sorted() where client.others[name] != known[name] {
         let is_ = known[name].map { "\($0.sid) version \($0.version)" } ?? "not there"
         let told = client.others[name].map { "\($0.sid) version \($0.version)" } ?? "nothing"
