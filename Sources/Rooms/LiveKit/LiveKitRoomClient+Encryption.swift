@@ -9,8 +9,8 @@ extension LiveKitRoomClient {
   /// The frame as its sender encoded it; nil when it cannot be decrypted, or is none of its track's sender.
   func decrypted(_ frame: EncodedFrame, of track: TrackID, in mid: MID) -> EncodedFrame? {
     // What is missing is not encrypted.
-    guard frame.payload.count > 0, session.roster.encrypted.contains(track) else { return frame }
-    guard let owner = session.roster.track(track)?.participant.rawValue else { return nil }
+    guard frame.payload.count > 0, session.room.report.roster.encrypted.contains(track) else { return frame }
+    guard let owner = session.room.report.roster.track(track)?.participant.rawValue else { return nil }
     let now = MediaLoop.now()
     let outcome = decryption?.open(
       frame.payload.bytes, codec: frame.codec, layers: frame.layerCount, from: owner, at: now)
@@ -62,7 +62,7 @@ extension LiveKitRoomClient {
       case nil: nil
       case .noKey(let index): "it is encrypted end to end with key \(index), which the key file does not have"
       case .wrongKey(let index): "it is encrypted end to end, and key \(index) of the key file does not open it"
-      case .codec(let codec): LiveKitSession.lockReason(of: codec)
+      case .codec(let codec): RoomReport.lockReason(of: codec)
       case .malformed, .pending: "it is announced as encrypted end to end, but what comes has not that form"
       }
     handle(.unreadable(track, reason))

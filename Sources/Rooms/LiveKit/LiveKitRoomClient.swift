@@ -81,7 +81,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   /// after `leave`, completes with an error.
   public func connect(_ completion: @escaping @Sendable (RoomError?) -> Void = { _ in }) {
     loop.post { [self] in
-      guard onConnect == nil, session.phase == .idle else {
+      guard onConnect == nil, session.signal.phase == .idle else {
         completion(RoomError(.leftAlready, "or joins already"))
         return
       }
@@ -158,9 +158,9 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     while !waitingInputs.isEmpty {
       let next = waitingInputs.removeFirst()
       let now = MediaLoop.now()
-      session.lastPacketAt = media?.lastPacketAt
-      session.mediaHeardAt = media?.heardAt(now: now)
-      session.isMediaBeyondRestart = media?.isBeyondRestart ?? false
+      session.traffic = MediaTraffic(
+        lastPacketAt: media?.lastPacketAt, heardAt: media?.heardAt(now: now),
+        isBeyondRestart: media?.isBeyondRestart ?? false)
       for action in session.handle(next, at: now) { perform(action) }
     }
     isHandling = false
@@ -169,21 +169,8 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
 
   private func perform(_ action: LiveKitSession.Action) {
     switch action {
-    case .openSocket(let attempt, let query, let token): openSocket(attempt, query, token.wrappedValue)
-    case .send(let request): socket?.send(request)
-    case .closeSocket:
-      socket?.close()
-      socket = nil
-    case .closeSocketGently:
-      socket?.close { [self] in
-        loop.post { [self] in handle(.left) }
-      }
-    case .lookForRoom(let room, let token): look(for: room, token)
-    case .endLookout:
-      lookout?.close()
-      lookout = nil
-    case .openMedia(let number, let servers, let relayOnly): openMedia(number, servers, relayOnly)
-    case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
+    case .perform(let request): perform(request)
+    case .openMedia(let number, let request): openMedia(number, request)
     case .updateMedia(let servers, let relayOnly):
       media?.setICEServers(servers)
       if relayOnly { media?.setRelayOnly(true) }
@@ -197,8 +184,6 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       }
     case .bind(let tracks): bind(tracks)
     case .emit(let event): sink.put(.room(event))
-    case .decrypt(let message): decrypt(message)
-    case .setServerTrailer(let bytes): decryption?.serverTrailer = bytes
     case .joined: complete(nil)
     case .status(let status): onStatus(status)
     case .finished(let end, let error):
@@ -207,6 +192,27 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
       complete(error ?? RoomError(.connectionLost, "stopped before the join was complete"))
       onEnd(end, error)
     case .log(let level, let text): logger.log(level: level, "\(text)")
+    }
+  }
+
+  private func perform(_ request: LiveKitRequest) {
+    switch request {
+    case .openSocket(let attempt, let query, let token): openSocket(attempt, query, token.wrappedValue)
+    case .send(let request): socket?.send(request)
+    case .closeSocket:
+      socket?.close()
+      socket = nil
+    case .closeSocketGently:
+      socket?.close { [self] in
+        loop.post { [self] in handle(.left) }
+      }
+    case .lookForRoom(let room, let token): look(for: room, token)
+    case .endLookout:
+      lookout?.close()
+      lookout = nil
+    case .applyOffer(let number, let id, let sdp): apply(number, id, sdp)
+    case .decrypt(let message): decrypt(message)
+    case .setServerTrailer(let bytes): decryption?.serverTrailer = bytes
     }
   }
 
@@ -259,7 +265,7 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
   /// Lets the socket read on. A server that talks much waits as long as it took to listen to it, so that at least half
   /// of the loop's time is left for media; and until the recording has taken what it has, when that is much.
   private func readMore(of attempt: Int) {
-    guard attempt == session.attempt else { return }
+    guard attempt == session.signal.attempt else { return }
     let pause = sink.isCrowded ? Self.crowdPause : spent < 1_000_000 ? 0 : spent
     spent = 0
     guard pause > 0 else {
@@ -269,11 +275,11 @@ public final class LiveKitRoomClient: RoomClient, @unchecked Sendable {
     loop.timer(after: pause) { [weak self] in self?.readMore(of: attempt) }
   }
 
-  private func openMedia(_ number: Int, _ servers: [ICEServer], _ relayOnly: Bool) {
+  private func openMedia(_ number: Int, _ request: MediaRequest) {
     generation = number
     var configuration = PeerConnection.Configuration()
-    configuration.iceServers = servers
-    configuration.transportPolicy = relayOnly ? .relay : .all
+    configuration.iceServers = request.iceServers
+    configuration.transportPolicy = request.relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
     configuration.portRange = options.portRange
     configuration.tlsAuthorities = options.tlsCAFile
