@@ -1,6 +1,5 @@
 import Session
 import Signaling
-import Transport
 
 extension Livekit_LeaveRequest {
   /// `action`, or for old servers what `can_reconnect` says.
