@@ -250,7 +250,8 @@ import Testing
 
   /// Readers that take nothing keep their places until they are left, and nobody else waits for them.
   @Test(.timeLimit(.minutes(2))) func slowReadersStarveNobody() async throws {
-    try await Self.run(size: 16 << 20) { configuration in
+    // More than the kernel's buffers of both sides hold, or who reads nothing has all of it.
+    try await Self.run(size: 96 << 20) { configuration in
       (configuration.limits.downloads, configuration.limits.downloadsPerOwner) = (3, 2)
       configuration.limits.requestTime = .seconds(10)
     } _: { stage in

@@ -52,8 +52,8 @@ import Testing
     #expect(Self.subscriptions(lines) == ["400 true"])
     #expect(lines.count { $0.hasPrefix("> participant") } == 3000 && lines.count { $0.hasPrefix("media") } == 1)
     // Who can be seen and heard goes first.
-    #expect(script.session.pictures.received[TrackID("TR_V2999")] != nil)
-    #expect(script.session.sounds.received[TrackID("TR_A2999")] != nil)
+    #expect(script.session.room.subscriptions.pictures.received[TrackID("TR_V2999")] != nil)
+    #expect(script.session.room.subscriptions.sounds.received[TrackID("TR_A2999")] != nil)
     // Somebody talks whose microphone is on.
     _ = script.receive { $0.update.participants = [Self.guest(1500, version: 2, muted: false)] }
     let talk = script.receive(Self.speaking(1500))
@@ -63,7 +63,9 @@ import Testing
     // The recording shows somebody.
     let seen = script.handle(.subscribe(TrackID("TR_V1500")))
     #expect(seen.contains("send subscribe [\"TR_V1500\"] [\"PA_guest1500\"] true"), "\(seen)")
-    #expect(script.session.pictures.received.count == 200 && script.session.sounds.received.count == 200)
+    #expect(
+      script.session.room.subscriptions.pictures.received.count == 200
+        && script.session.room.subscriptions.sounds.received.count == 200)
     // The others leave, and all who are left are received again.
     var wanted = 0
     for number in 150..<3000 where number != 1500 {
@@ -78,8 +80,10 @@ import Testing
       wanted += Self.subscriptions(left).count { $0.hasSuffix("true") }
     }
     #expect(wanted > 0)
-    #expect(script.session.pictures.omitted.isEmpty && script.session.sounds.omitted.isEmpty)
-    #expect(script.session.pictures.received.count == 151)
+    #expect(
+      script.session.room.subscriptions.pictures.omitted.isEmpty
+        && script.session.room.subscriptions.sounds.omitted.isEmpty)
+    #expect(script.session.room.subscriptions.pictures.received.count == 151)
   }
 
   @Test func whatIsSaidOfOneOfManyIsToldOfOne() {
@@ -97,7 +101,7 @@ import Testing
       message.streamStateUpdate.streamStates = [.with { ($0.trackSid, $0.state) = ("TR_V0077", .paused) }]
     }
     #expect(paused == ["> paused TR_V0077 true"])
-    #expect(script.session.announced == script.session.current)
+    #expect(script.session.room.report.announced == script.session.room.report.current)
   }
 
   @Test func aRoomThatGrowsIsReceivedUpToTheLimit() {
@@ -108,7 +112,7 @@ import Testing
     let more = script.receive { $0.update.participants = [Self.guest(200)] }
     #expect(Self.subscriptions(more) == ["2 false"], "\(more)")
     // What the server is told when the session goes on.
-    #expect(script.session.pictures.omitted == [TrackID("TR_V0200")])
+    #expect(script.session.room.subscriptions.pictures.omitted == [TrackID("TR_V0200")])
   }
 
   @Test func whoIsInViewIsReceivedAndGivenUpForNobody() {
@@ -124,16 +128,16 @@ import Testing
     #expect(lines.contains("send subscribe [\"TR_V0250\"] [\"PA_guest0250\"] true"), "\(lines)")
     #expect(script.handle(.view(shown)).isEmpty)
     for number in 251..<300 { _ = script.handle(.subscribe(TrackID(Self.name("TR_V", number)))) }
-    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+    #expect(shown.isSubset(of: script.session.room.subscriptions.pictures.received.keys))
     // What is in view is received at once after the room was joined anew.
     _ = script.receive { $0.leave.action = .reconnect }
     #expect(script.passUntilSocket(seconds: 10).last?.contains("auto_subscribe=0") == true)
     _ = script.receive { $0.join = crowd }
-    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+    #expect(shown.isSubset(of: script.session.room.subscriptions.pictures.received.keys))
     // Out of view, it keeps its place for a while.
     _ = script.handle(.view([]))
     _ = script.handle(.subscribe(TrackID("TR_V0249")))
-    #expect(shown.isSubset(of: script.session.pictures.received.keys))
+    #expect(shown.isSubset(of: script.session.room.subscriptions.pictures.received.keys))
   }
 
   @Test func aPlaceIsGivenUpOnlyByWhoHasNotBeenWantedLately() {

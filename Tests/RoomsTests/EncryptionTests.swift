@@ -22,13 +22,15 @@ import Testing
     anna.tracks[1].mimeType = "video/VP9"
     script.joined([anna], tracks: ["0": "TR_V1", "1": "TR_V2"])
     #expect(
-      script.session.announced.tracks.mapValues(\.obstacle) == [TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil])
+      script.session.room.report.announced.tracks.mapValues(\.obstacle) == [
+        TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil,
+      ])
     #expect(script.logs.filter { $0.contains("encrypted end to end in AV1") }.count == 1)
     anna.version = 2
     anna.tracks[0].mimeType = "video/H264"
     #expect(script.receive { $0.update.participants = [anna] } == ["> track TR_V1 anna"])
     #expect(script.receive { $0.update.participants = [person("anna", tracks: [], version: 3)] }.count == 3)
-    #expect(script.session.roster.encryptedCodecs.isEmpty)
+    #expect(script.session.room.report.roster.encryptedCodecs.isEmpty)
   }
 
   private var keys: FrameKeys {
@@ -42,7 +44,9 @@ import Testing
     script.joined(
       [person("anna", tracks: ["TR_V1"]), person("cleo", tracks: ["TR_V3"])], tracks: ["0": "TR_V1", "1": "TR_V3"])
     #expect(
-      script.session.announced.tracks.mapValues(\.obstacle) == [TrackID("TR_V1"): nil, TrackID("TR_V3"): .encrypted])
+      script.session.room.report.announced.tracks.mapValues(\.obstacle) == [
+        TrackID("TR_V1"): nil, TrackID("TR_V3"): .encrypted,
+      ])
     #expect(
       script.logs.filter { $0.contains("encrypted") } == [
         "warning the camera of cleo (TR_V3) is not received: it is encrypted end to end, and the key file has no key for "
@@ -59,14 +63,14 @@ import Testing
     #expect(script.handle(.unreadable(track, "it has another key")) == [])
     #expect(
       script.receive { $0.update.participants = [person("anna", tracks: ["TR_V1"], version: 2)] } == [])
-    #expect(script.session.bound == [MID("0"): track], "what comes is looked at all the same")
+    #expect(script.session.room.report.bound == [MID("0"): track], "what comes is looked at all the same")
     #expect(script.handle(.unreadable(track, nil)) == ["> track TR_V1 anna"])
     #expect(script.handle(.unreadable(track, "it has another key")) == ["> track TR_V1 anna encrypted"])
     #expect(script.logs.filter { $0.contains("another key") }.count == 2)
     // What is said of a track that is not encrypted, or is gone, means nothing.
     #expect(script.handle(.unreadable(TrackID("TR_V9"), "it has another key")) == [])
     #expect(script.receive { $0.update.participants = [person("anna", tracks: [], version: 3)] }.count == 2)
-    #expect(script.session.encryption.unreadable.isEmpty)
+    #expect(script.session.room.report.unreadable.isEmpty)
   }
 
   private func message(_ sequence: UInt32) -> [UInt8] {
@@ -83,7 +87,7 @@ import Testing
   @Test func anEncryptedMessageIsHandedOutAndComesBackDecrypted() {
     var script = Script(keys: keys)
     script.joined([person("anna", tracks: [])])
-    let generation = script.session.generation
+    let generation = script.session.media.generation
     #expect(
       script.handle(.data(generation: generation, message(1), isReliable: true)) == ["decrypt 40 of anna"])
     #expect(script.handle(.data(generation: generation, message(1), isReliable: true)) == [], "it came before")
@@ -107,7 +111,8 @@ import Testing
     script.joined([person("anna", tracks: [])])
     for sequence in 1...3 {
       #expect(
-        script.handle(.data(generation: script.session.generation, message(UInt32(sequence)), isReliable: true)) == [])
+        script.handle(.data(generation: script.session.media.generation, message(UInt32(sequence)), isReliable: true))
+          == [])
     }
     #expect(script.logs.filter { $0.contains("--e2ee-key-file") }.count == 1)
   }

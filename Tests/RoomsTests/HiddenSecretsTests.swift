@@ -39,7 +39,7 @@ import Transport
     var script = Script(tokens: .given(Self.secret))
     script.joined([Script.person("ann")])
     _ = script.receive { $0.refreshToken = Self.secret }
-    #expect(script.session.refreshedToken == Self.secret)
+    #expect(script.session.signal.refreshedToken == Self.secret)
     expectHidden(script.session)
   }
 }

@@ -35,11 +35,11 @@ import Testing
         $0.join = Script.join([])
         if isLate { $0.join.room.sid = "" }
       }
-      #expect(script.session.roomSID == (isLate ? nil : "RM_1"))
+      #expect(script.session.room.sid == (isLate ? nil : "RM_1"))
       if isLate { _ = script.receive { $0.roomUpdate.room = .with { ($0.sid, $0.name) = ("RM_2", "lobby") } } }
-      #expect(script.session.roomSID == (isLate ? "RM_2" : "RM_1"))
+      #expect(script.session.room.sid == (isLate ? "RM_2" : "RM_1"))
       _ = script.receive { $0.roomUpdate.room = .with { $0.name = "lobby" } }
-      #expect(script.session.roomSID == (isLate ? "RM_2" : "RM_1"), "an update without it changes nothing")
+      #expect(script.session.room.sid == (isLate ? "RM_2" : "RM_1"), "an update without it changes nothing")
     }
   }
 
@@ -134,7 +134,7 @@ import Testing
     egress.kind = .egress
     var script = Script()
     script.joined([hidden, egress])
-    #expect(script.session.announced.participants.isEmpty)
+    #expect(script.session.room.report.announced.participants.isEmpty)
     #expect(script.receive { $0.update.participants = [Script.person("bot", sid: "PA_me", version: 9)] } == [])
   }
 
@@ -172,7 +172,9 @@ import Testing
     var script = Script()
     script.joined([secret, Script.person("ben", tracks: ["TR_V2"])], tracks: ["0": "TR_V1", "1": "TR_V2"])
     #expect(
-      script.session.announced.tracks.mapValues(\.obstacle) == [TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil])
+      script.session.room.report.announced.tracks.mapValues(\.obstacle) == [
+        TrackID("TR_V1"): .encrypted, TrackID("TR_V2"): nil,
+      ])
     let refusal = Livekit_SubscriptionResponse.with { ($0.trackSid, $0.err) = ("TR_V2", .seCodecUnsupported) }
     #expect(script.receive { $0.subscriptionResponse = refusal } == ["> subscribed TR_V2 false", "bind 0=TR_V1"])
   }
@@ -191,7 +193,7 @@ import Testing
       _ = script.receive { $0.subscriptionPermissionUpdate = .with { ($0.trackSid, $0.allowed) = ("TR_A2", allowed) } }
     }
     for round in 1...4 {
-      script.now += LiveKitSession.subscribeInterval
+      script.now += Subscriptions.interval
       _ = script.handle(.subscribe(TrackID("TR_A2")))
       _ = script.receive { $0.update.participants = [Script.person("anna", version: UInt32(round) + 1)] }
     }
@@ -216,7 +218,7 @@ import Testing
     script.joined([Script.person("ben", tracks: ["TR_V2"])])
     for _ in 0..<5 {
       _ = script.handle(.subscribe(TrackID("TR_V2")))
-      script.now += LiveKitSession.subscribeInterval
+      script.now += Subscriptions.interval
     }
     #expect(
       script.logs.filter { $0.contains("not received") } == [
@@ -230,7 +232,7 @@ import Testing
     var person = Script.person("anna", tracks: ["TR_X"])
     person.tracks[0].type = .data
     script.joined([person])
-    #expect(script.session.announced.tracks.isEmpty)
+    #expect(script.session.room.report.announced.tracks.isEmpty)
     #expect(script.receive { $0.roomUpdate.room.name = "x" } == [])
     #expect(script.receive { $0.connectionQuality = .init() } == [])
     #expect(script.receive { $0.mediaSectionsRequirement = .init() } == [])

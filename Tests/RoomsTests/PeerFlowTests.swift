@@ -102,25 +102,25 @@ struct PeerScript {
 
   private mutating func perform(_ action: PeerFlow.Action) -> [String] {
     switch action {
-    case .request(let number, let request): return ask(request, number)
-    case .openMedia(let generation, let isHost, let relayOnly, _):
-      return ["media \(generation) \(isHost ? "host" : "guest")\(relayOnly ? " over relays" : "")"]
-    case .offer(let exchange, let restarts):
+    case .perform(.request(let number, let request)): return ask(request, number)
+    case .openMedia(let generation, let request):
+      return ["media \(generation) \(request.isOfferer ? "host" : "guest")\(request.relayOnly ? " over relays" : "")"]
+    case .perform(.offer(let exchange, let restarts)):
       waiting.append(.described(exchange: exchange, sdp: "offer"))
       return ["offer\(restarts ? " restart" : "")"]
-    case .answer(let exchange, let sdp):
+    case .perform(.answer(let exchange, let sdp)):
       if sdp == "bad" {
         waiting.append(.unusable(exchange: exchange, "bad"))
         return []
       }
       waiting += [.described(exchange: exchange, sdp: "answer"), .applied(exchange: exchange, sections)]
       return ["answer"]
-    case .accept(let exchange, _):
+    case .perform(.accept(let exchange, _)):
       waiting.append(.applied(exchange: exchange, sections))
       return ["accept"]
     case .addCandidate(let text): return [text]
     case .closeMedia: return ["close media"]
-    case .say(let message): return ["say recording=\(message.recording == true)"]
+    case .perform(.say(let message)): return ["say recording=\(message.recording == true)"]
     case .bind(let tracks):
       return ["bind \(tracks.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))"]
     case .emit(let event): return ["> \(Script.text(event))"]
@@ -129,7 +129,7 @@ struct PeerScript {
     case .status(let status):
       statuses.append(status)
       return []
-    case .log: return []
+    case .log, .updateMedia, .probeMedia, .requestKeyframes: return []
     }
   }
 

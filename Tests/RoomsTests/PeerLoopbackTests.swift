@@ -38,7 +38,7 @@ import Transport
         options: options, loop: loop, sink: sink, logger: LoopbackTests.quiet, prepare: prepare)
     }
 
-    func isUp(_ client: PeerRoomClient) -> Bool { loop.sync { client.flow.isUp } }
+    func isUp(_ client: PeerRoomClient) -> Bool { loop.sync { client.machine.isUp } }
 
     /// Waits until both are connected, 20 s at most.
     func connected(_ a: PeerRoomClient, _ b: PeerRoomClient) async -> Bool {
@@ -139,7 +139,7 @@ import Transport
       try await first
       #expect(await booth.connected(a, b), "seed \(seed): \(roles) after \(delays)")
       a.leave()
-      #expect(await eventually { booth.loop.sync { b.flow.phase == .ended } }, "seed \(seed): no goodbye")
+      #expect(await eventually { booth.loop.sync { b.machine.phase == .ended } }, "seed \(seed): no goodbye")
     } catch {
       Issue.record("seed \(seed): \(error)")
     }

@@ -189,16 +189,16 @@ final class PeerWorld {
 
   private func perform(_ action: PeerFlow.Action, _ end: End) {
     switch action {
-    case .request(let number, let request): send(request, number, end)
-    case .openMedia(let generation, _, _, _):
+    case .perform(.request(let number, let request)): send(request, number, end)
+    case .openMedia(let generation, _):
       closeMedia(of: end)
       made += 1
       end.media = Media(id: made, generation: generation)
-    case .offer(let exchange, let restarts):
+    case .perform(.offer(let exchange, let restarts)):
       if restarts { end.media?.ice += 1 }
       end.media?.hasCandidates = false
       describe(exchange, end)
-    case .answer(let exchange, let sdp):
+    case .perform(.answer(let exchange, let sdp)):
       if end.media?.remote != nil {
         end.media?.ice += 1
         end.media?.hasCandidates = false
@@ -206,14 +206,14 @@ final class PeerWorld {
       end.media?.remote = sdp
       describe(exchange, end)
       handle(.applied(exchange: exchange, []), end)
-    case .accept(let exchange, let sdp):
+    case .perform(.accept(let exchange, let sdp)):
       end.media?.remote = sdp
       handle(.applied(exchange: exchange, []), end)
     case .addCandidate: end.media?.hasCandidates = true
     case .closeMedia: closeMedia(of: end)
     case .emit(let event): end.events.append(event)
     case .finished(let reason, _): end.finished = reason
-    case .say, .bind, .status, .joined, .log: break
+    case .perform(.say), .bind, .status, .joined, .log, .updateMedia, .probeMedia, .requestKeyframes: break
     }
     connect()
   }

@@ -32,12 +32,12 @@ import Testing
   @Test func wishesAreSaidAgainAfterARejoinAndForgottenWithTheirTracks() {
     var script = room()
     _ = script.handle(.receive([ReceptionWish(track: camera, reception: .hidden)]))
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     _ = script.pass(seconds: 30)
     let lines = script.receive { $0.join = Script.join([Script.person("ann", tracks: ["TR_V1"])], sid: "PA_2") }
     #expect(lines.contains("send setting TR_V1 off 0"), "\(lines)")
     _ = script.receive { $0.update.participants = [Script.person("ann", version: 2, tracks: [])] }
-    #expect(script.session.wishes.isEmpty)
+    #expect(script.session.room.report.wishes.isEmpty)
   }
 
   @Test func aBotWithoutMediaSubscribesToNothing() {
@@ -60,7 +60,7 @@ import Testing
     #expect(asked == ["send subscribe [\"TR_V1\"] [\"PA_ann\"] true"], "\(lines)")
     #expect(lines.contains("> participant ann") && !lines.contains { $0.contains("bob") || $0.contains("TR_A1") })
     _ = script.offer(["0": "TR_V1"])
-    #expect(script.session.current.subscribed == [TrackID("TR_V1")])
+    #expect(script.session.room.report.current.subscribed == [TrackID("TR_V1")])
     // Somebody else publishes; then ann's camera comes anew.
     #expect(script.receive { $0.update.participants = [Script.person("bob", version: 2, tracks: ["TR_V3"])] }.isEmpty)
     let again = script.receive { $0.update.participants = [Script.person("ann", version: 2, tracks: ["TR_V4"])] }
@@ -89,18 +89,18 @@ import Testing
       $0.value = .chatMessage(.with { ($0.id, $0.message) = ("1", "hello") })
     }
     let bytes: [UInt8] = try packet.serializedBytes()
-    let generation = script.session.generation
+    let generation = script.session.media.generation
     #expect(script.handle(.data(generation: generation, bytes, isReliable: true)) == ["> chat ann: hello"])
     #expect(script.handle(.data(generation: generation - 1, bytes, isReliable: true)).isEmpty)
     #expect(script.handle(.data(generation: generation, [0xff, 1, 2], isReliable: true)).isEmpty)
-    let large = [UInt8](repeating: 0, count: LiveKitSession.messageLimit + 1)
+    let large = [UInt8](repeating: 0, count: MessageReceiver.messageLimit + 1)
     #expect(script.handle(.data(generation: generation, large, isReliable: false)).isEmpty)
   }
 
   @Test func reportsCarryTheServersWordOnOurConnection() {
     var script = room()
     let report = NetworkReport(incoming: 1000)
-    let generation = script.session.generation
+    let generation = script.session.media.generation
     #expect(script.handle(.network(generation: generation, report)) == ["> network 1000 unknown"])
     _ = script.receive {
       $0.connectionQuality.updates = [

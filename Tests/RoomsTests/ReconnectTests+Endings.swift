@@ -8,16 +8,16 @@ import Testing
 extension ReconnectTests {
   @Test func anExpiredTokenThatWasGivenEndsTheSession() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
-    let lines = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.tokenExpired)))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
+    let lines = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.tokenExpired)))
     #expect(lines.last?.hasSuffix("tokenExpired") == true)
     #expect(lines.contains { $0.hasPrefix("> ended") })
   }
 
   @Test func aRoomThatIsGoneEndsTheSessionWell() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
-    let lines = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
+    let lines = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     #expect(lines == ["close media", "close socket", "> ended roomEnded", "finished roomEnded -"])
     #expect(script.statuses.last?.error?.codes.twilio == 53106 && script.statuses.last?.action == .complete)
   }

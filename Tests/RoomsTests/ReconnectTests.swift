@@ -19,7 +19,7 @@ import Testing
 
   @Test func aShortLossOfSignallingLeavesNoTraceWhileMediaFlows() {
     var script = withTwoTracks()
-    let attempt = script.session.attempt
+    let attempt = script.session.signal.attempt
     #expect(
       script.handle(.socketClosed(attempt: attempt, "gone")) == [
         "close socket", "socket \(attempt + 2) \(resumeQuery)1 T0",
@@ -40,10 +40,10 @@ import Testing
 
   @Test func aLongLossOfSignallingLeavesNoTraceEither() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     var lines: [String] = []
     for _ in 0..<40 {
-      lines += script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused)))
+      lines += script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused)))
       lines += script.pass(seconds: 1)
     }
     #expect(lines.filter { $0.hasPrefix("> ") } == [])
@@ -151,7 +151,7 @@ import Testing
     func rejoin() {
       _ = script.receive { $0.join = Script.join([Script.person("anna", tracks: ["TR_V1"])]) }
       _ = script.offer(["0": "TR_V1"])
-      _ = script.handle(.transport(generation: script.session.generation, .connected))
+      _ = script.handle(.transport(generation: script.session.media.generation, .connected))
     }
     rejoin()
     #expect(!script.pass(seconds: 39).contains { $0.hasPrefix("socket") })
@@ -202,11 +202,11 @@ import Testing
     #expect(script.session.policy.error?.codes.enablex == 5073)
     // While waiting for the next attempt, a change makes it at once.
     for _ in 0..<6 {
-      _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused)))
+      _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused)))
       _ = script.pass(seconds: 0.3)
     }
-    if case .connecting = script.session.phase {
-      _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused)))
+    if case .connecting = script.session.signal.phase {
+      _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused)))
     }
     _ = script.pass(seconds: 0.2)
     #expect(script.handle(.networkChanged).last?.hasPrefix("socket") == true)
@@ -214,11 +214,11 @@ import Testing
 
   @Test func attemptsToComeBackAreShortUntilTheServerIsReached() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
-    let first = script.session.attempt
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
+    let first = script.session.signal.attempt
     #expect(script.pass(seconds: 1.9) == [])
     #expect(script.pass(seconds: 0.2).last?.hasPrefix("socket") == true)
-    #expect(script.session.attempt == first + 1)
+    #expect(script.session.signal.attempt == first + 1)
     // A server that is reached may take its time.
     #expect(script.handle(.reached(attempt: first + 1)) == [])
     #expect(script.pass(seconds: 7.5) == [])
@@ -227,7 +227,7 @@ import Testing
 
   @Test func theAnswerToAResumeBringsNewServers() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     let lines = script.receive {
       $0.reconnect.iceServers = [.with { $0.urls = ["turn:t"] }]
       $0.reconnect.clientConfiguration.forceRelay = .enabled
@@ -282,7 +282,7 @@ import Testing
     var script = Script { $0.waitForRoom = 600_000_000_000 }
     _ = script.handle(.connect)
     for _ in 0..<5 {
-      #expect(script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound))) == [])
+      #expect(script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound))) == [])
       #expect(script.statuses.last?.state == .waitingForRoom && script.statuses.last?.action == .wait)
       #expect(script.passUntilSocket(seconds: 31).last?.hasPrefix("socket") == true)
     }
@@ -294,15 +294,16 @@ import Testing
     var script = Script(tokens: .given("T0"))
     script.joined()
     _ = script.receive { $0.refreshToken = "T1" }
-    #expect(script.handle(.socketClosed(attempt: script.session.attempt, "")).last == "socket 3 \(resumeQuery)1 T1")
+    #expect(
+      script.handle(.socketClosed(attempt: script.session.signal.attempt, "")).last == "socket 3 \(resumeQuery)1 T1")
   }
 
   @Test func aRefusedResumeLeadsToARejoinAtOnceAndTheDifferenceIsTold() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     let refusal = Livekit_LeaveRequest.with { ($0.reason, $0.action) = (.stateMismatch, .reconnect) }
     let lines = script.receive { $0.leave = refusal }
-    #expect(lines == ["close socket", "socket \(script.session.attempt) \(joinQuery) T0"])
+    #expect(lines == ["close socket", "socket \(script.session.signal.attempt) \(joinQuery) T0"])
     #expect(script.session.policy.error?.kind == .sessionUnknown)
     // Until the new session is there, the old media may still flow.
     #expect(
@@ -320,7 +321,7 @@ import Testing
     // The resume after that names the new session.
     _ = script.pass(seconds: 1)
     #expect(
-      script.handle(.socketClosed(attempt: script.session.attempt, "")).last?.contains("sid=PA_me2") == true)
+      script.handle(.socketClosed(attempt: script.session.signal.attempt, "")).last?.contains("sid=PA_me2") == true)
   }
 
   @Test func oldServersSayCanReconnect() {
@@ -385,14 +386,14 @@ import Testing
     script.joined()
     // Nothing is known of the media connection.
     (script.mediaFlows, script.answersProbes) = (false, nil)
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     var times: [Int64] = []
     var lines: [String] = []
     let begin = script.now
-    while script.session.phase != .ended {
-      let failed = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused, "host")))
+    while script.session.signal.phase != .ended {
+      let failed = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused, "host")))
       lines += failed
-      if script.session.phase == .ended { break }
+      if script.session.signal.phase == .ended { break }
       lines += script.pass(seconds: Double((script.session.nextDeadline ?? script.now) - script.now) / 1e9)
       times.append(script.now - begin)
     }
@@ -433,7 +434,7 @@ import Testing
     _ = script.handle(.leave)
     #expect(script.pass(seconds: 1).last == "finished stopped -")
     script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     #expect(script.handle(.leave).last == "finished stopped -")
   }
 
@@ -455,7 +456,7 @@ import Testing
 
   @Test func relaysAreTriedWhenMediaFails() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     _ = script.receive { $0.reconnect.iceServers = [.with { $0.urls = ["turn:t"] }] }
     script.mediaFlows = false
     _ = script.handle(.transport(generation: 1, .disconnected))
@@ -478,12 +479,12 @@ import Testing
       }
     }
     #expect(lines == ["> left anna", "> left ben", "> participant cleo", "bind "])
-    #expect(script.handle(.socketClosed(attempt: script.session.attempt, "")).last?.hasSuffix("T9") == true)
+    #expect(script.handle(.socketClosed(attempt: script.session.signal.attempt, "")).last?.hasSuffix("T9") == true)
   }
 
   @Test func candidatesThatWereGatheredWithoutSignallingAreSentAfterwards() {
     var script = withTwoTracks()
-    _ = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     #expect(script.handle(.gathered(generation: 1, TrickleCandidate(candidate: "c"))) == [])
     let lines = script.receive { $0.reconnect = .init() }
     #expect(lines.contains { $0.hasPrefix("send trickle") })

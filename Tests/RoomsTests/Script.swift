@@ -52,19 +52,19 @@ struct Script {
 
   mutating func handle(_ input: LiveKitSession.Input) -> [String] {
     var lines: [String] = []
-    if mediaFlows, session.isTransportUp { session.lastPacketAt = now }
+    if mediaFlows, session.media.isUp { session.traffic.lastPacketAt = now }
     if let answersProbes {
-      if answersProbes || mediaFlows, session.isTransportUp { session.mediaHeardAt = now }
-      session.mediaHeardAt = session.mediaHeardAt ?? 0
+      if answersProbes || mediaFlows, session.media.isUp { session.traffic.heardAt = now }
+      session.traffic.heardAt = session.traffic.heardAt ?? 0
     } else {
-      session.mediaHeardAt = nil
+      session.traffic.heardAt = nil
     }
     for action in session.handle(input, at: now) { lines += perform(action) }
     return lines
   }
 
   mutating func receive(_ build: (inout Livekit_SignalResponse) -> Void) -> [String] {
-    handle(.message(attempt: session.attempt, .with(build)))
+    handle(.message(attempt: session.signal.attempt, .with(build)))
   }
 
   /// Goes on to the next deadline, or to `end` if that is earlier, again and again until `end`.
@@ -75,7 +75,7 @@ struct Script {
       now = max(now, deadline)
       let said = handle(.timer)
       lines += said
-      if answersPings, session.phase == .open, said.contains(where: { $0.hasPrefix("send ping") }) {
+      if answersPings, session.signal.isOpen, said.contains(where: { $0.hasPrefix("send ping") }) {
         let milliseconds = now / 1_000_000
         lines += receive { $0.pongResp.lastPingTimestamp = milliseconds }
       }
@@ -94,7 +94,7 @@ struct Script {
     _ = handle(.connect)
     _ = receive { $0.join = Script.join(people) }
     _ = offer(tracks)
-    _ = handle(.transport(generation: session.generation, .connected))
+    _ = handle(.transport(generation: session.media.generation, .connected))
     now += 1_000_000_000
     _ = handle(.timer)
   }
@@ -146,18 +146,9 @@ struct Script {
 
   private mutating func perform(_ action: LiveKitSession.Action) -> [String] {
     switch action {
-    case .openSocket(let attempt, let query, let token):
-      return ["socket \(attempt) \(query.text) \(token.wrappedValue)"]
-    case .send(let request): return ["send \(Self.text(request))"]
-    case .closeSocket: return ["close socket"]
-    case .closeSocketGently: return ["close socket gently"]
-    case .lookForRoom(let room, _): return ["look for \(room)"]
-    case .endLookout: return ["end lookout"]
-    case .openMedia(let generation, let servers, let relayOnly):
-      return ["media \(generation) \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
-    case .applyOffer(let generation, let id, let sdp):
-      if sdp == "bad" { return handle(.offerFailed(generation: generation, "bad")) }
-      return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
+    case .perform(let request): return perform(request)
+    case .openMedia(let generation, let request):
+      return ["media \(generation) \(request.iceServers.flatMap(\.urls))\(request.relayOnly ? " relay only" : "")"]
     case .updateMedia(let servers, let relayOnly):
       return ["update media \(servers.flatMap(\.urls))\(relayOnly ? " relay only" : "")"]
     case .probeMedia: return []
@@ -170,13 +161,28 @@ struct Script {
     case .bind(let tracks):
       return ["bind \(tracks.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))"]
     case .emit(let event): return ["> \(Self.text(event))"]
-    case .decrypt(let message): return ["decrypt \(message.sealed.count) of \(message.sender)"]
-    case .setServerTrailer(let bytes): return ["server trailer \(bytes.count)"]
     case .joined: return ["joined"]
     case .finished(let end, let error): return ["finished \(end) \(error?.name ?? "-")"]
     case .log(let level, let text):
       logs.append("\(level) \(text)")
       return []
+    }
+  }
+
+  private mutating func perform(_ request: LiveKitRequest) -> [String] {
+    switch request {
+    case .openSocket(let attempt, let query, let token):
+      return ["socket \(attempt) \(query.text) \(token.wrappedValue)"]
+    case .send(let request): return ["send \(Self.text(request))"]
+    case .closeSocket: return ["close socket"]
+    case .closeSocketGently: return ["close socket gently"]
+    case .lookForRoom(let room, _): return ["look for \(room)"]
+    case .endLookout: return ["end lookout"]
+    case .applyOffer(let generation, let id, let sdp):
+      if sdp == "bad" { return handle(.offerFailed(generation: generation, "bad")) }
+      return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
+    case .decrypt(let message): return ["decrypt \(message.sealed.count) of \(message.sender)"]
+    case .setServerTrailer(let bytes): return ["server trailer \(bytes.count)"]
     }
   }
 

@@ -75,7 +75,7 @@ import Transport
       }
       lines = step(&script, &random)
     }
-    #expect(script.session.paused.count <= 20 && script.session.waitingCandidates.count <= 64)
+    #expect(script.session.room.report.paused.count <= 20 && script.session.media.waitingCandidates.count <= 64)
   }
 
   private func step(_ script: inout Script, _ random: inout SeededRandom) -> [String] {
@@ -87,7 +87,7 @@ import Transport
       if Int.random(in: 0..<4, using: &random) == 0 { person.state = .disconnected }
       return person
     }
-    let generation = max(0, script.session.generation - Int.random(in: 0..<2, using: &random))
+    let generation = max(0, script.session.media.generation - Int.random(in: 0..<2, using: &random))
     switch Int.random(in: 0..<18, using: &random) {
     case 17: return script.handle(.networkChanged)
     case 0...2: return script.receive { $0.join = Script.join(people) }
@@ -106,8 +106,8 @@ import Transport
         $0.leave.reason = .init(rawValue: reason) ?? .unknownReason
         $0.leave.action = .init(rawValue: reason % 3) ?? .disconnect
       }
-    case 13: return script.handle(.socketClosed(attempt: script.session.attempt, "x"))
-    case 14: return script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.refused)))
+    case 13: return script.handle(.socketClosed(attempt: script.session.signal.attempt, "x"))
+    case 14: return script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused)))
     case 15:
       script.mediaFlows = Bool.random(using: &random)
       script.answersPings = Bool.random(using: &random)

@@ -19,13 +19,13 @@ import Testing
     _ script: inout Script, _ error: RoomError, within seconds: Int64, each: (inout Script) -> Void = { _ in }
   ) -> Double? {
     let begin = script.now
-    var lines = script.handle(.socketClosed(attempt: script.session.attempt, "gone"))
+    var lines = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
     while script.now < begin + seconds * second {
       if lines.contains(where: { $0.hasPrefix("socket") && !$0.contains("reconnect=1") }) {
         return Double(script.now - begin) / 1e9
       }
       each(&script)
-      lines = script.handle(.socketFailed(attempt: script.session.attempt, error))
+      lines = script.handle(.socketFailed(attempt: script.session.signal.attempt, error))
       lines += script.passUntilSocket(seconds: 6)
     }
     return nil
@@ -38,7 +38,7 @@ import Testing
     // A server that has forgotten it says so: then it is joined anew at once.
     var leave = Livekit_LeaveRequest()
     (leave.reason, leave.action) = (.stateMismatch, .reconnect)
-    while script.session.phase == .closed { _ = script.passUntilSocket(seconds: 6) }
+    while script.session.signal.phase == .closed { _ = script.passUntilSocket(seconds: 6) }
     let lines = script.receive { $0.leave = leave }
     #expect(lines.contains { $0.hasPrefix("socket") && !$0.contains("reconnect=1") }, "\(lines)")
     #expect(!lines.contains("close media"), "what flows may flow until the join is answered")
@@ -75,9 +75,9 @@ import Testing
 
   @Test func mediaThatTheServerHasClosedIsNotResumed() {
     var script = flowing()
-    script.session.isMediaBeyondRestart = true
+    script.session.traffic.isBeyondRestart = true
     (script.mediaFlows, script.answersProbes) = (false, nil)
-    _ = script.handle(.transport(generation: script.session.generation, .failed))
+    _ = script.handle(.transport(generation: script.session.media.generation, .failed))
     let lines = script.passUntilSocket(seconds: 2)
     #expect(lines.contains { $0.hasPrefix("socket") && !$0.contains("reconnect=1") }, "\(lines)")
   }

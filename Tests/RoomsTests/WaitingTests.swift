@@ -10,16 +10,16 @@ import Testing
     var script = Script(tokens: tokens) { $0.waitForRoom = 600_000_000_000 }
     _ = script.handle(.connect)
     let missing = RoomError(.roomNotFound)
-    _ = script.handle(.socketFailed(attempt: script.session.attempt, missing))
+    _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, missing))
     // Later the attempts are as far apart as they get.
     for _ in 0..<5 {
       #expect(script.passUntilSocket(seconds: 1.1).last?.hasPrefix("socket") == true)
       #expect(script.handle(.roomListed(false)) == [])
-      _ = script.handle(.socketFailed(attempt: script.session.attempt, missing))
+      _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, missing))
     }
     #expect(script.pass(seconds: 0.21) == ["look for lobby"])
     // One question at a time.
-    let attempt = script.session.attempt
+    let attempt = script.session.signal.attempt
     #expect(script.pass(seconds: 0.1) == [])
     let answered = script.handle(.roomListed(true))
     #expect(answered.count == 1 && answered[0].hasPrefix("socket \(attempt + 1) "), "\(answered)")
@@ -30,15 +30,15 @@ import Testing
     let tokens = TokenSource.minted(apiKey: "key", apiSecret: "secret", room: "lobby", identity: "bot", name: "")
     var script = Script(tokens: tokens) { $0.waitForRoom = 600_000_000_000 }
     _ = script.handle(.connect)
-    _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+    _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     var lines: [String] = []
     while !lines.contains("look for lobby") { lines += script.pass(seconds: 0.05) }
     #expect(script.handle(.roomListed(nil)) == ["end lookout"])
-    _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+    _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     for _ in 0..<10 {
       lines = script.passUntilSocket(seconds: 2)
       #expect(lines.count == 1 && lines[0].hasPrefix("socket"))
-      _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+      _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     }
   }
 
@@ -47,10 +47,10 @@ import Testing
     var script = Script { $0.waitForRoom = 600_000_000_000 }
     _ = script.handle(.connect)
     for _ in 0..<5 {
-      _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+      _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
       #expect(script.passUntilSocket(seconds: 1.1).last?.hasPrefix("socket") == true)
     }
-    _ = script.handle(.socketFailed(attempt: script.session.attempt, RoomError(.roomNotFound)))
+    _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     #expect(script.pass(seconds: 0.2) == [])
     #expect(script.handle(.roomBegan).last?.hasPrefix("socket") == true)
   }

@@ -1,4 +1,3 @@
-import FrameEncryption
 import Logging
 import MediaCore
 import Session
@@ -8,288 +7,135 @@ import Transport
 /// All decisions of a LiveKit subscriber in the classic mode (the server offers, we answer), without input and
 /// output: what happened goes in, what to do comes out. Times are nanoseconds of one monotonic clock.
 ///
-/// Two connections live side by side: signalling (a WebSocket, one number per attempt) and media (a peer connection,
-/// one number per generation). Either can be lost while the other lives on. What the recording was told (`announced`)
-/// is kept apart from what is so (`current`); during an outage nothing is told, and afterwards the difference is.
+/// It is put together from machines that keep their own state, gives each its part of what happened, and puts what they
+/// want in order. Two connections live side by side, and either can be lost while the other lives on.
+///
+/// | machine | decides |
+/// | --- | --- |
+/// | `ReconnectPolicy` | when to join, to resume, to wait, to give up |
+/// | `SignalLink` | the WebSocket: attempts, first message, pings, farewell |
+/// | `MediaLink` | the peer connection: generations, offer and answer, signs of life |
+/// | `LiveKitRoom` | who and what is there, what is asked for, and what the recording was told of it |
+/// | `OutageWatch` | whether what is shown is still true |
+/// | `RoomPoll` | whether a room that is waited for has begun |
+///
+/// Longer than 400 lines in two files, because joining, losing and coming back each touch all of them: that order is what stands here.
 struct LiveKitSession: Sendable {
-  /// Something that happened. The numbers say of which connection; what belongs to an older one is ignored.
-  enum Input: Sendable {
-    case connect
-    /// There is nothing to connect to.
-    case unusable(RoomError)
-    /// TCP stands; TLS, the upgrade and the first message are to follow.
-    case reached(attempt: Int)
-    case message(attempt: Int, Livekit_SignalResponse)
-    case socketFailed(attempt: Int, RoomError)
-    case socketClosed(attempt: Int, String)
-    case transport(generation: Int, TransportState)
-    case gathered(generation: Int, TrickleCandidate)
-    case answered(generation: Int, offer: UInt32, sdp: String, sections: [MediaSection])
-    case offerFailed(generation: Int, String)
-    case subscribe(TrackID)
-    /// What is wanted of some tracks.
-    case receive([ReceptionWish])
-    /// The recording shows these tracks from now on, and no others.
-    case view(Set<TrackID>)
-    /// A message of a data channel, whole.
-    case data(generation: Int, [UInt8], isReliable: Bool)
-    /// What a track sends cannot be decrypted, for this reason; nil: it can be again.
-    case unreadable(TrackID, String?)
-    /// What `decrypt` asked for; nil: it could not be decrypted.
-    case decrypted(generation: Int, [UInt8]?, from: ParticipantIdentity)
-    /// What came in during the last second; without the server's word.
-    case network(generation: Int, NetworkReport)
-    /// This machine's addresses or routes changed.
-    case networkChanged
-    /// What the server's list of rooms says: whether the room that is waited for is there. Nil: it could not be asked.
-    case roomListed(Bool?)
-    /// Somebody who knows says that the room has begun.
-    case roomBegan
-    case leave
-    /// Everything sent before `closeSocket` is on its way, and the socket is closed.
-    case left
-    /// `nextDeadline` is reached.
-    case timer
+  typealias Input = LiveKitInput
+  typealias Action = RoomAction<LiveKitRequest>
+  typealias Settings = LiveKitSettings
+
+  /// Whether the bot is in the room: outside → (held →) inside, and never back.
+  private enum Presence: Equatable {
+    case outside
+    /// In the room of this name, but nothing may be received yet.
+    case held(room: String)
+    case inside
   }
 
-  /// Something to do, in order.
-  enum Action: Sendable, Equatable {
-    case openSocket(attempt: Int, SignalQuery, token: Redacted<String>)
-    case send(Livekit_SignalRequest)
-    case closeSocket
-    /// Close after all that was sent is on its way; `left` follows.
-    case closeSocketGently
-    /// Ask the server whether there is a room of this name; `roomListed` follows.
-    case lookForRoom(String, token: String)
-    /// Rooms are not asked for any more.
-    case endLookout
-    case openMedia(generation: Int, [ICEServer], relayOnly: Bool)
-    /// Servers and policy for the next ICE restart.
-    case updateMedia([ICEServer], relayOnly: Bool)
-    /// Apply and answer; `answered` or `offerFailed` follows.
-    case applyOffer(generation: Int, id: UInt32, sdp: String)
-    case addCandidate(String)
-    case closeMedia
-    /// Ask the peer whether it is there, over the media connection.
-    case probeMedia
-    /// Ask the publishers of all video tracks for keyframes.
-    case requestKeyframes
-    /// From now on the frames of these m-lines, and only these, belong to these tracks.
-    case bind([MID: TrackID])
-    case emit(RoomEvent)
-    /// `decrypted` follows.
-    case decrypt(EncryptedMessage)
-    /// What ends the frames that the server makes itself.
-    case setServerTrailer([UInt8])
-    /// The first join succeeded.
-    case joined
-    case finished(SessionEnd, RoomError?)
-    /// The connection stands otherwise than before, or an error came up.
-    case status(RoomStatus)
-    case log(Logger.Level, String)
-  }
-
-  /// Where signalling stands. When it is tried again is the policy's business.
-  enum Phase: Hashable, Sendable {
-    case idle
-    /// A WebSocket is being opened, or the first message is awaited.
-    case connecting(ReconnectPolicy.Attempt)
-    case open
-    /// No WebSocket, until the policy says so.
-    case closed
-    /// The farewell is being sent.
-    case leaving(until: Int64)
-    case ended
-  }
-
-  /// What doesn't change.
-  struct Settings: Sendable {
-    var tokens: TokenSource
-    var connectTimeout: Int64
-    var mediaTimeout: Int64
-    var iceServers: [ICEServer]
-    /// Wall-clock nanoseconds since 1970 minus monotonic nanoseconds.
-    var wallClockOffset: Int64
-    /// Whether tracks are subscribed; without, only data comes.
-    var receivesMedia = true
-    /// What is received and shown.
-    var selection = RoomSelection()
-    /// Of a room that is encrypted end to end.
-    var keys: FrameKeys?
-  }
-
-  /// How long the transport may be without answer before the session is resumed; the transport itself says so only
-  /// after 10 s.
-  static let disconnectedTime: Int64 = 1_000_000_000
-  /// How long the server has to say why it closed the media, before the session is resumed.
-  static let farewellTime: Int64 = 700_000_000
-  /// Asking again for a track is not useful more often: the server looks every 3 s.
-  static let subscribeInterval: Int64 = 3_000_000_000
-  /// How long the farewell may take.
-  static let leaveTime: Int64 = 500_000_000
-  /// When coming back: the longest time until the server is reached by TCP, ns. In it the system asks twice (after 0
-  /// and 1 s), so that an outage that ends is noticed within a second.
-  static let reachTime: Int64 = 2_000_000_000
-  /// When coming back: the longest time from there to the first message, ns.
-  static let answerWait: Int64 = 8_000_000_000
-  /// When coming back: the time for media. Every fourth attempt gets the long time of the first join, for slow
+  /// When coming back: the time for media, ns. Every fourth attempt gets the long time of the first join, for slow
   /// networks; the short one makes sure that checks never pause for long.
   static let returnMediaTime: Int64 = 4_000_000_000
 
-  let settings: Settings
   var policy: ReconnectPolicy
-  var phase = Phase.idle
-  var attempt = 0
-  @Redacted var refreshedToken: String? = nil
-  var reconnectReason = Livekit_ReconnectReason.rrUnknown
-  var participantSID = ""
-  var hasJoined = false
-
-  var roster: LiveKitRoster { didSet { expectation = nil } }
-  var bindings = TrackBindings()
-  var paused: Set<TrackID> = [] { didSet { expectation = nil } }
-  var refused: Set<TrackID> = []
-  /// Why tracks are not received, as it was told in the log.
-  var toldLacks: [TrackID: String] = [:]
-  var announced = RoomState()
-  var bound: [MID: TrackID] = [:] { didSet { expectation = nil } }
-  /// Whether tracks should flow, as long as nothing has changed that it depends on.
-  var expectation: Bool?
-  /// Which pictures and which sound are received.
-  var pictures = SubscriptionBudget(isAutomatic: true)
-  /// See `pictures`.
-  var sounds = SubscriptionBudget(isAutomatic: true)
-  /// Whether the room had more tracks than can be received: then the server must not send them all by itself.
-  var isCrowd = false
-  var lastSubscribe: [TrackID: Int64] = [:]
-  var wishes: [TrackID: ReceptionWish] = [:] { didSet { expectation = nil } }
-  var data = DataReceiver()
-  var encryption = EncryptionState()
-  /// How the server rates our connection.
-  var quality = ConnectionQuality.unknown
-
-  /// The room's name and the other people, while the bot is in the room but nothing may be received.
-  var heldRoom: String?
-  /// Whether a held bot is alone.
-  var isAlone = true
-
-  var generation = 0
-  /// Whether the transport says that it is connected.
-  var isTransportUp = false
-  /// Whether nothing came through it although it was asked; the transport notices that much later.
-  var isPathDead = false
-  var lastOffer: Livekit_SessionDescription?
-  var lastAnswer: Livekit_SessionDescription?
-  var waitingCandidates: [TrickleCandidate] = []
-
-  /// True when the recording was told of a loss.
-  var isLossTold = false
-  var lossText = ""
-  var watch = Watch()
-  /// When the last RTP or RTCP packet came, ns; the caller sets it before each input. Nil before the first.
-  var lastPacketAt: Int64?
-  /// When the last datagram of any kind came, ns; set like `lastPacketAt`. Nil when that cannot be known.
-  var mediaHeardAt: Int64?
-  /// Whether no ICE restart can bring media back; set like `lastPacketAt`.
-  var isMediaBeyondRestart = false
-  private var toldStatus = RoomStatus()
-  /// The id of this life of the room; nil: not told yet.
-  var roomSID: String?
-  private var toldAttemptAt: Int64?
-
-  var pingInterval: Int64 = 5_000_000_000
-  var pingTimeout: Int64 = 15_000_000_000
-  var roundTripMilliseconds: Int64 = 0
-  var lookout = Lookout()
-  var connectDeadline: Int64?
-  var pingAt: Int64?
-  var silenceDeadline: Int64?
-  var mediaDeadline: Int64?
-  var disconnectedDeadline: Int64?
-
-  private var actions: [Action] = []
+  var signal: SignalLink
+  var media = MediaLink()
+  var room: LiveKitRoom
+  var outage = OutageWatch()
+  private var poll: RoomPoll
+  private var presence = Presence.outside
+  private var status = StatusReport()
+  var actions: [Action] = []
+  private let settings: Settings
 
   /// Makes a session that waits for `connect`.
   init(settings: Settings, policy: ReconnectPolicy) {
-    roster = LiveKitRoster(selection: settings.selection)
     self.settings = settings
     self.policy = policy
     self.policy.canRenewToken = settings.tokens.canRenew
+    signal = SignalLink(settings: settings)
+    room = LiveKitRoom(settings: settings)
+    poll = RoomPoll(settings: settings)
   }
+
+  /// What is known of the media connection's traffic; to be set before each input.
+  var traffic: MediaTraffic {
+    get { media.traffic }
+    set { media.traffic = newValue }
+  }
+
+  /// Whether the bot has been in the room.
+  var hasJoined: Bool { presence == .inside }
 
   /// When `timer` must be handled; nil for never.
   var nextDeadline: Int64? {
-    switch phase {
-    case .ended: nil
-    case .leaving(let until): until
-    default:
-      [
-        connectDeadline, pingAt, silenceDeadline, mediaDeadline, disconnectedDeadline, watch.nextLook,
-        policy.nextDeadline, lookout.nextLook,
-      ].compactMap { $0 }.min()
-    }
+    guard signal.isLive else { return signal.nextDeadline }
+    return [
+      signal.nextDeadline, media.nextDeadline, outage.nextDeadline, policy.nextDeadline, poll.nextDeadline,
+    ].compactMap { $0 }.min()
   }
 
   /// Takes an input and returns what is to be done, in order.
   mutating func handle(_ input: Input, at now: Int64) -> [Action] {
     actions.removeAll(keepingCapacity: true)
-    switch phase {
-    case .ended: break
-    case .leaving(let until):
+    guard signal.isLive else {
       switch input {
-      case .left: finish(.stopped, nil)
-      case .timer where until <= now: finish(.stopped, nil)
+      case .left,
+        .timer where signal.hasLeft(at: now):
+        if signal.phase != .ended { finish(.stopped, nil) }
       default: break
       }
-    default:
-      policy.mediaHeardAt = [lastPacketAt, mediaHeardAt].compactMap { $0 }.max()
-      dispatch(input, at: now)
-      lookForRoom(at: now)
-      look(at: now)
-      tellStatus(at: now)
+      return actions
     }
+    policy.mediaHeardAt = media.traffic.newestAt
+    dispatch(input, at: now)
+    if signal.phase != .ended {
+      let isMissing = policy.error?.kind == .roomNotFound
+      perform(poll.update(isWaiting: policy.state == .waitingForRoom, isMissing: isMissing, at: now))
+    }
+    look(at: now)
+    tellStatus(at: now)
     return actions
   }
 
   private mutating func dispatch(_ input: Input, at now: Int64) {
     switch input {
-    case .connect:
-      if phase == .idle { follow(policy.handle(.start, at: now), at: now) }
-    case .unusable(let error):
-      if phase == .idle { finish(.connectionLost(error.summary), error) }
-    case .reached(let number):
-      if number == attempt, case .connecting = phase, hasJoined { connectDeadline = now &+ Self.answerWait }
-    case .message(let number, let message):
-      if number == attempt { receive(message, at: now) }
+    case .connect: if signal.phase == .idle { follow(.start, at: now) }
+    case .unusable(let error): if signal.phase == .idle { finish(.connectionLost(error.summary), error) }
+    case .reached(let number): if number == signal.attempt { signal.reached(isReturn: hasJoined, at: now) }
+    case .message(let number, let message): if number == signal.attempt { receive(message, at: now) }
     case .socketFailed(let number, let error):
-      if number == attempt, case .connecting = phase { attemptFailed(error, at: now) }
-    case .socketClosed(let number, let text):
-      if number == attempt { socketClosed(text, at: now) }
+      if number == signal.attempt, signal.attempted != nil { attemptFailed(error, at: now) }
+    case .socketClosed(let number, let text): if number == signal.attempt { socketClosed(text, at: now) }
     case .transport(let number, let state):
-      if number == generation { transportChanged(state, at: now) }
-    case .gathered(let number, let candidate):
-      if number == generation { sendCandidate(candidate) }
-    case .answered(let number, let offer, let sdp, let sections):
-      if number == generation { answered(offer, sdp, sections) }
-    case .offerFailed(let number, let text):
-      if number == generation {
-        mediaFailed("the server's offer could not be used: \(text)", at: now)
+      if number == media.generation {
+        transportChanged(media.changed(state, isSignalOpen: signal.isOpen, at: now), at: now)
       }
-    case .subscribe(let track): subscribe(track, at: now)
-    case .receive(let wishes): receive(wishes)
-    case .view(let tracks): view(tracks, at: now)
+    case .gathered(let number, let candidate): if number == media.generation { send(candidate) }
+    case .answered(let number, let offer, let sdp, let sections):
+      guard number == media.generation else { return }
+      let answer = media.answered(offer, sdp)
+      if signal.isOpen { send { $0.answer = answer } }
+      actions += room.bind(sections, trackOfMID: media.offer?.midToTrackID ?? [:], tells: isTelling)
+    case .offerFailed(let number, let text):
+      if number == media.generation { mediaFailed("the server's offer could not be used: \(text)", at: now) }
+    case .subscribe(let track): if signal.isOpen { actions += room.subscribe(track, at: now) }
+    case .receive(let wishes): for wish in wishes { actions += room.receive(wish, isOpen: signal.isOpen) }
+    case .view(let tracks): actions += room.view(tracks, isOpen: signal.isOpen, at: now)
     case .data(let number, let bytes, let isReliable):
-      if number == generation { receiveData(bytes, isReliable: isReliable, at: now) }
-    case .unreadable(let track, let reason): setUnreadable(track, reason)
+      if number == media.generation, hasJoined { actions += room.receive(bytes, isReliable: isReliable, at: now) }
+    case .unreadable(let track, let reason): actions += room.setUnreadable(track, reason, tells: isTelling)
     case .decrypted(let number, let content, let sender):
-      if number == generation { decrypted(content, from: sender, at: now) }
+      if number == media.generation { actions += room.decrypted(content, from: sender, at: now) }
     case .network(let number, var report):
-      guard number == generation, hasMedia, hasJoined, !isLossTold else { return }
-      report.quality = quality
+      guard number == media.generation, media.isFlowing, isTelling else { return }
+      report.quality = room.quality
       add(.emit(.network(report)))
     case .networkChanged: networkChanged(at: now)
-    case .roomListed(let isThere): roomListed(isThere, at: now)
-    case .roomBegan: follow(policy.handle(.roomSeen, at: now), at: now)
+    case .roomListed(let isThere):
+      poll.answered(isThere)
+      if isThere == true { follow(.roomSeen, at: now) }
+    case .roomBegan: follow(.roomSeen, at: now)
     case .leave: leave(at: now)
     case .left: break
     case .timer: timer(at: now)
@@ -297,126 +143,338 @@ struct LiveKitSession: Sendable {
   }
 
   private mutating func timer(at now: Int64) {
-    if let deadline = connectDeadline, deadline <= now {
-      add(.closeSocket)
+    if signal.isOverdue(at: now) {
+      perform(.closeSocket)
       attemptFailed(RoomError(.timeout), at: now)
     }
-    if let deadline = silenceDeadline, deadline <= now {
-      lost(.serverSilent, "", canResume: true, reason: .rrSignalDisconnected, at: now)
+    if signal.isServerSilent(at: now) {
+      lost(.init(kind: .serverSilent, reason: .rrSignalDisconnected), at: now)
     }
-    if let deadline = disconnectedDeadline, deadline <= now {
-      disconnectedDeadline = nil
-      if phase == .open {
-        lost(.mediaLost, lossText, canResume: !isMediaBeyondRestart, reason: .rrSubscriberFailed, at: now)
+    if media.isRecoveryOver(at: now) {
+      media.stopRecovering()
+      if signal.isOpen {
+        let canResume = !media.traffic.isBeyondRestart
+        lost(.init(kind: .mediaLost, text: outage.text, canResume: canResume, reason: .rrSubscriberFailed), at: now)
       }
     }
-    if let deadline = mediaDeadline, deadline <= now {
-      mediaFailed("nothing was connected in time", at: now)
-    }
-    if let deadline = pingAt, deadline <= now, phase == .open { ping(at: now) }
-    if let deadline = policy.nextDeadline, deadline <= now {
-      follow(policy.handle(.timer, at: now), at: now)
-    }
+    if media.isOverdue(at: now) { mediaFailed("nothing was connected in time", at: now) }
+    if signal.isPingDue(at: now) { perform(.send(signal.ping(at: now))) }
+    if let deadline = policy.nextDeadline, deadline <= now { follow(.timer, at: now) }
   }
-
-  mutating func ping(at now: Int64) {
-    pingAt = now &+ pingInterval
-    let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
-    let rtt = roundTripMilliseconds
-    send { $0.pingReq = .with { ($0.timestamp, $0.rtt) = (milliseconds, rtt) } }
-  }
-
-  /// Tells where the connection stands, when that is news.
-  mutating func tellStatus(at now: Int64) {
-    var status = RoomStatus(state: policy.state)
-    (status.attempts, status.error, status.action) = (policy.attempts, policy.error, policy.action)
-    if policy.state == .waitingForAdmission { status.waitingFor = isAlone ? .waitForModerator : .knock }
-    status.roomSID = roomSID
-    guard status != toldStatus || policy.nextAttemptAt != toldAttemptAt else { return }
-    (toldStatus, toldAttemptAt) = (status, policy.nextAttemptAt)
-    status.nextAttemptIn = policy.nextAttemptAt.map { max(0, $0 &- now) }
-    add(.status(status))
-  }
-
-  // MARK: What the parts in the other files use
-
-  /// Whether media is connected, and something comes.
-  var hasMedia: Bool { isTransportUp && !isPathDead }
 
   mutating func add(_ action: Action) { actions.append(action) }
 
-  mutating func send(_ build: (inout Livekit_SignalRequest) -> Void) {
-    actions.append(.send(.with(build)))
+  mutating func perform(_ request: LiveKitRequest?) {
+    if let request { actions.append(.perform(request)) }
   }
 
   mutating func log(_ level: Logger.Level, _ text: String) { actions.append(.log(level, text)) }
 
-  /// What is so now, as the recording should see it. Costs as much as there is.
-  var current: RoomState {
-    var state = roster.state
-    for track in bindings.kindsOfTracks.keys where isSubscribed(track) { state.subscribed.insert(track) }
-    for track in roster.encrypted { state.tracks[track] = described(track) }
-    state.paused = paused.filter { state.tracks[$0] != nil }
-    return state
+  private mutating func send(_ build: (inout Livekit_SignalRequest) -> Void) { perform(.send(.with(build))) }
+}
+
+// MARK: - Connections
+
+extension LiveKitSession {
+  /// Asks the policy, and does what it says.
+  mutating func follow(_ event: ReconnectPolicy.Event, at now: Int64) {
+    follow(policy.handle(event, at: now), at: now)
   }
 
-  private func isSubscribed(_ track: TrackID) -> Bool {
-    guard let known = roster.track(track), bindings.kindsOfTracks[track]?.contains(known.kind) ?? false else {
-      return false
+  private mutating func follow(_ decision: ReconnectPolicy.Decision, at now: Int64) {
+    switch decision {
+    case .none: break
+    case .attempt(let attempt): begin(attempt, at: now)
+    case .finish(let error):
+      tellStatus(at: now)
+      finish(error.end(policy.action), policy.action == .complete ? nil : error)
     }
-    return !refused.contains(track)
   }
 
-  /// Tells the recording what has changed and brings the frames' bindings up to date. During a loss nothing is told.
-  mutating func tell() {
-    guard hasJoined, !isLossTold, !roster.changes.isEmpty else { return }
-    let changes = roster.changes
-    roster.changes.clear()
-    guard !changes.isEverything else {
-      let state = current
-      for event in state.events(since: announced) { add(.emit(event)) }
-      announced = state
-      rebind(state.subscribed)
-      tellLocked(roster.encrypted)
+  private mutating func begin(_ kind: ReconnectPolicy.Attempt, at now: Int64) {
+    if signal.isInUse { closeSignal() }
+    // A new session has new media; the old one may carry on until then.
+    if kind != .resume { media.stopExpecting() }
+    do {
+      let (query, token) = try signal.connect(
+        kind, isReturn: hasJoined, autoSubscribe: room.subscriptions.isAutomatic, at: now)
+      perform(.openSocket(attempt: signal.attempt, query, token: token))
+    } catch {
+      follow(.failed(error), at: now)
+    }
+  }
+
+  /// Gives up signalling; media may live on.
+  private mutating func closeSignal() {
+    perform(.closeSocket)
+    signal.close()
+    media.stopExpecting()
+    media.stopRecovering()
+  }
+
+  private mutating func attemptFailed(_ error: RoomError, at now: Int64) {
+    signal.failed()
+    // Who waits for a room hears the same each second.
+    log(policy.error == error ? .debug : .notice, "could not join: \(error.summary)")
+    follow(.failed(error), at: now)
+  }
+
+  private mutating func socketClosed(_ text: String, at now: Int64) {
+    if signal.attempted != nil {
+      attemptFailed(RoomError(.protocolError, "closed before the first message: \(text)"), at: now)
+    } else if signal.isOpen {
+      lost(.init(kind: .signalLost, text: text, reason: .rrSignalDisconnected), at: now)
+    }
+  }
+
+  /// Either connection is lost: gives up signalling (media may live on) and comes back.
+  mutating func lost(_ loss: OutageWatch.Loss, at now: Int64) {
+    let error = RoomError(loss.kind, loss.text)
+    log(.notice, error.summary)
+    closeSignal()
+    outage.explain(error.summary)
+    signal.note(loss.reason)
+    follow(.lost(error, canResume: loss.canResume), at: now)
+  }
+
+  private mutating func transportChanged(_ change: MediaLink.Change, at now: Int64) {
+    switch change {
+    case .none: break
+    case .connected: if signal.isOpen { follow(.connected, at: now) }
+    case .interrupted(let text):
+      outage.explain(text)
+      tellLoss(at: now)
+    case .closing(let text): outage.explain(text)
+    case .failed(let text): mediaFailed(text, at: now)
+    }
+  }
+
+  /// Media did not come about after a join or a resume. The policy knows what may help.
+  private mutating func mediaFailed(_ text: String, at now: Int64) {
+    if signal.isOpen { closeSignal() }
+    media.stopExpecting()
+    outage.explain(text)
+    signal.note(.rrSubscriberFailed)
+    log(.notice, "no media connection: \(text)")
+    tellLoss(at: now)
+    follow(.mediaFailed(RoomError(.mediaFailed, text)), at: now)
+  }
+
+  /// Media is needed from now on: it is there, or has so long (ns) to be connected.
+  private mutating func needMedia(within time: Int64, at now: Int64) {
+    if media.isFlowing { follow(.connected, at: now) } else { media.expect(within: time, at: now) }
+  }
+
+  /// How long media may take to be connected by the present attempt.
+  private var mediaTime: Int64 {
+    guard hasJoined, policy.isLost, policy.attempts % 4 != 0 else { return settings.mediaTimeout }
+    return min(settings.mediaTimeout, Self.returnMediaTime * (policy.state == .relaying ? 2 : 1))
+  }
+
+  // MARK: Joining
+
+  private mutating func receiveFirst(
+    _ message: Livekit_SignalResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64
+  ) {
+    signal.answered()
+    switch message.message {
+    case .join(let join): joined(join, kind, at: now)
+    case .reconnect(let response) where kind == .resume: resumed(response, at: now)
+    case .leave(let leave): sentAway(leave, kind, at: now)
+    default: misunderstood("the first message is not a join response", at: now)
+    }
+  }
+
+  private mutating func misunderstood(_ text: String, at now: Int64) {
+    perform(.closeSocket)
+    attemptFailed(RoomError(.protocolError, text), at: now)
+  }
+
+  private mutating func joined(_ join: Livekit_JoinResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64) {
+    guard join.hasParticipant, !join.participant.sid.isEmpty, join.hasRoom else {
+      return misunderstood("the join response has no participant or no room", at: now)
+    }
+    signal.joined(as: join.participant.sid, pingInterval: join.pingInterval, pingTimeout: join.pingTimeout)
+    if let crowd = room.join(join) {
+      log(.notice, crowd)
+      return begin(kind, at: now)
+    }
+    if settings.keys != nil { perform(.setServerTrailer(Array(join.sifTrailer))) }
+    if outage.text.isEmpty { outage.explain("joined anew") }
+    tellLoss(at: now)
+    signal.open(at: now)
+    actions += room.begin()
+    let servers = iceServers(join.iceServers)
+    let isHeld = !hasJoined && join.participant.hasPermission && !join.participant.permission.canSubscribe
+    let decision = policy.handle(isHeld ? .held : .joined, at: now)
+    guard policy.state != .ended else { return follow(decision, at: now) }
+    openMedia(servers, relayOnly: kind.isRelayOnly || join.clientConfiguration.forceRelay == .enabled, at: now)
+    let version = RoomError.oneLine(join.serverInfo.version)
+    log(.info, "joined \(RoomError.oneLine(join.room.name)) as \(signal.participantSID), server \(version)")
+    guard signal.isOpen else { return }
+    guard isHeld else { return enter(join.room.name) }
+    presence = .held(room: join.room.name)
+    media.stopExpecting()
+    log(.notice, "in the room; waiting to be let in")
+  }
+
+  /// What TURN and STUN servers there are.
+  private mutating func iceServers(_ named: [Livekit_ICEServer]) -> [ICEServer] {
+    let servers =
+      named.map { ICEServer(urls: $0.urls, username: $0.username, credential: $0.credential) } + settings.iceServers
+    policy.hasRelays = servers.contains { $0.urls.contains { $0.hasPrefix("turn") } }
+    return servers
+  }
+
+  private mutating func openMedia(_ servers: [ICEServer], relayOnly: Bool, at now: Int64) {
+    if media.generation > 0 { add(.closeMedia) }
+    media.open(within: mediaTime, at: now)
+    add(.openMedia(generation: media.generation, MediaRequest(iceServers: servers, relayOnly: relayOnly)))
+    if relayOnly && !policy.hasRelays {
+      mediaFailed("only relays may be used, and no TURN server is known", at: now)
+    }
+  }
+
+  /// The bot is in the room and may receive: the recording begins.
+  private mutating func enter(_ name: String) {
+    guard !hasJoined else { return }
+    presence = .inside
+    add(.emit(.joined(room: name)))
+    actions += room.tell(isTelling)
+    add(.emit(.synchronized))
+    // Last: whoever waits for it finds the room's people told.
+    add(.joined)
+  }
+
+  /// The server changed what the bot may do.
+  private mutating func permissionChanged(_ permission: Livekit_ParticipantPermission, at now: Int64) {
+    guard case .held(let name) = presence else {
+      if !permission.canSubscribe { log(.notice, "the bot may not receive anything any more") }
       return
     }
-    // Only the part of the room that has changed, with those to whom it belongs.
-    let (people, tracks) = (changes.people, changes.tracks)
-    var (old, new) = (RoomState(), RoomState())
-    for id in tracks {
-      new.tracks[id] = described(id)
-      if isSubscribed(id) { new.subscribed.insert(id) }
-      if paused.contains(id), new.tracks[id] != nil { new.paused.insert(id) }
+    guard permission.canSubscribe else { return }
+    log(.notice, "let into the room")
+    _ = policy.handle(.admitted, at: now)
+    enter(name)
+    needMedia(within: settings.mediaTimeout, at: now)
+  }
+
+  private mutating func resumed(_ response: Livekit_ReconnectResponse, at now: Int64) {
+    signal.open(at: now)
+    _ = policy.handle(.joined, at: now)
+    // Credentials of TURN servers are short-lived; the restart of ICE that follows uses the new ones.
+    if !response.iceServers.isEmpty || response.hasClientConfiguration {
+      let relayOnly = response.clientConfiguration.forceRelay == .enabled
+      add(.updateMedia(iceServers(response.iceServers), relayOnly: relayOnly))
     }
-    let owners = tracks.compactMap { (new.tracks[$0] ?? announced.tracks[$0])?.participant }
-    for identity in people.union(owners) { new.participants[identity] = roster.participant(identity) }
-    old.replace(people: people.union(owners), tracks: tracks, by: announced)
-    for event in new.events(since: old) { add(.emit(event)) }
-    announced.replace(people: people, tracks: tracks, by: new)
-    if tracks.contains(where: { bindings.kindsOfTracks[$0] != nil }) { rebind(announced.subscribed) }
-    tellLocked(tracks)
+    perform(.send(room.syncState(media)))
+    actions += room.repeatWishes()
+    for candidate in media.takeCandidates() { send(candidate) }
+    log(.info, "the session goes on")
+    needMedia(within: mediaTime, at: now)
   }
 
-  private mutating func tellLocked(_ tracks: Set<TrackID>) {
-    for id in tracks { if let reason = lockReason(of: id) { tellLack(of: id, reason) } }
-  }
-
-  /// Passes frames of known, subscribed tracks only: so a track is announced before its first frame.
-  mutating func rebind(_ subscribed: Set<TrackID>) {
-    let wanted = bindings.tracks.filter { subscribed.contains($0.value) }
-    if wanted != bound {
-      bound = wanted
-      add(.bind(wanted))
+  /// The server answered an attempt with `leave`.
+  private mutating func sentAway(_ leave: Livekit_LeaveRequest, _ kind: ReconnectPolicy.Attempt, at now: Int64) {
+    perform(.closeSocket)
+    signal.refused()
+    let error = leave.error
+    if leave.effectiveAction == .disconnect, leave.isFinal {
+      let isOver = hasJoined || error.action(hasJoined: false) == .fail
+      follow(isOver ? .over(error) : .failed(error), at: now)
+    } else if kind == .resume {
+      log(.notice, "the server does not take the session up again: \(leave.reason.text)")
+      follow(.refused(error), at: now)
+    } else {
+      attemptFailed(error, at: now)
     }
   }
 
-  mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
-    phase = .ended
-    watch.nextLook = nil
-    endLookout()
+  // MARK: Ends
+
+  /// `leave` in the middle of a session.
+  private mutating func receiveLeave(_ leave: Livekit_LeaveRequest, at now: Int64) {
+    let error = leave.error
+    if leave.reason == .clientInitiated {
+      finish(.stopped, nil)
+    } else if leave.effectiveAction == .disconnect, leave.isFinal {
+      log(.notice, error.summary)
+      closeSignal()
+      follow(.over(error), at: now)
+    } else {
+      let canResume = leave.effectiveAction == .resume
+      lost(.init(kind: error.kind, text: error.detail, canResume: canResume, reason: .rrUnknown), at: now)
+    }
+  }
+
+  /// We go: tells the server, so that it doesn't keep the participant for the time of a resume.
+  private mutating func leave(at now: Int64) {
+    guard signal.isOpen else { return finish(.stopped, nil) }
+    send { $0.leave = .with { ($0.reason, $0.action) = (.clientInitiated, .disconnect) } }
+    signal.leave(at: now)
+    perform(.closeSocketGently)
+  }
+
+  private mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
+    signal.end()
+    perform(poll.end())
     add(.closeMedia)
-    add(.closeSocket)
+    perform(.closeSocket)
     add(.emit(.ended(end)))
     add(.finished(end, error))
+  }
+
+  // MARK: Messages
+
+  private mutating func receive(_ message: Livekit_SignalResponse, at now: Int64) {
+    if let kind = signal.attempted { return receiveFirst(message, kind, at: now) }
+    guard signal.isOpen else { return }
+    signal.heard(at: now)
+    switch message.message {
+    case .offer(let offer):
+      media.take(offer)
+      perform(.applyOffer(generation: media.generation, id: offer.id, sdp: offer.sdp))
+    case .trickle(let trickle) where trickle.target == .subscriber: receive(trickle)
+    case .update(let update):
+      for info in update.participants {
+        room.apply(info)
+        if info.sid == signal.participantSID, info.hasPermission { permissionChanged(info.permission, at: now) }
+      }
+      actions += room.update(tells: isTelling)
+    case .refreshToken(let token): signal.refresh(token)
+    case .pongResp(let pong): signal.ponged(pong.lastPingTimestamp, at: now)
+    case .leave(let leave): receiveLeave(leave, at: now)
+    case .roomMoved(let moved): receive(moved)
+    case .requestResponse(let response):
+      if response.reason != .ok { log(.info, "the server refused a request: \(RoomError.oneLine(response.message))") }
+    case .join, .reconnect: log(.notice, "a second join response is ignored")
+    case let message?: actions += room.receive(message, own: signal.participantSID, tells: isTelling, at: now)
+    case nil: break
+    }
+  }
+
+  private mutating func receive(_ trickle: Livekit_TrickleRequest) {
+    guard let candidate = TrickleCandidate(json: trickle.candidateInit) else {
+      return log(.notice, "a candidate of the server is malformed and ignored")
+    }
+    if !candidate.candidate.isEmpty { add(.addCandidate(candidate.candidate)) }
+  }
+
+  private mutating func receive(_ moved: Livekit_RoomMovedResponse) {
+    log(.notice, "moved to room \(RoomError.oneLine(moved.room.name))")
+    signal.refresh(moved.token)
+    guard moved.hasParticipant, !moved.participant.sid.isEmpty else { return }
+    signal.moved(to: moved.participant.sid)
+    actions += room.move(moved, tells: isTelling)
+  }
+
+  private mutating func send(_ candidate: TrickleCandidate) {
+    guard signal.isOpen else { return media.keep(candidate) }
+    send { $0.trickle = .with { ($0.candidateInit, $0.target) = (candidate.json, .subscriber) } }
+  }
+
+  /// Tells where the connection stands, when that is news.
+  private mutating func tellStatus(at now: Int64) {
+    if let status = status.news(of: policy, in: room, at: now) { add(.status(status)) }
   }
 }

@@ -36,7 +36,7 @@ extension PeerFlow {
         exchange?.stage = .exchanged
         if !isUp { exchange?.connectDeadline = now &+ Self.connectTime }
         log(.debug, "Remote SDP set; RTC exchanged")
-        add(.accept(exchange: current.number, sdp: answer.sdp))
+        add(.perform(.accept(exchange: current.number, sdp: answer.sdp)))
       } else if let continues = current.continues, answered != continues {
         reset("Peer connection reset: the other side has given up", at: now)
       }
@@ -57,8 +57,8 @@ extension PeerFlow {
       exchangeDeadline: now &+ Self.exchangeTime)
     media = Media(generation: generation)
     attempt(at: now)
-    add(.openMedia(generation: generation, isHost: true, relayOnly: relayOnly, iceServers))
-    add(.offer(exchange: exchanges, restartsICE: false))
+    add(.openMedia(generation: generation, MediaRequest(iceServers: iceServers, relayOnly: relayOnly, isOfferer: true)))
+    add(.perform(.offer(exchange: exchanges, restartsICE: false)))
   }
 
   /// The connection is silent: offers it new ICE credentials. The old pair carries on meanwhile, if it can.
@@ -70,7 +70,7 @@ extension PeerFlow {
       exchangeDeadline: now &+ Self.exchangeTime, connectDeadline: current.connectDeadline)
     attempt(at: now)
     log(.info, "ICE restart")
-    add(.offer(exchange: exchanges, restartsICE: true))
+    add(.perform(.offer(exchange: exchanges, restartsICE: true)))
   }
 
   // MARK: Guest
@@ -88,7 +88,7 @@ extension PeerFlow {
           number: exchanges, offer: offer.id, continues: current.offer, session: other.session,
           exchangeDeadline: now &+ Self.exchangeTime, connectDeadline: current.connectDeadline)
         attempt(at: now)
-        add(.answer(exchange: exchanges, sdp: offer.sdp))
+        add(.perform(.answer(exchange: exchanges, sdp: offer.sdp)))
         return
       }
       reset("Peer connection reset: the other side offers anew", at: now)
@@ -107,8 +107,8 @@ extension PeerFlow {
       number: exchanges, offer: offer.id, session: other.session, exchangeDeadline: now &+ Self.exchangeTime)
     media = Media(generation: generation)
     attempt(at: now)
-    add(.openMedia(generation: generation, isHost: false, relayOnly: relayOnly, iceServers))
-    add(.answer(exchange: exchanges, sdp: offer.sdp))
+    add(.openMedia(generation: generation, MediaRequest(iceServers: iceServers, relayOnly: relayOnly)))
+    add(.perform(.answer(exchange: exchanges, sdp: offer.sdp)))
   }
 
   // MARK: Both
@@ -248,7 +248,7 @@ extension PeerFlow {
 
   mutating func say(at now: Int64) {
     media?.sayAt = now &+ Self.heartbeat
-    add(.say(PeerMessage(name: settings.name, recording: true)))
+    add(.perform(.say(PeerMessage(name: settings.name, recording: true))))
   }
 
   mutating func said(_ message: PeerMessage, at now: Int64) {

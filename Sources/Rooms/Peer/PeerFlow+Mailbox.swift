@@ -21,7 +21,7 @@ extension PeerFlow {
 
   private mutating func ask(_ request: MailboxRequest) -> Int {
     requests += 1
-    add(.request(requests, request))
+    add(.perform(.request(requests, request)))
     return requests
   }
 

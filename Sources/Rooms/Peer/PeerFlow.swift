@@ -39,28 +39,7 @@ struct PeerFlow: Sendable {
     case timer
   }
 
-  /// Something to do, in order.
-  enum Action: Sendable, Equatable {
-    case request(Int, MailboxRequest)
-    case openMedia(generation: Int, isHost: Bool, relayOnly: Bool, [ICEServer])
-    /// Make an offer; `described` or `unusable` follows.
-    case offer(exchange: Int, restartsICE: Bool)
-    /// Take the offer and answer; `described` and `applied`, or `unusable`, follow.
-    case answer(exchange: Int, sdp: String)
-    /// Take the answer; `applied` or `unusable` follows.
-    case accept(exchange: Int, sdp: String)
-    case addCandidate(String)
-    case closeMedia
-    case say(PeerMessage)
-    /// From now on the frames of these m-lines, and only these, belong to these tracks.
-    case bind([MID: TrackID])
-    case emit(RoomEvent)
-    case status(RoomStatus)
-    /// The first seat is taken.
-    case joined
-    case finished(SessionEnd, RoomError?)
-    case log(Logger.Level, String)
-  }
+  typealias Action = RoomAction<PeerRequest>
 
   /// Where the session stands.
   enum Phase: Hashable, Sendable {
@@ -351,4 +330,16 @@ struct PeerFlow: Sendable {
     let span = min(cap, base << Int64(min(count - 2, 20)))
     return Int64.random(in: (span / 2)...span, using: &random)
   }
+}
+
+/// What a peer asks of its transport of signalling.
+enum PeerRequest: Sendable, Equatable {
+  case request(Int, MailboxRequest)
+  /// Make an offer; `described` or `unusable` follows.
+  case offer(exchange: Int, restartsICE: Bool)
+  /// Take the offer and answer; `described` and `applied`, or `unusable`, follow.
+  case answer(exchange: Int, sdp: String)
+  /// Take the answer; `applied` or `unusable` follows.
+  case accept(exchange: Int, sdp: String)
+  case say(PeerMessage)
 }

@@ -5,19 +5,21 @@ import Session
 import Transport
 
 /// What comes encrypted end to end. On the loop.
-extension LiveKitRoomClient {
+extension LiveKitTransport {
   /// The frame as its sender encoded it; nil when it cannot be decrypted, or is none of its track's sender.
-  func decrypted(_ frame: EncodedFrame, of track: TrackID, in mid: MID) -> EncodedFrame? {
+  func decrypted(
+    _ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: Connection
+  ) -> EncodedFrame? {
     // What is missing is not encrypted.
-    guard frame.payload.count > 0, session.roster.encrypted.contains(track) else { return frame }
-    guard let owner = session.roster.track(track)?.participant.rawValue else { return nil }
+    guard frame.payload.count > 0, connection.machine.room.report.roster.encrypted.contains(track) else { return frame }
+    guard let owner = connection.machine.room.report.roster.track(track)?.participant.rawValue else { return nil }
     let now = MediaLoop.now()
     let outcome = decryption?.open(
       frame.payload.bytes, codec: frame.codec, layers: frame.layerCount, from: owner, at: now)
-    deriveKeys()
+    deriveKeys(for: connection)
     switch outcome {
     case .opened(let payload):
-      note(nil, of: track, in: mid, at: now)
+      note(nil, of: track, in: mid, at: now, for: connection)
       var frame = frame
       frame.payload = payload
       if let hasMissed = routes[mid]?.hasMissed, hasMissed {
@@ -27,44 +29,46 @@ extension LiveKitRoomClient {
       return frame
     case .refused(let refusal):
       routes[mid]?.hasMissed = true
-      if refusal != .pending { note(refusal, of: track, in: mid, at: now) }
+      if refusal != .pending { note(refusal, of: track, in: mid, at: now, for: connection) }
       return nil
     case .injected, nil: return nil
     }
   }
 
   /// Decrypts a message of a data channel for the session.
-  func decrypt(_ message: EncryptedMessage) {
+  func decrypt(_ message: EncryptedMessage, for connection: Connection) {
     let content = decryption?.open(
       message: message.sealed, nonce: message.nonce, keyIndex: message.keyIndex, from: message.sender.rawValue,
       at: MediaLoop.now())
-    deriveKeys()
-    handle(.decrypted(generation: generation, content, from: message.sender))
+    deriveKeys(for: connection)
+    connection.handle(.decrypted(generation: connection.generation, content, from: message.sender))
   }
 
   /// Has the next key derived, which takes too long for the loop.
-  func deriveKeys() {
+  func deriveKeys(for connection: Connection) {
     guard let work = decryption?.nextWork() else { return }
-    loop.offload {
+    connection.loop.offload {
       work.perform()
-    } completion: { [weak self] result in
-      guard let self else { return }
+    } completion: { [weak self, weak connection] result in
+      guard let self, let connection else { return }
       decryption?.finish(result)
-      deriveKeys()
+      deriveKeys(for: connection)
     }
   }
 
   /// Tells the session when a track begins, or ceases, to be readable.
-  private func note(_ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Int64) {
+  private func note(
+    _ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Int64, for connection: Connection
+  ) {
     guard routes[mid]?.readability.note(isOpened: refusal == nil, at: now) ?? false else { return }
     let reason: String? =
       switch refusal {
       case nil: nil
       case .noKey(let index): "it is encrypted end to end with key \(index), which the key file does not have"
       case .wrongKey(let index): "it is encrypted end to end, and key \(index) of the key file does not open it"
-      case .codec(let codec): LiveKitSession.lockReason(of: codec)
+      case .codec(let codec): RoomReport.lockReason(of: codec)
       case .malformed, .pending: "it is announced as encrypted end to end, but what comes has not that form"
       }
-    handle(.unreadable(track, reason))
+    connection.handle(.unreadable(track, reason))
   }
 }

@@ -1,0 +1,185 @@
+import Logging
+import MediaCore
+import PeerConnection
+import Session
+import Signaling
+import Transport
+
+/// A recording's connection to one two-party room: the bot is one of two peers, receives what the other one sends, and
+/// puts room events and encoded frames into a sink. It comes back by itself when the connection is lost, and ends when
+/// the other side says goodbye. The decisions are `PeerFlow`'s.
+typealias PeerRoomClient = RoomConnection<PeerTransport>
+
+extension RoomConnection where Link == PeerTransport {
+  /// Makes a client that does nothing yet, with the mailbox of the room server that the options name. `room` is the
+  /// room's name; `role` nil takes the seat that is free. Throws when the address is none. For the rest see
+  /// `RoomOptions.makeClient`.
+  convenience init(
+    room: String, role: PeerRole?, options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) throws(RoomError) {
+    let mailbox = try HTTPMailbox(
+      url: options.url, room: room, tokens: options.tokens, tlsCAFile: options.tlsCAFile,
+      connectTimeout: min(options.connectTimeout, 3_000_000_000))
+    self.init(
+      room: room, role: role, mailbox: mailbox, options: options, loop: loop, sink: sink, logger: logger,
+      onStatus: onStatus, onEnd: onEnd)
+  }
+
+  /// Makes a client for any mailbox. `prepare` is called on the loop with each new connection before it is used; for tests
+  /// that send as well.
+  convenience init(
+    room: String, role: PeerRole?, mailbox: any Mailbox, options: RoomOptions, loop: MediaLoop, sink: any SessionSink,
+    logger: Logger, prepare: @escaping @Sendable (PeerConnection) -> Void = { _ in },
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) {
+    var system = SystemRandomNumberGenerator()
+    let flow = PeerFlow(
+      settings: .init(
+        room: room, role: role, name: "recbot", session: String(system.next(), radix: 36),
+        reconnect: options.reconnect,
+        hasRelays: options.iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } },
+        canRenewToken: options.tokens.canRenew, seed: options.seed))
+    self.init(
+      machine: flow, transport: PeerTransport(mailbox: mailbox, iceServers: options.iceServers, prepare: prepare),
+      options: options, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
+  }
+}
+
+/// What carries out what only two-party rooms know: the mailbox, both sides of an exchange, and the data channel on which
+/// peers say how they are. Confined to the connection's loop.
+final class PeerTransport: RoomTransport {
+  typealias Machine = PeerFlow
+  typealias Connection = RoomConnection<PeerTransport>
+
+  /// How often is looked whether something has come, nanoseconds.
+  static let samplingInterval: Int64 = 400_000_000
+
+  private let mailbox: any Mailbox
+  private let iceServers: [ICEServer]
+  private let prepare: @Sendable (PeerConnection) -> Void
+  private var heardPackets: UInt64 = 0
+  private var toldPath: NetworkPath?
+
+  init(mailbox: any Mailbox, iceServers: [ICEServer], prepare: @escaping @Sendable (PeerConnection) -> Void) {
+    self.mailbox = mailbox
+    self.iceServers = iceServers
+    self.prepare = prepare
+  }
+
+  func start(_ connection: Connection) -> PeerFlow.Input { .join }
+
+  func perform(_ request: PeerRequest, for connection: Connection) {
+    switch request {
+    case .request(let number, let request):
+      mailbox.perform(request) { result in
+        connection.loop.post { connection.handle(.answered(request: number, result)) }
+      }
+    case .offer(let number, let restartsICE):
+      describe(number, for: connection) { media throws(PeerConnectionError) in
+        // One that was not answered makes room for the next.
+        media.withdrawOffer()
+        let sdp = try media.createOffer(iceRestart: restartsICE)
+        connection.handle(.described(exchange: number, sdp: sdp))
+      }
+    case .answer(let number, let sdp):
+      describe(number, for: connection) { media throws(PeerConnectionError) in
+        try media.setRemoteOffer(sdp)
+        connection.handle(.described(exchange: number, sdp: try media.createAnswer()))
+        connection.handle(.applied(exchange: number, connection.sections(of: media)))
+      }
+    case .accept(let number, let sdp):
+      describe(number, for: connection) { media throws(PeerConnectionError) in
+        try media.setRemoteAnswer(sdp)
+        connection.handle(.applied(exchange: number, connection.sections(of: media)))
+      }
+    case .say(let message):
+      let bytes = MailboxCoding.encode(message)
+      bytes.withUnsafeBytes { _ = connection.media?.sendData(label: PeerMessage.channel, $0, isText: true) }
+    }
+  }
+
+  private func describe(
+    _ exchange: Int, for connection: Connection, _ work: (PeerConnection) throws(PeerConnectionError) -> Void
+  ) {
+    guard let media = connection.media else { return }
+    do throws(PeerConnectionError) {
+      try work(media)
+    } catch {
+      connection.handle(.unusable(exchange: exchange, error.description))
+    }
+  }
+
+  func configure(_ configuration: inout PeerConnection.Configuration) {
+    configuration.iceServers += iceServers
+    // A browser that hears nothing about the path goes on with the little that it began with.
+    configuration.bandwidthFeedback = .transportWide
+  }
+
+  func opened(_ media: PeerConnection, _ request: MediaRequest) {
+    heardPackets = 0
+    prepare(media)
+    guard request.isOfferer else { return }
+    if media.senders.isEmpty {
+      media.addReceiver(kind: .audio)
+      media.addReceiver(kind: .video)
+    }
+    media.openDataChannel(label: PeerMessage.channel)
+  }
+
+  func bound(_ tracks: [MID: TrackID]) {}
+
+  /// Tells the flow when something has come since the last time.
+  func sample(_ media: PeerConnection, for connection: Connection) {
+    guard let count = media.transportCounters?.packetsReceived, count != heardPackets else { return }
+    heardPackets = count
+    connection.handle(.heard(generation: connection.generation))
+    if let path = connection.media?.path, path != toldPath {
+      toldPath = path
+      connection.sink.put(.room(.network(NetworkReport(path: path))))
+    }
+  }
+
+  func passed(
+    _ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: Connection
+  ) -> EncodedFrame? {
+    var frame = frame
+    frame.readContent()
+    return frame
+  }
+
+  /// The channel can be used: the first word is ours.
+  func opened(channel label: String, for connection: Connection) {
+    if label == PeerMessage.channel { connection.handle(.channelOpened(generation: connection.generation)) }
+  }
+
+  /// Takes what the other side says of itself; what can't be read is dropped.
+  func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: Connection) {
+    guard label == PeerMessage.channel, bytes.count <= PeerMessage.maximumSize,
+      let message = MailboxCoding.decode(PeerMessage.self, from: Array(bytes))
+    else { return }
+    connection.handle(.message(generation: connection.generation, message))
+  }
+
+  func pathFailed(_ reason: String, for connection: Connection) {}
+}
+
+extension PeerFlow: RoomMachine {
+  typealias Request = PeerRequest
+
+  var isIdle: Bool { phase == .idle }
+}
+
+extension PeerFlow.Input: RoomInput {
+  static func candidate(generation: Int, _ candidate: String, mid: MID, index: Int) -> PeerFlow.Input {
+    .gathered(generation: generation, candidate)
+  }
+
+  /// The exchange's deadline passes then.
+  static func noMedia(generation: Int, _ reason: String) -> PeerFlow.Input? { nil }
+
+  /// A room of two sends what there is.
+  static func wish(_ wish: RoomWish) -> PeerFlow.Input? { nil }
+}
