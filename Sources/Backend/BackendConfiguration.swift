@@ -21,6 +21,8 @@ public struct RoomService: Hashable, Sendable {
 }
 
 /// Everything that a backend is told when it is made.
+///
+/// Large: a property for each thing that an operator can set.
 public struct BackendConfiguration: Sendable {
   /// The address to listen on.
   public var bind = "127.0.0.1"

@@ -7,6 +7,8 @@ import MediaCore
 ///
 /// Only what is different from the call before is painted, and what overlaps it. Everything that is drawn (names, discs,
 /// symbols) is drawn once and kept; a frame in which pictures, places, outlines or levels change allocates nothing.
+///
+/// Large: tiles, backgrounds and overlays are drawn over one canvas and what is known to be on it already.
 public final class Compositor {
   let canvas: Picture
   let size: CanvasSize

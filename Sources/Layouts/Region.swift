@@ -1,6 +1,8 @@
 import MediaCore
 
 /// A rectangle of the canvas and what is shown in it.
+///
+/// Large: a property for each word that layout files have for a region.
 public struct Region: Hashable, Sendable {
   /// The region's name, for messages; unique in its scene.
   public var name: String

@@ -10,6 +10,8 @@ import Transport
 ///
 /// A shell: `Negotiation` decides what descriptions say, `MediaEngine` what becomes of packets, `LocalCandidates` which
 /// candidates are told when; here they meet the transport, the clock and the delegate.
+///
+/// Large: it is the face of three parts, of whose state it has none.
 public final class PeerConnection: @unchecked Sendable {
   /// The loop.
   public let loop: MediaLoop

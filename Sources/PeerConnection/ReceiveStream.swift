@@ -2,6 +2,8 @@ import MediaCore
 import RTP
 
 /// One arriving media source: numbers, repair and statistics, and frames when they are wanted. Confined to the loop.
+///
+/// Large: numbers, repair, order and clock of one source are values of their own, which it holds together.
 final class ReceiveStream {
   let ssrc: SSRC
   let rid: RID?

@@ -7,6 +7,8 @@ import MediaCore
 /// for at most `maximumWait` after its absence was noticed. Padding-only packets consume sequence numbers and nothing
 /// else; when picture identifiers show that nothing but padding was lost, there is no wait. Delta frames that can't
 /// be decoded are left out, and `needsKeyframe` is true until a keyframe comes.
+///
+/// Large: order, completeness and repair of frames are decided over one window of packets.
 public struct JitterBuffer {
   /// The limits.
   public struct Configuration: Sendable {

@@ -69,6 +69,8 @@ public struct LogSettings: Sendable, Hashable {
 }
 
 /// Where a recording stands; a snapshot.
+///
+/// Large: a property for each thing that is told.
 public struct RecordingProgress: Sendable, Hashable {
   /// What the recording is doing.
   public enum Phase: String, Sendable, Hashable {

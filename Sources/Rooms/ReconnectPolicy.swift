@@ -5,6 +5,8 @@ import MediaCore
 ///
 /// A pure value: times (nanoseconds of one monotonic clock) are arguments, randomness comes from the seed. Which state
 /// follows which is the table in `ReconnectPolicy+Table.swift`, from which the documentation is made too.
+///
+/// Large: its table of states and events is half of it, and each clock that runs in a state has a property.
 public struct ReconnectPolicy: Sendable {
   /// How pauses between attempts are made after a loss.
   public enum Rule: Hashable, Sendable {

@@ -5,6 +5,8 @@ import MediaCore
 ///
 /// The table is the one place where the errors that a user can meet are described; exit codes, messages, JSON progress,
 /// the decision whether to try again, and the documentation are made from it.
+///
+/// Large: most of it is the table of errors.
 public struct RoomError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Which row.
   public let kind: Kind

@@ -1,6 +1,8 @@
 import MediaCore
 
 /// One media section: an `m=` line and what belongs to it (RFC 8866 section 5.14).
+///
+/// Large: a property for each attribute of an m-section.
 public struct MediaDescription: Hashable, Sendable {
   /// What a section is for.
   public enum Kind: Hashable, Sendable {

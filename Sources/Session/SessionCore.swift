@@ -45,6 +45,9 @@ public struct SessionFinding: Sendable, Hashable {
 ///
 /// The output instant T is planned from the room events that arrived until T and from the frames that arrived until
 /// T + latency. Feed events with `handle`, move time with `advance(to:)`, then drain `pollOutput()`.
+///
+/// Large: all rules of what is shown when meet in it, a file for each; what has a life of its own is a value of its own
+/// (`TrackState`, `Publications`, `TalkerPolicy`, `PublisherClock`).
 public struct SessionCore: Sendable {
   let settings: Settings
   var layout: Layout

@@ -1,6 +1,8 @@
 import MediaCore
 
 /// What is known of one publication, and its frames that are waiting for their instant.
+///
+/// Large: a property for each thing that the core knows of a track.
 struct TrackState: Sendable {
   /// One frame with its place on the output's time line, which is decided when it is due.
   struct Waiting: Sendable {

@@ -2,6 +2,8 @@ import Layouts
 import MediaCore
 
 /// Reads layouts from YAML or JSON. Total; every refusal says where and what would be right.
+///
+/// Large: it has a function for each word of the layout language.
 public struct LayoutReader {
   let file: String
   /// Where relative paths of pictures begin; with a slash at the end, or empty.

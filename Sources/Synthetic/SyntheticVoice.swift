@@ -3,6 +3,8 @@ import MediaCore
 /// A voice that says nothing: pulses of a slowly changing pitch through the resonances of vowels, in syllables, phrases
 /// and pauses, at about -20 dBFS while it speaks. For demos and tests. 48 kHz. The same seed, identity and calls give
 /// the same sound on every machine.
+///
+/// Large: the parts of a voice and their phases.
 public struct SyntheticVoice: Sendable {
   /// Samples per second.
   public static let sampleRate = 48_000

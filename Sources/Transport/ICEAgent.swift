@@ -4,6 +4,8 @@ import MediaCore
 /// Owner of one `NiceAgent`: one generation of ICE credentials and candidates, one stream, one component. Confined to
 /// its loop. A restart is a new agent: libnice's own restart keeps sockets of addresses that may be gone, and forgets
 /// the peer's credentials.
+///
+/// Large: the one owner of a libnice agent, of its signals and of the tunnels that stand in for sockets.
 final class ICEAgent {
   enum Event {
     case candidate(ICECandidate)

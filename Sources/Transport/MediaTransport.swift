@@ -2,6 +2,8 @@ import MediaCore
 
 /// One BUNDLE'd transport (RFC 9143): ICE component 1 with rtcp-mux, DTLS, SRTP and SCTP. Confined to its loop: made,
 /// used and let go on the loop's thread only. Call `close()` before letting it go.
+///
+/// Large: ICE, DTLS, SRTP and SCTP of one connection meet in it, a file for each, and still share its state.
 public final class MediaTransport {
   /// Hears of candidates, states, packets and messages.
   public weak var delegate: (any MediaTransportDelegate)?

@@ -9,6 +9,8 @@ import Synchronization
 import WebClient
 
 /// Requests to one bucket: signed, and repeated with growing pauses when the store or the way to it fails.
+///
+/// Large: it has a function for each request of the protocol, and their signatures.
 final class S3Client: Sendable {
   /// One request.
   struct Request: Sendable {

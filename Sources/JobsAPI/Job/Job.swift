@@ -243,6 +243,8 @@ public struct Lease: Codable, Hashable, Sendable {
 }
 
 /// One recording that somebody asked for.
+///
+/// Large: a property for each column of the database's row.
 public struct Job: Hashable, Sendable {
   /// Its name; names sort by the time at which they were made.
   public var id: String

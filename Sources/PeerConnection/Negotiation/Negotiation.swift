@@ -6,6 +6,8 @@ import SDP
 /// either succeeds and changes it, or throws and leaves it as it was.
 ///
 /// Fixed choices: one bundled transport, rtcp-mux, sections are never deleted but re-used.
+///
+/// Large: offer and answer, a file for each, over one state, which a call takes over as a whole or not at all.
 struct Negotiation: Sendable {
   /// The local end of the transport, as descriptions show it.
   struct LocalTransport: Hashable, Sendable {

@@ -19,7 +19,7 @@ import Transport
 /// | `OutageWatch` | whether what is shown is still true |
 /// | `RoomPoll` | whether a room that is waited for has begun |
 ///
-/// Longer than 400 lines in two files, because joining, losing and coming back each touch all of them: that order is what stands here.
+/// Large: joining, losing and coming back each touch all of them, and in which order is what is decided here.
 struct LiveKitSession: Sendable {
   typealias Input = LiveKitInput
   typealias Action = RoomAction<LiveKitRequest>

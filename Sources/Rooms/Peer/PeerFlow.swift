@@ -14,6 +14,8 @@ import Transport
 ///
 /// What should stand in the mailbox (`local`) is kept apart from what does (`own`); the difference is written again and
 /// again until it is gone. So a mailbox that fails, or forgets everything, needs no states of its own.
+///
+/// Large: mailbox, exchange and what the recording is told still share one state; `LiveKitSession` shows how to part them.
 struct PeerFlow: Sendable {
   /// Something that happened. The numbers say of which request, exchange or connection; what belongs to an older one
   /// is ignored.

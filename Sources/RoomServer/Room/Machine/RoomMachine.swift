@@ -30,7 +30,7 @@ import Signaling
 /// Packets don't come here: what is forwarded by which layer is chosen where packets are (`Forwarding`), between what is
 /// decided here: subscribed or not, muted or not, how it is shown.
 ///
-/// It is longer than 400 lines in its files, for its events are all that LiveKit's signalling has; what has a state of its
+/// Large: its events are all that LiveKit's signalling has; what has a state of its
 /// own is a value of its own (`Member`, `MemberTracks`, `MemberSubscriptions`, `DataBacklog`, `DepartureLog`,
 /// `ConnectionQualities`).
 struct RoomMachine: Sendable {
