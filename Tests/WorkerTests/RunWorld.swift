@@ -36,6 +36,9 @@ final class RunWorld {
   private var held: [Int: Int64] = [:]
   /// The fencing numbers of all heartbeats that are under way.
   private var outstanding: [Int: Int64] = [:]
+  /// A heartbeat came to the backend after one that was sent later: what it told may have been newer.
+  private var isOvertaken = false
+  private var newestArrived = 0
 
   private var journal: [JournalEntry] = []
   private var ends: [WorkerCounts.End] = []
@@ -49,8 +52,9 @@ final class RunWorld {
   private var seen: Set<Int64> = []
   private var answered: Set<Int64> = []
   private var stopSeenAt: Duration?
-  /// Files that the machine knows to have pictures, those that were gathered, and those that were shared.
-  private var pictures: Set<String> = []
+  /// Files that the machine knows to have pictures with their newest length, those that were gathered, and those that
+  /// were shared.
+  private var lengths: [String: Int64] = [:]
   private var gathered: Set<String> = []
   private var shared: Set<String> = []
 
@@ -92,7 +96,9 @@ final class RunWorld {
   /// Goes on until the run has ended, and then looks whether everything is right.
   func run() {
     if weather.orders { plan() }
-    if weather.outages { after(pause(0...60_000)) { self.outageEnd = self.now + self.pause(100...40_000) } }
+    if weather.outages {
+      for _ in 0...1 { after(pause(0...120_000)) { self.outageEnd = self.now + self.pause(100...40_000) } }
+    }
     watchLease()
     tell(.begun)
     var steps = 0
@@ -139,8 +145,8 @@ final class RunWorld {
       let isStopped = answer.job.commands.contains { $0.verb == .stop || $0.verb == .cancel }
       if isStopped, stopSeenAt == nil { stopSeenAt = now }
     case .reported(let report, _) where !isLost && report.startedAt != nil:
-      if let process { pictures.insert(process.order.output) }
-    case .probed(let piece, let found, _) where !isLost && found != nil: pictures.insert(piece.path)
+      if let process { lengths[process.order.output] = report.duration }
+    case .probed(let piece, let found?, _) where !isLost: lengths[piece.path] = found.duration
     default: break
     }
   }
@@ -243,6 +249,8 @@ final class RunWorld {
   private func send(_ number: Int, _ beat: BeatRequest, wait: Int64) {
     outstanding[number] = beat.fence
     request(lost: .heartbeatFailed(number, .away("lost"))) { [self] in
+      isOvertaken = isOvertaken || number < newestArrived
+      newestArrived = max(number, newestArrived)
       do throws(JobRefusal) {
         job = try rules.apply(.beat(fence: beat.fence, beat.report), to: job, now: calendar)
       } catch {
@@ -302,7 +310,7 @@ final class RunWorld {
     if finishWork > 1 { problem("two steps of the finishing at once") }
     if case .gather(let parts) = work { gathered.formUnion(parts.map(\.location)) }
     let event = outcome(of: work)
-    after(pause(1...8_000)) { [self] in
+    after(chance(20) ? pause(8_000...40_000) : pause(1...8_000)) { [self] in
       finishWork -= 1
       tell(.finish(event))
     }
@@ -328,24 +336,6 @@ final class RunWorld {
 }
 
 // MARK: - Processes
-
-/// A process of a recording, as its worker sees it.
-private final class WorldProcess {
-  let order: RecordingOrder
-  let startedAt: Duration
-  /// What it was told, and what it has made of it.
-  var told: [JobCommand]
-  var confirmed: Int64 = 0
-  var refusals: [CommandRefusal] = []
-  var isStopping = false
-  /// It says nothing more, and does nothing.
-  var isSilent = false
-  var isGone = false
-
-  init(_ order: RecordingOrder, at now: Duration) {
-    (self.order, startedAt, told) = (order, now, order.commands)
-  }
-}
 
 extension RunWorld {
   private func start(_ order: RecordingOrder) {
@@ -445,6 +435,7 @@ extension RunWorld {
   }
 
   private func checkEnd() {
+    let pictures = Set(lengths.keys)
     if ends.count != 1 { problem("counted \(ends.count) times") }
     if process != nil { problem("a process runs on") }
     if finishWork != 0 { problem("a step of the finishing goes on") }
@@ -468,8 +459,13 @@ extension RunWorld {
   private func checkBackend() {
     guard !weather.outages else { return }
     if job.lease != nil { problem("the job was not given up") }
-    let known = Set(job.parts.map(\.location))
-    if !pictures.isSubset(of: known) { problem("the backend has not heard of \(pictures.subtracting(known))") }
+    let known = Dictionary(job.parts.map { ($0.location, $0.duration) }) { $1 }
+    for (path, length) in lengths.sorted(by: { $0.key < $1.key }) {
+      if known[path] == nil { problem("the backend has not heard of \(path)") }
+      // Who goes on with the job must know how long the parts are.
+      let goesOn = ends == [.handedOver] || ends == [.failed]
+      if goesOn, !isOvertaken, known[path] != length { problem("the backend has not heard the newest of \(path)") }
+    }
     if stopSeenAt != nil, ends == [.handedOver] { problem("handed over in spite of a stop") }
     guard !job.state.isFinal, !job.isRecorded else { return }
     // Each command was answered by a process, or waits for the next worker.
