@@ -242,7 +242,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   }
 }
 
-extension LiveKitSession: RoomMachine {
+extension LiveKitSession: ConnectionMachine {
   typealias Request = LiveKitRequest
 
   var isIdle: Bool { signal.phase == .idle }

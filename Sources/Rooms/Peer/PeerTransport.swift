@@ -166,7 +166,7 @@ final class PeerTransport: RoomTransport {
   func pathFailed(_ reason: String, for connection: Connection) {}
 }
 
-extension PeerFlow: RoomMachine {
+extension PeerFlow: ConnectionMachine {
   typealias Request = PeerRequest
 
   var isIdle: Bool { phase == .idle }

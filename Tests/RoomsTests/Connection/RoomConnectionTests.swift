@@ -10,7 +10,7 @@ import Transport
 /// The shell by itself, with the smallest room protocol there can be: that is all that another one must bring.
 @Suite struct RoomConnectionTests {
   /// In the room after a question to the transport; ends by itself a moment after it was left.
-  struct Machine: RoomMachine {
+  struct Machine: ConnectionMachine {
     enum Input: RoomInput {
       case join, answered, networkChanged, leave, timer
       case transport(generation: Int, TransportState)

@@ -5,7 +5,7 @@ import Transport
 
 /// What decides about the connection to one room: a value, driven by `RoomConnection`. Another room protocol is one of
 /// these, and a `RoomTransport`.
-protocol RoomMachine: Sendable {
+protocol ConnectionMachine: Sendable {
   associatedtype Input: RoomInput
   associatedtype Request: Sendable & Equatable
 
@@ -19,7 +19,7 @@ protocol RoomMachine: Sendable {
   mutating func observe(_ traffic: MediaTraffic)
 }
 
-extension RoomMachine {
+extension ConnectionMachine {
   /// Asks nothing of it.
   mutating func observe(_ traffic: MediaTraffic) {}
 }
@@ -54,7 +54,7 @@ enum RoomWish: Sendable {
 
 /// A room protocol's own transport of signalling, and what its media needs. Confined to the connection's loop.
 protocol RoomTransport: AnyObject {
-  associatedtype Machine: RoomMachine
+  associatedtype Machine: ConnectionMachine
 
   /// How often `sample` is called while there is a peer connection, ns.
   static var samplingInterval: Int64 { get }
