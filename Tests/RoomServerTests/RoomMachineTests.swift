@@ -222,6 +222,20 @@ import Testing
     #expect(world.violations() == [])
   }
 
+  @Test func whatWasSentIntoADeadConnectionIsToldAgain() throws {
+    var world = RoomWorld()
+    let alice = try world.joinConnected("alice")
+    let bob = try world.joinConnected("bob")
+    // The connection is dead, but the room notices that only after somebody has left.
+    world.clients[alice]?.hears = false
+    world.handle(.leave(bob, .participantRemoved, .disconnect))
+    world.pass(seconds: 5)
+    world.handle(.signalLost(alice, try #require(world.clients[alice]?.link)))
+    world.handle(.resume(alice, world.wire()))
+    #expect(world.clients[alice]?.goodbyes == [bob: 1])
+    #expect(world.violations() == [])
+  }
+
   @Test func aSessionThatDoesNotFitIsSentAway() throws {
     var world = RoomWorld()
     let alice = try world.joinConnected("alice")
@@ -336,7 +350,7 @@ import Testing
     case 2:
       world.handle(.media(sid, .subscriber, [.failed, .disconnected].randomElement(using: &random) ?? .failed))
       return "fail \(member.identity)"
-    case 3 where client.hears:
+    case 3:
       world.handle(.signalLost(sid, client.link))
       return "lose \(member.identity)"
     case 4:

@@ -210,13 +210,14 @@ struct Member: Sendable {
     link = nil
     guard presence == .connected, media.failedAt == nil else { return false }
     presence = .resuming(since: now.steady)
-    unheardSince = unheardSince ?? now.steady
+    // A connection may be dead long before that is noticed: what was sent on it may not have been heard.
+    unheardSince = unheardSince ?? joinedAt.steady
     return true
   }
 
   /// It goes on, on another signal connection.
   mutating func resume(on link: SignalLink) {
-    // The client knew before us that it was lost; what was sent on it may not have been heard.
+    // The client knew before us that it was lost.
     if self.link != nil { unheardSince = unheardSince ?? joinedAt.steady }
     if case .resuming = presence { presence = .connected }
     self.link = link
