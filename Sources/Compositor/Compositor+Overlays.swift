@@ -48,7 +48,7 @@ extension Compositor {
   /// Puts together words that count from stamps of single digits, so that nothing is drawn anew each second.
   private func setRuns(of text: String, _ style: OverlayStyle, _ state: inout OverlayState) -> (width: Int, height: Int)
   {
-    let padding = Artist.padding(style)
+    let padding = StampRenderer.padding(style)
     var x = padding
     NameText.forEachRun(NameText.cleaned(text)) { run in
       guard let stamp = stamp(.run(String(run), style: style)) else { return }
@@ -56,7 +56,7 @@ extension Compositor {
       x += stamp.width
     }
     guard x > padding else { return (0, 0) }
-    let (width, height) = (x + padding, Artist.height(style))
+    let (width, height) = (x + padding, StampRenderer.height(style))
     if style.hasPlate {
       let key = StampKey.plate(width: width, height: height, fontSize: style.fontSize, opacity: style.opacity)
       if let plate = stamp(key) { state.stamps.insert(PlacedStamp(stamp: plate, x: 0, y: 0), at: 0) }

@@ -14,7 +14,7 @@ public final class Compositor {
   let size: CanvasSize
   let whole: PixelRect
   var theme: Theme
-  var artist: Artist
+  var renderer: StampRenderer
   var cache = StampCache(limit: 16 << 20)
   let images: ImageStore?
 
@@ -51,7 +51,7 @@ public final class Compositor {
     theme = .dark
     canvas = Picture(width: size.width, height: size.height)
     whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-    artist = Artist(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    renderer = StampRenderer(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
     backgroundRow = ColourRow(theme.background, width: size.width)
     talkerRow = ColourRow(theme.talker, width: size.width)
   }
@@ -113,7 +113,7 @@ public final class Compositor {
 
   static func portraitSide(_ size: CanvasSize) -> Int { max(64, min(size.width, size.height) / 4) }
 
-  func stamp(_ key: StampKey) -> Stamp? { cache.stamp(key) { artist.draw(key) } }
+  func stamp(_ key: StampKey) -> Stamp? { cache.stamp(key) { renderer.draw(key) } }
 
   private var backdrop: Planes {
     if let picture = backgroundImage?.picture { return Planes(picture) }
@@ -127,7 +127,7 @@ public final class Compositor {
     theme = name == .dark ? .dark : .light
     cache.removeAll()
     colourRows.removeAll()
-    artist = Artist(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    renderer = StampRenderer(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
     talkerRow = ColourRow(theme.talker, width: size.width)
     for index in tiles.indices { tiles[index].undress() }
     overlays.removeAll()
@@ -173,7 +173,7 @@ public final class Compositor {
       let change = tiles[index].update(paints[index], canvas: canvas)
       if change.isPlace { isPlaced = true }
       if tiles[index].needsDress {
-        dress(index, for: paints[index])
+        decorate(index, for: paints[index])
       } else if change.isLevel {
         setLevelRing(index)
       }

@@ -70,7 +70,7 @@ enum NameText {
     return (0x0600...0x0fff).contains(value) || (0xfb50...0xfdff).contains(value) || (0xfe70...0xfeff).contains(value)
   }
 
-  /// Divides text into pieces for `Artist.run`: single digits, and what stands between them. Text that runs from right
+  /// Divides text into pieces for `StampRenderer.run`: single digits, and what stands between them. Text that runs from right
   /// to left stays whole.
   static func forEachRun(_ text: String, _ body: (Substring) -> Void) {
     let isLeftToRight = text.unicodeScalars.allSatisfy { !(0x0590...0x08ff).contains($0.value) && $0.value < 0xfb1d }

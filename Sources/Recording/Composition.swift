@@ -82,7 +82,7 @@ public final class Composition {
     let excerpt = Excerpt(of: pipeline, from: options.from, settings: settings.session)
     let core = SessionCore(settings: settings.session)
     let end = try withoutActuallyEscaping(report) { (report) throws(RecordingError) in
-      try Drive(source: source, performer: excerpt, settings: settings.session, logger: logger) { [reader] progress in
+      try Drive(source: source, handler: excerpt, settings: settings.session, logger: logger) { [reader] progress in
         report(progress, reader.position, reader.size)
       }.run(core, first: [])
     }

@@ -5,9 +5,9 @@ import SessionLog
 
 /// The loop of every recording: takes events from where they come, lets the core plan, and has the plans carried out, until
 /// the session ends.
-struct Drive<Source: EventSource, Work: Performer> {
+struct Drive<Source: EventSource, Work: OutputHandler> {
   let source: Source
-  let performer: Work
+  let handler: Work
   let settings: SessionCore.Settings
   let logger: Logger
   /// Is given the events on their way to the core; nil: there is no log.
@@ -20,7 +20,7 @@ struct Drive<Source: EventSource, Work: Performer> {
   /// How often it is told that the machine does not keep up.
   private static var tellingInterval: SessionTime { .seconds(60) }
 
-  /// Runs until the session ends, and says why; the performer is not finished then. `first`: events that came already.
+  /// Runs until the session ends, and says why; the handler is not finished then. `first`: events that came already.
   func run(_ core: consuming SessionCore, first: [SessionEvent]) throws(RecordingError) -> SessionEnd {
     var events = first
     var outputs: [SessionOutput] = []
@@ -37,7 +37,7 @@ struct Drive<Source: EventSource, Work: Performer> {
     while true {
       for var event in events {
         if let end = isOver() { return end }
-        performer.prepare(&event)
+        handler.prepare(&event)
         log?.put(event)
         core.handle(event)
       }
@@ -50,22 +50,22 @@ struct Drive<Source: EventSource, Work: Performer> {
         core.advance(to: reached, until: limit)
         while let output = core.pollOutput() { outputs.append(output) }
         Burst.order(&outputs)
-        performer.beginBurst()
+        handler.beginBurst()
         for output in outputs {
           if case .ended(let end) = output { return end }
           if let end = isOver() { return end }
           if case .compose(let plan) = output, let now = source.now { pace.plans(plan.sessionTime, at: now) }
           let isLeftOut = pace.leavesOut(output)
-          if let found = try performer.perform(output, isLate: isLeftOut) { core.take(found) }
+          if let found = try handler.perform(output, isLate: isLeftOut) { core.take(found) }
           if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
             toldAt = now
             logger.warning(
               "the machine does not keep up: pictures are left out", metadata: ["behind": "\(pace.lag)"])
           }
         }
-        performer.tell(core, at: reached)
+        handler.tell(core, at: reached)
         outputs.removeAll(keepingCapacity: true)
-        report(performer.progress)
+        report(handler.progress)
         due = core.nextInstant + settings.latency + Burst.length
       }
       now = try source.take(into: &events, until: due, pending: core.waitingEvents) ?? now

@@ -3,7 +3,7 @@ import Session
 
 /// A part of a recording: what lies before it is planned, since that says who is there and what is shown, and hardly costs
 /// anything; of pictures only those are decoded on which the part's own build. Confined to the recording's thread.
-final class Excerpt<Work: Performer>: Performer {
+final class Excerpt<Work: OutputHandler>: OutputHandler {
   private let work: Work
   private let from: SessionTime
   /// The first slot of the part.

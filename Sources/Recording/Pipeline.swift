@@ -7,7 +7,7 @@ import Session
 
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's
 /// thread.
-final class Pipeline: Performer {
+final class Pipeline: OutputHandler {
   /// After a plan sound is mixed for so long at most: less than has been handed on by then, so that what comes late has its
   /// place, too.
   private static let mixedAhead = SessionTime.milliseconds(40)
@@ -64,7 +64,7 @@ final class Pipeline: Performer {
     event.payload = .frame(frame, of: track)
   }
 
-  /// See `Performer`.
+  /// See `OutputHandler`.
   func beginBurst() { videos.beginBurst() }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of

@@ -125,7 +125,7 @@ public final class Recording: Sendable {
   }
 
   private func run(
-    _ pipeline: some Performer, _ source: LiveSource, _ settings: RecordingSettings, control: any RoomControl,
+    _ pipeline: some OutputHandler, _ source: LiveSource, _ settings: RecordingSettings, control: any RoomControl,
     first: [SessionEvent]
   ) throws(RecordingError) -> RecordingSummary {
     let log = try settings.log.map { (log) throws(RecordingError) in
@@ -141,7 +141,7 @@ public final class Recording: Sendable {
       return progress
     }
     do throws(RecordingError) {
-      let drive = Drive(source: source, performer: pipeline, settings: settings.session, logger: logger, log: log) {
+      let drive = Drive(source: source, handler: pipeline, settings: settings.session, logger: logger, log: log) {
         _ in
         self.state.withLock { $0.progress = progress() }
       }

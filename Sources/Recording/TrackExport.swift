@@ -58,7 +58,7 @@ public final class TrackExport {
     let settings = Composition.settings(of: reader.beginning, presentation: .complete)
     let exporter = try TrackExporter(folder: folder, startDate: settings.startDate, program: reader.beginning.program)
     _ = try withoutActuallyEscaping(report) { (report) throws(RecordingError) in
-      try Drive(source: source, performer: exporter, settings: settings, logger: logger) { [reader] _ in
+      try Drive(source: source, handler: exporter, settings: settings, logger: logger) { [reader] _ in
         report(reader.position, reader.size)
       }.run(SessionCore(settings: settings), first: [])
     }
@@ -70,7 +70,7 @@ public final class TrackExport {
 }
 
 /// Puts frames into the files of their tracks. Confined to the recording's thread.
-private final class TrackExporter: Performer {
+private final class TrackExporter: OutputHandler {
   private struct Output {
     var stream: CopiedStream
     var writer: WebMWriter

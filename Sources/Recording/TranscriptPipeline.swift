@@ -2,7 +2,7 @@ import MediaCore
 import Session
 
 /// What carries out the outputs of a session's core. Confined to the recording's thread.
-protocol Performer: AnyObject {
+protocol OutputHandler: AnyObject {
   /// How it stands.
   var progress: RecordingProgress { get }
   /// Looks at an event before the core does.
@@ -19,7 +19,7 @@ protocol Performer: AnyObject {
 }
 
 /// A recording without media: only the transcript is written.
-final class TranscriptPipeline: Performer {
+final class TranscriptPipeline: OutputHandler {
   private(set) var progress = RecordingProgress()
   private let settings: RecordingSettings
   private let notes: Notes

@@ -11,7 +11,7 @@ public final class SyntheticCamera {
   /// Frames per second that the motion is made for.
   public let framesPerSecond: Int
 
-  private let look: Look
+  private let appearance: Appearance
   private let background: Picture
   private let phase: Float
 
@@ -29,9 +29,9 @@ public final class SyntheticCamera {
     self.width = background.width
     self.height = background.height
     self.framesPerSecond = min(max(framesPerSecond, 1), 120)
-    look = Look(identity: identity)
+    appearance = Appearance(identity: identity)
     phase = Float(random.next() % 1000) / 1000
-    paintRoom(into: background, look: look, random: &random)
+    paintRoom(into: background, appearance: appearance, random: &random)
   }
 
   /// Draws a frame.
@@ -49,13 +49,13 @@ public final class SyntheticCamera {
     let level = voiceLevel.isFinite ? min(max(voiceLevel, 0), 1) : 0
     let pose = Pose(time: time, phase: phase, level: level)
     let unit = Float(min(width, height))
-    Figure(look: look, pose: pose, unit: unit, centre: Float(width) / 2, middle: Float(height) * 0.47)
+    Figure(appearance: appearance, pose: pose, unit: unit, centre: Float(width) / 2, middle: Float(height) * 0.47)
       .draw(Painter(picture: picture), bottom: Float(height))
   }
 }
 
 /// How the person of one identity looks.
-struct Look {
+struct Appearance {
   enum Hair { case short, long, bun, curly, none }
   let hue: Float
   let skin: Colour
@@ -117,7 +117,7 @@ struct Pose {
 }
 
 /// The soft room behind the person.
-private func paintRoom(into picture: Picture, look: Look, random: inout SeededRandom) {
+private func paintRoom(into picture: Picture, appearance: Appearance, random: inout SeededRandom) {
   struct Light {
     var x: Float
     var y: Float
@@ -135,9 +135,9 @@ private func paintRoom(into picture: Picture, look: Look, random: inout SeededRa
         x: number(0, width), y: number(0, height * 0.8), radius: unit * number(0.06, 0.17),
         strength: number(0.03, 0.09)))
   }
-  let near = Colour.rgb(hue: look.hue, saturation: 0.38, value: 0.62)
+  let near = Colour.rgb(hue: appearance.hue, saturation: 0.38, value: 0.62)
   let far = Colour.rgb(
-    hue: (look.hue + 0.07).truncatingRemainder(dividingBy: 1), saturation: 0.55, value: 0.26)
+    hue: (appearance.hue + 0.07).truncatingRemainder(dividingBy: 1), saturation: 0.55, value: 0.26)
   picture.paint { x, y in
     // Lit from the upper left, darker toward the corners.
     let dx = (x - width * 0.36) / (width * 0.85)

@@ -37,7 +37,7 @@ public final class WebMWriter {
   public private(set) var framesBeforeKeyframe = 0
 
   private enum State { case open, failed, closed }
-  private struct Lane {
+  private struct TrackProgress {
     var queue = BlockQueue()
     var isPresent: Bool
     /// Milliseconds of the latest frame taken; -1 before the first.
@@ -52,8 +52,8 @@ public final class WebMWriter {
   private var clusters: ClusterWriter
   private let syncer: FileSyncer?
   private var state = State.open
-  private var video: Lane
-  private var audio: Lane
+  private var video: TrackProgress
+  private var audio: TrackProgress
 
   /// Creates a file, which must not exist, mode 0600, and writes its head. Throws `.exists`, `.open`, `.full`,
   /// `.write` or `.invalid`; then no file is left behind.
@@ -84,8 +84,8 @@ public final class WebMWriter {
   init(file: OutputFile, configuration: WebMConfiguration, syncs: Bool = true) throws(WebMError) {
     self.file = file
     self.configuration = configuration
-    video = Lane(isPresent: configuration.video != nil)
-    audio = Lane(isPresent: configuration.audio != nil)
+    video = TrackProgress(isPresent: configuration.video != nil)
+    audio = TrackProgress(isPresent: configuration.audio != nil)
     let output = AppendFile(file: file, headSize: Int64(WebMHead.size))
     clusters = ClusterWriter(output: output, hasVideo: configuration.video != nil)
     try output.patch(WebMHead.page(configuration), at: 0)

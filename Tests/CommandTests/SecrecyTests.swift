@@ -54,7 +54,7 @@ import Testing
       Configuration.inspect(
         path: nil, environment: ["RECBOT_DATABASE": "postgres://me:\(Self.secret)@db/name"]
       ).configuration
-    let place = try ServePlace(configuration, dataDir: "/tmp", database: nil)
+    let place = try BackendStorage(configuration, dataDir: "/tmp", database: nil)
     expectHidden(place)
     #expect(place.database.contains(Self.secret) && place.description == "postgres://me:****@db/name")
   }

@@ -80,10 +80,10 @@ import Testing
 
   @Test func whatIsDrawnIsKeptWithinABound() {
     var cache = StampCache(limit: 4096)
-    let artist = Artist(theme: .dark)
+    let renderer = StampRenderer(theme: .dark)
     for number in 0..<200 {
       let key = StampKey.text("number \(number)", tone: .reason, fontSize: 12, maximumWidth: 200)
-      #expect(cache.stamp(key) { artist.draw(key) } != nil)
+      #expect(cache.stamp(key) { renderer.draw(key) } != nil)
     }
     #expect(cache.byteCount <= 4096)
     #expect(cache.count >= 1)
@@ -91,12 +91,12 @@ import Testing
 
   @Test func whatWasUsedLastIsKept() {
     var cache = StampCache(limit: 20_000)
-    let artist = Artist(theme: .dark)
+    let renderer = StampRenderer(theme: .dark)
     let favourite = StampKey.initials("A", colour: Colour(0x336699), diameter: 32)
-    let stamp = cache.stamp(favourite) { artist.draw(favourite) }
+    let stamp = cache.stamp(favourite) { renderer.draw(favourite) }
     for number in 0..<50 {
       let key = StampKey.initials("\(number)", colour: Colour(0x336699), diameter: 32)
-      _ = cache.stamp(key) { artist.draw(key) }
+      _ = cache.stamp(key) { renderer.draw(key) }
       #expect(cache.stamp(favourite) { nil } === stamp)
     }
   }

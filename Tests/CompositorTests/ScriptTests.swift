@@ -24,16 +24,16 @@ import Testing
       print("no font for \(script) on this machine (the page on names and faces has the packages): not tested")
       return
     }
-    let artist = Artist(theme: .dark)
+    let renderer = StampRenderer(theme: .dark)
     let key = StampKey.label(name, fallback: "guest-42", icon: nil, fontSize: 16, maximumWidth: 600)
     let other = StampKey.label("guest-42", fallback: "", icon: nil, fontSize: 16, maximumWidth: 600)
     let picture = Picture.plain(Sample(126, 128, 128), width: 640, height: 64)
-    let stamp = try #require(artist.draw(key))
+    let stamp = try #require(renderer.draw(key))
     stamp.blend(into: picture, x: 0, y: 0, clip: PixelRect(x: 0, y: 0, width: 640, height: 64))
     let range = picture.lumaRange(PixelRect(x: 4, y: 4, width: stamp.width - 8, height: stamp.height - 8))
     #expect(range.upperBound - range.lowerBound > 100)
     let fallback = Picture.plain(Sample(126, 128, 128), width: 640, height: 64)
-    try #require(artist.draw(other)).blend(
+    try #require(renderer.draw(other)).blend(
       into: fallback, x: 0, y: 0, clip: PixelRect(x: 0, y: 0, width: 640, height: 64))
     #expect(picture.bytes != fallback.bytes)
   }
@@ -44,7 +44,7 @@ import Testing
       return
     }
     let stamp = try #require(
-      Artist(theme: .dark).draw(.name("🔴", fallback: "", icon: nil, fontSize: 32, maximumWidth: 200)))
+      StampRenderer(theme: .dark).draw(.name("🔴", fallback: "", icon: nil, fontSize: 32, maximumWidth: 200)))
     let picture = Picture.plain(Sample(16, 128, 128), width: 64, height: 64)
     stamp.blend(into: picture, x: 0, y: 0, clip: PixelRect(x: 0, y: 0, width: 64, height: 64))
     #expect((0..<stamp.width / 2).contains { picture.sample(2 * $0, stamp.height / 2).v > 180 })
@@ -68,10 +68,10 @@ import Testing
       print("no font for Hebrew on this machine (the page on names and faces has the packages): not tested")
       return
     }
-    let artist = Artist(theme: .dark)
+    let renderer = StampRenderer(theme: .dark)
     let name = "אבגדהוזחטיכלמנסעפצקרשת אבגדהוזחטיכלמנסעפצקרשת"
     let stamp = try #require(
-      artist.draw(.name(name, fallback: "", icon: nil, fontSize: 20, maximumWidth: 160)))
+      renderer.draw(.name(name, fallback: "", icon: nil, fontSize: 20, maximumWidth: 160)))
     #expect((120...160).contains(stamp.width))
   }
 
@@ -87,9 +87,9 @@ import Testing
     #expect(text.drawable("Ada \(missing)\(missing) Lovelace") == "Ada Lovelace")
     #expect(text.drawable("\(missing)").isEmpty)
     #expect(text.drawable("Ada Lovelace") == "Ada Lovelace")
-    let artist = Artist(theme: .dark)
+    let renderer = StampRenderer(theme: .dark)
     func label(_ name: String, _ fallback: String) -> Int? {
-      artist.draw(.label(name, fallback: fallback, icon: nil, fontSize: 16, maximumWidth: 400))?.width
+      renderer.draw(.label(name, fallback: fallback, icon: nil, fontSize: 16, maximumWidth: 400))?.width
     }
     #expect(label("\(missing)\(missing)", "guest-42") == label("guest-42", ""))
   }

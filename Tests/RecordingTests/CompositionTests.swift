@@ -131,7 +131,7 @@ import Testing
     let part = Spy()
     let excerpt = Excerpt(of: part, from: .milliseconds(3_210), settings: Self.settings)
     _ = try Drive(
-      source: Pieces(events, seed: 2), performer: excerpt, settings: Self.settings, logger: Logger(label: "test")
+      source: Pieces(events, seed: 2), handler: excerpt, settings: Self.settings, logger: Logger(label: "test")
     ) {
       _ in
     }.run(SessionCore(settings: Self.settings), first: [])
@@ -154,7 +154,7 @@ import Testing
     let part = Spy()
     let excerpt = Excerpt(of: part, from: .milliseconds(2_000 + number * 41), settings: Self.settings)
     _ = try Drive(
-      source: Pieces(Self.session(seconds: 4, seed: 9), seed: UInt64(number)), performer: excerpt,
+      source: Pieces(Self.session(seconds: 4, seed: 9), seed: UInt64(number)), handler: excerpt,
       settings: Self.settings, logger: Logger(label: "test")
     ) { _ in }.run(SessionCore(settings: Self.settings), first: [])
     #expect(part.plans.count > 40 && part.missing == 0)

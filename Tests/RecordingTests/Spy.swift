@@ -8,7 +8,7 @@ import Settings
 @testable import Recording
 
 /// Notes what is to be done.
-final class Spy: Performer {
+final class Spy: OutputHandler {
   var progress = RecordingProgress()
   var plans: [FramePlan] = []
   var decoded: [FrameID] = []
@@ -62,7 +62,7 @@ func logReader(_ path: String) throws -> SessionLogReader {
 /// Plans all of a session.
 func drive(_ source: some EventSource, _ settings: SessionCore.Settings) throws -> Spy {
   let spy = Spy()
-  _ = try Drive(source: source, performer: spy, settings: settings, logger: Logger(label: "test")) { _ in }
+  _ = try Drive(source: source, handler: spy, settings: settings, logger: Logger(label: "test")) { _ in }
     .run(SessionCore(settings: settings), first: [])
   return spy
 }

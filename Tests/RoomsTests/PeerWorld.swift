@@ -128,14 +128,14 @@ final class PeerWorld {
     let settings = PeerFlow.Settings(
       room: "booth", role: role, name: identity, session: "\(identity)\(made)", seed: random.next())
     let end = End(identity: identity, role: role, flow: PeerFlow(settings: settings))
-    if let before = ends.first(where: { $0.identity == identity && !$0.isGone }) { vanish(before) }
+    if let before = ends.first(where: { $0.identity == identity && !$0.isGone }) { abort(before) }
     ends.append(end)
     handle(.join, end)
     return end
   }
 
   /// The process is killed: its requests and its connection are gone.
-  func vanish(_ end: End) {
+  func abort(_ end: End) {
     end.isGone = true
     closeMedia(of: end)
     for watch in watches where watch.end === end { stop(watch) }

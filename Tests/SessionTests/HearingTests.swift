@@ -118,7 +118,7 @@ import Testing
   }
 
   /// Reports from the beginning, from the middle of the first trouble, or from after it.
-  private func dress(_ stage: inout HearingStage, _ seed: UInt64, _ random: inout SeededRandom) {
+  private func vary(_ stage: inout HearingStage, _ seed: UInt64, _ random: inout SeededRandom) {
     let at = stage.troubles.first?.at ?? 1_000
     stage.reports = [.none, .own, .forwarded, .wrong][Int(seed % 4)]
     stage.reportsFrom = [700, at + 50, at + 1_300][Int(seed / 4 % 3)]
@@ -131,7 +131,7 @@ import Testing
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(5_000, .microphone(stall))])
       stage.length = 5_000 + stall + 6_000
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
     }
   }
@@ -141,7 +141,7 @@ import Testing
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(5_000, .device(stall))])
       stage.length = 5_000 + stall + 6_000
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
     }
   }
@@ -151,7 +151,7 @@ import Testing
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(5_000, .camera(stall))])
       stage.length = 5_000 + stall + 6_000
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
     }
   }
@@ -169,7 +169,7 @@ import Testing
         at += stall + Int64.random(in: 300...2_500, using: &random)
       }
       stage.length = at + 3_000
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
     }
   }
@@ -179,7 +179,7 @@ import Testing
     for seed in seeds(20_000, 12) {
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(5_000, .leap(leap))])
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
       stage.troubles = [(5_000, .cameraLeap(leap))]
       if leap > 100 || leap < -100 { judge(stage, unsettled: spans(stage)) }
@@ -190,7 +190,7 @@ import Testing
     for seed in seeds(30_000, 24, and: [30_039]) {
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(4_000, .newSource), (8_000, .newSource)])
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, unsettled: spans(stage))
     }
   }
@@ -201,7 +201,7 @@ import Testing
       var stage = HearingStage(seed: seed)
       stage.troubles = [(4_000, .silence(silence)), (6_000 + silence, .silence(silence))]
       stage.length = 10_000 + 2 * silence
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, skew: 60)
     }
   }
@@ -210,7 +210,7 @@ import Testing
     for seed in seeds(50_000, 24, and: [50_112, 50_116]) {
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed)
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       stage.loss = Int.random(in: 10...300, using: &random)
       stage.repair = seed % 2 == 0 ? 0 : Int64.random(in: 60...250, using: &random)
       judge(stage, skew: 60)
@@ -223,7 +223,7 @@ import Testing
       let stall = Self.stalls.prefix(6).randomElement(using: &random) ?? 100
       var stage = HearingStage(seed: seed, troubles: [(5_000, .microphone(stall))])
       stage.length = 10_000 + stall
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       stage.loss = Int.random(in: 10...100, using: &random)
       stage.repair = seed % 2 == 0 ? 0 : Int64.random(in: 60...150, using: &random)
       judge(stage, unsettled: spans(stage))
@@ -236,7 +236,7 @@ import Testing
       var stage = HearingStage(seed: seed)
       stage.length = 60_000
       stage.drift = drift
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       judge(stage, skew: 60)
     }
   }
@@ -247,7 +247,7 @@ import Testing
       var random = SeededRandom(seed: seed &* 7919)
       var stage = HearingStage(seed: seed, troubles: [(5_000, .congestion(hold))])
       stage.length = 9_000 + hold
-      dress(&stage, seed, &random)
+      vary(&stage, seed, &random)
       // What came later than can be waited for is heard late, in one piece.
       judge(stage, late: hold <= 300 ? 50 : hold, skew: 90, unsettled: spans(stage), tears: hold <= 300 ? 0 : 1)
     }

@@ -4,7 +4,7 @@ import MediaCore
 /// Copies parts into a writer, one after the other, and fills what lies between them. Confined to one thread.
 final class Joiner {
   /// Where a track stands. Nanoseconds of the joined file.
-  private struct Lane {
+  private struct TrackProgress {
     /// End of its latest frame.
     var end: Int64 = 0
     /// True once a frame of the part under way is there.
@@ -17,8 +17,8 @@ final class Joiner {
   private let progress: (Int64) throws -> Void
   private let silence: OpusSilence
 
-  private var video = Lane()
-  private var audio = Lane()
+  private var video = TrackProgress()
+  private var audio = TrackProgress()
   /// The part under way.
   private var head: PartHead
   /// What is added to the part's times.

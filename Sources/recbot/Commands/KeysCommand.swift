@@ -35,16 +35,16 @@ struct KeysOptions: ParsableArguments {
 
   /// Runs `body` over the backend's API keys.
   func withKeys<Value>(_ body: (KeyStore) async throws -> Value) async throws -> Value {
-    let place = try ServePlace(try shared.load(), dataDir: dataDir, database: database)
-    let database = try place.openExisting()
+    let storage = try BackendStorage(try shared.load(), dataDir: dataDir, database: database)
+    let database = try storage.openExisting()
     defer { database.close() }
     do {
       let queue = try await JobQueue(database: database, seed: UInt64.random(in: .min ... .max))
       let value = try await body(queue.keys)
-      Console.error("Database: \(place.description)")
+      Console.error("Database: \(storage.description)")
       return value
     } catch let error as SQLError {
-      throw Failure(.databaseUnusable, "\(place.description): \(error)")
+      throw Failure(.databaseUnusable, "\(storage.description): \(error)")
     }
   }
 }

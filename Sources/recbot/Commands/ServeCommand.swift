@@ -56,11 +56,11 @@ struct ServeCommand: AsyncParsableCommand {
     let settings = try shared.load()
     let hasWorker = try withWorker || settings.value(.withWorker, default: false, parse: Values.boolean)
     let logger = try shared.logger("serve", settings)
-    let place = try ServePlace(settings, dataDir: dataDir, database: database)
+    let storage = try BackendStorage(settings, dataDir: dataDir, database: database)
     var configuration = try backendConfiguration(settings, hasWorker: hasWorker)
     DescriptorLimit.raise()
-    let database = try place.open()
-    configuration.keptFiles = place.keptFiles(settings, isMade: hasWorker)
+    let database = try storage.open()
+    configuration.keptFiles = storage.keptFiles(settings, isMade: hasWorker)
     configuration.store = settings[.s3Bucket] == nil ? nil : try? DeliverySettings.store(settings)
     let backend: Backend
     do {
@@ -68,9 +68,9 @@ struct ServeCommand: AsyncParsableCommand {
     } catch let error as BackendError {
       throw Failure(.usage, error.description)
     } catch {
-      throw Failure(.databaseUnusable, "\(place.description): \(error)")
+      throw Failure(.databaseUnusable, "\(storage.description): \(error)")
     }
-    let own = hasWorker ? try ownWorker(backend, configuration, place, settings) : nil
+    let own = hasWorker ? try ownWorker(backend, configuration, storage, settings) : nil
     var services = [ServiceGroupConfiguration.ServiceConfiguration(service: backend)]
     // It ends before the backend does, so that it can tell what became of its recordings.
     if let own { services.append(.init(service: own, successTerminationBehavior: .gracefullyShutdownGroup)) }
@@ -88,7 +88,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     defer { signals.cancel() }
-    let greeting = Task { try await greet(backend, configuration, place, hasWorker: hasWorker) }
+    let greeting = Task { try await greet(backend, configuration, storage, hasWorker: hasWorker) }
     defer { greeting.cancel() }
     do {
       try await group.run()
@@ -100,12 +100,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// The worker in this process.
   private func ownWorker(
-    _ backend: Backend, _ configuration: BackendConfiguration, _ place: ServePlace, _ settings: Configuration
+    _ backend: Backend, _ configuration: BackendConfiguration, _ storage: BackendStorage, _ settings: Configuration
   ) throws -> LocalWorker {
     let isAny = ["0.0.0.0", "::", "localhost"].contains(configuration.bind)
     let host = isAny ? "127.0.0.1" : configuration.bind
     return try LocalWorker(
-      worker, settings, data: place.folder, secret: configuration.workerSecret ?? "",
+      worker, settings, data: storage.folder, secret: configuration.workerSecret ?? "",
       logger: try shared.logger("worker", settings, default: .info)
     ) {
       "http://\(host.contains(":") ? "[\(host)]" : host):\(try await backend.port)"
@@ -190,18 +190,18 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Says where it is, and what is missing before anybody can use it.
   private func greet(
-    _ backend: Backend, _ configuration: BackendConfiguration, _ place: ServePlace, hasWorker: Bool
+    _ backend: Backend, _ configuration: BackendConfiguration, _ storage: BackendStorage, hasWorker: Bool
   ) async throws {
     let port = try await backend.port
     let host = configuration.bind.contains(":") ? "[\(configuration.bind)]" : configuration.bind
     Console.print("Backend on http://\(host):\(port); Ctrl-C ends it.")
-    Console.print("  database      \(place.description)")
+    Console.print("  database      \(storage.description)")
     Console.print("  room service  \(configuration.roomService.url) (API key \(configuration.roomService.apiKey))")
     if configuration.apiSecret == nil, try await backend.queue.keys.list().isEmpty {
       Console.print("  callers       none yet: `recbot keys add NAME` makes a key")
     }
     if hasWorker {
-      Console.print("  worker        in this process, with its data in \(place.folder)")
+      Console.print("  worker        in this process, with its data in \(storage.folder)")
     } else if configuration.workerSecret == nil {
       Console.print("  workers       none can come: set RECBOT_WORKER_SECRET here and for `recbot worker`")
     }

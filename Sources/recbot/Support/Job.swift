@@ -32,7 +32,7 @@ struct Job {
   func run() async throws -> Result {
     let relay = EventRelay()
     let (logger, mode) = (logger, progress)
-    let news = EventNews()
+    let news = EventBuffer()
     let recording = Recording(settings: settings, logger: logger) { event in
       relay.tell(event)
       if mode == .json { news.put(event) }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Keeps what happens in a recording until it is told, so that a slow reader of standard output never holds the
 /// recording up. May be used on any thread.
-final class EventNews: Sendable {
+final class EventBuffer: Sendable {
   private let state = Mutex<[String]>([])
   /// Nobody needs more of what wasn't told.
   private static let limit = 1024

@@ -3,7 +3,7 @@ import Glibc  // rounding is in libm, which only this import links
 import Layouts
 
 /// Draws stamps in the theme's look. Used only when something new appears; its works are cached.
-final class Artist {
+final class StampRenderer {
   let theme: Theme
   let text: TextRenderer?
   private let images: ImageStore?

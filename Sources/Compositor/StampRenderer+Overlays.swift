@@ -3,7 +3,7 @@ import Glibc
 import Layouts
 
 /// The words of overlays.
-extension Artist {
+extension StampRenderer {
   /// Columns between an overlay's words and the edges of its plate.
   static func padding(_ style: OverlayStyle) -> Int { style.hasPlate ? (style.fontSize * 5 / 8 + 1) & ~1 : 0 }
 
@@ -12,12 +12,12 @@ extension Artist {
 
   /// Words in one line, with their plate, shortened to fit.
   func overlay(_ words: String, _ style: OverlayStyle, maximumWidth: Int) -> Stamp? {
-    let padding = Artist.padding(style)
+    let padding = StampRenderer.padding(style)
     guard let text, maximumWidth - 2 * padding >= style.fontSize else { return nil }
     guard
       let line = text.line(
         text.drawable(words), fontSize: style.fontSize, weight: .medium, maximumWidth: maximumWidth - 2 * padding),
-      line.width > 0, let drawing = Drawing(width: line.width + 2 * padding, height: Artist.height(style))
+      line.width > 0, let drawing = Drawing(width: line.width + 2 * padding, height: StampRenderer.height(style))
     else { return nil }
     if style.hasPlate { drawPlate(on: drawing, radius: Double(style.fontSize) * 0.5) }
     draw(line, on: drawing, x: Double(padding), style)
@@ -33,7 +33,7 @@ extension Artist {
       line.exactWidth > 0
     else { return nil }
     let width = max(2, 2 * Int((line.exactWidth / 2).rounded()))
-    guard let drawing = Drawing(width: width, height: Artist.height(style)) else { return nil }
+    guard let drawing = Drawing(width: width, height: StampRenderer.height(style)) else { return nil }
     draw(line, on: drawing, x: (Double(width) - line.exactWidth) / 2, style)
     return drawing.stamp(opacity: style.opacity)
   }

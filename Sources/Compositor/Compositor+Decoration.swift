@@ -4,7 +4,7 @@ import MediaCore
 /// Decides what is put over pictures and grounds: stamps, edges, masks.
 extension Compositor {
   /// Of a tile that has been updated to `paint`.
-  func dress(_ index: Int, for paint: TilePaint) {
+  func decorate(_ index: Int, for paint: TilePaint) {
     var tile = tiles[index]
     tiles[index].stamps = []  // so that `tile` has the array to itself
     defer { tiles[index] = tile }

@@ -6,7 +6,7 @@ import MediaCore
 import Settings
 
 /// Where the backend keeps its things: shared by `serve` and `keys`.
-struct ServePlace {
+struct BackendStorage {
   /// Folder of database, recordings and workers.
   let folder: String
   /// `sqlite:PATH` or `postgres://…`.
