@@ -152,7 +152,8 @@ import Testing
       #expect(try !file.repair().needsRepair, context)
       #expect(file.bytes == again, context)
     }
-    #expect(repaired > 10)
+    // Every other one was killed before.
+    #expect(repaired >= 8)
   }
 
   /// A SimpleBlock is its track, its time (2 bytes), its flags, and the frame. All of it is kept; the time can't be known.
