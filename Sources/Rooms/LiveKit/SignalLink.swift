@@ -135,7 +135,7 @@ struct SignalLink: Sendable {
   /// The first message has come.
   mutating func answered() { connectDeadline = nil }
 
-  /// The server took the bot in as this session, with these times (s; it leaves them at 0 only by mistake).
+  /// The server took the bot in, under this id and with these times (s; it leaves them at 0 only by mistake).
   mutating func joined(as sid: String, pingInterval: Int32, pingTimeout: Int32) {
     participantSID = sid
     self.pingInterval = Self.seconds(pingInterval, default: 5)
@@ -200,7 +200,7 @@ struct SignalLink: Sendable {
     if !token.isEmpty { refreshedToken = token }
   }
 
-  /// The server moved the bot to another room, under this session id.
+  /// The server moved the bot to another room, where it has this id.
   mutating func moved(to sid: String) { participantSID = sid }
 
   /// How long the server has owed an answer, ns; 0 when it owes none.
