@@ -7,6 +7,7 @@ import PackageDescription
 let package = Package(
   name: "Fuzz",
   dependencies: [
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
   ],
@@ -15,11 +16,12 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "Layouts", "MediaCore",
-        "PeerConnection",
-        "Recording", "Rooms",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "HTTPGuard", "Layouts",
+        "MediaCore", "PeerConnection", "Recording", "Rooms",
         "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOWebSocket", package: "swift-nio"),
       ], path: "Main"),
     // The targets that unit tests use too, with seeded inputs.
     .target(
@@ -38,6 +40,9 @@ let package = Package(
     .systemLibrary(name: "CCrypto"),
     .systemLibrary(name: "CSRTP"),
     .systemLibrary(name: "CUsrsctp"),
+    // What a request's head must be; the door over it needs more.
+    .target(
+      name: "HTTPGuard", dependencies: [.product(name: "NIOHTTP1", package: "swift-nio")], sources: ["HeadRules.swift"]),
     .target(name: "Digests", dependencies: ["CCrypto"]),
     .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
     .target(

@@ -22,6 +22,8 @@ private let bodies: [String: Body] = [
   "depacketizer-vp9": fuzzDepacketizer(.vp9),
   "dtls": fuzzDTLS,
   "encryption": fuzzEncryption,
+  "http-client": fuzzHTTPClient,
+  "http-server": fuzzHTTPServer,
   "images": fuzzImages,
   "json": fuzzJSON,
   "log": fuzzLog,
