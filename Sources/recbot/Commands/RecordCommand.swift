@@ -39,14 +39,14 @@ struct RecordCommand: AsyncParsableCommand {
     do {
       let job = try makeJob(order, input: input, report: report)
       let result = try await job.run()
-      report.finish(result.summary, result.error)
+      await report.finish(result.summary, result.error)
       if let error = result.error { throw Failure(error) }
     } catch let failure as Failure {
-      report.finish(failure)
+      await report.finish(failure)
       // The worker tells why; it is not told twice.
       Glibc.exit(failure.exitCode.rawValue)
     } catch {
-      report.finish(Failure(.unexpected, "\(error)"))
+      await report.finish(Failure(.unexpected, "\(error)"))
       throw error
     }
   }
