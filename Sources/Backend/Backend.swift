@@ -23,13 +23,13 @@ public final class Backend: Service {
   private let application: Application<AnyResponder>
   private let bound: Promise<Int>
 
-  /// Opens the queue and makes everything ready. Throws `BackendError` for settings that can't be used, and `SQLError`
+  /// Opens the queue and makes everything ready. Throws `BackendStartError` for settings that can't be used, and `SQLError`
   /// when the database can't.
   public init(
     configuration: BackendConfiguration, database: any SQLDatabase, logger: Logger = Logger(label: "backend")
   ) async throws {
     guard configuration.problems.isEmpty else {
-      throw BackendError(configuration.problems.joined(separator: "; "))
+      throw BackendStartError(configuration.problems.joined(separator: "; "))
     }
     let queue = try await JobQueue(
       database: database, machine: configuration.machine, webhooks: configuration.webhooks,
@@ -77,9 +77,9 @@ public final class Backend: Service {
       logger: logger)
   }
 
-  /// Serves until it is shut down. Throws `BackendError` when the address can't be used.
+  /// Serves until it is shut down. Throws `BackendStartError` when the address can't be used.
   public func run() async throws {
-    defer { bound.complete(.failure(BackendError("the backend has ended"))) }
+    defer { bound.complete(.failure(BackendStartError("the backend has ended"))) }
     do {
       let core = core
       try await withGracefulShutdownHandler {
@@ -90,11 +90,11 @@ public final class Backend: Service {
       }
     } catch let error as IOError {
       let (bind, port) = (core.configuration.bind, core.configuration.port)
-      throw BackendError("cannot listen on \(bind):\(port): \(String(cString: strerror(error.errnoCode)))")
+      throw BackendStartError("cannot listen on \(bind):\(port): \(String(cString: strerror(error.errnoCode)))")
     } catch is SocketAddressError.UnknownHost {
-      throw BackendError("cannot listen on \(core.configuration.bind): the name is not known")
+      throw BackendStartError("cannot listen on \(core.configuration.bind): the name is not known")
     } catch is SocketAddressError {
-      throw BackendError("cannot listen on \(core.configuration.bind): there is no such address here")
+      throw BackendStartError("cannot listen on \(core.configuration.bind): there is no such address here")
     }
   }
 

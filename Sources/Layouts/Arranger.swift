@@ -9,7 +9,7 @@ public struct Arranger: Sendable {
   /// The size of the recorded picture.
   public let canvas: CanvasSize
   private var memory: [Place: Memory] = [:]
-  private var composition: TwilioComposition?
+  private var rule: (any ArrangementRule)?
 
   private struct Place: Hashable {
     var scene: Int
@@ -23,26 +23,26 @@ public struct Arranger: Sendable {
     var table = TableSeats()
   }
 
-  /// Starts with an empty room. A composition of the layout, when all times are known beforehand, says where everything
-  /// is instead of the layout's rules.
-  public init(layout: Layout, canvas: CanvasSize, composition: TwilioComposition? = nil) {
+  /// Starts with an empty room. A rule, when there is one, says where everything is instead of the layout's
+  /// own.
+  public init(layout: Layout, canvas: CanvasSize, rule: (any ArrangementRule)? = nil) {
     self.layout = layout
     self.canvas = canvas
-    self.composition = composition
+    self.rule = rule
   }
 
   /// Changes the layout. Seats are kept when the scenes are the same (another theme, another title).
   public mutating func setLayout(_ layout: Layout) {
     if layout.scenes != self.layout.scenes {
       memory = [:]
-      composition = nil
+      rule = nil
     }
     self.layout = layout
   }
 
   /// Where everything is now.
   public mutating func arrange(_ view: RoomView) -> Arrangement {
-    if let composition { return composition.arrangement(of: view, layout) }
+    if let rule { return rule.arrangement(of: view, layout) }
     let roster = Roster(view)
     var result = Arrangement(background: layout.background, overlays: layout.overlays)
     guard let number = layout.scenes.firstIndex(where: { roster.holds($0.when, canvas: canvas) }) else {

@@ -4,7 +4,7 @@ import MediaCore
 /// a recording runs, when somebody will leave is not known; then `Arranger` applies the rule that comes nearest.
 ///
 /// Pieces of one source that was published several times count as one, from the earliest start to the latest stop.
-public struct TwilioComposition: Sendable {
+public struct TwilioComposition: ArrangementRule {
   /// Something that was published for a time.
   public struct Source: Hashable, Sendable {
     /// What it is, with the names that selectors look at.
@@ -102,7 +102,7 @@ public struct TwilioComposition: Sendable {
   }
 
   /// The tiles at the instant of a view. A cell whose source has no picture then is black.
-  func arrangement(of view: RoomView, _ layout: Layout) -> Arrangement {
+  public func arrangement(of view: RoomView, _ layout: Layout) -> Arrangement {
     let pictures = Set(view.sources.lazy.filter(\.hasPicture).map(\.key))
     let changes = tables.lazy.flatMap(\.assignments).flatMap { [$0.start, $0.stop] }
     return Arrangement(

@@ -10,7 +10,7 @@ import SDP
 /// ```
 struct LocalCandidates {
   /// All of them, in the order of gathering.
-  private(set) var all: [ICECandidate] = []
+  private(set) var all: [CandidateAttribute] = []
   /// No more will come.
   private(set) var isComplete = false
   private var isHolding = false
@@ -24,7 +24,7 @@ struct LocalCandidates {
   mutating func hold() { isHolding = true }
 
   /// Takes one that was gathered. True when the peer is to be told now.
-  mutating func gathered(_ candidate: ICECandidate) -> Bool {
+  mutating func gathered(_ candidate: CandidateAttribute) -> Bool {
     all.append(candidate)
     if isHolding { held.append(candidate.description) }
     return !isHolding

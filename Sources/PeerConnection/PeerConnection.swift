@@ -171,7 +171,7 @@ public final class PeerConnection: @unchecked Sendable {
 
   /// A trickled candidate, `candidate:…`; kept until there is a remote description. Bad ones are ignored.
   public func addRemoteCandidate(_ candidate: String) {
-    guard signalingState != .closed, let read = ICECandidate(candidate) else { return }
+    guard signalingState != .closed, let read = CandidateAttribute(candidate) else { return }
     guard let transport, negotiation.transport != nil else {
       // A peer cannot make this grow without end.
       if waitingCandidates.count < 256 { waitingCandidates.append(read.description) }
@@ -347,7 +347,7 @@ public final class PeerConnection: @unchecked Sendable {
   // MARK: What the transport tells
 
   func gathered(_ line: String) {
-    guard let candidate = ICECandidate(line) else { return }
+    guard let candidate = CandidateAttribute(line) else { return }
     if candidates.gathered(candidate) { tell(candidate.description) }
   }
 

@@ -89,7 +89,7 @@ public final class RTPSender: @unchecked Sendable {
     }
     return streams[layer].send(
       frame, timestamp: rtpTimestamp, capturedAt: capturedAt,
-      level: audioLevel.map { AudioLevel(voiceActivity: isVoice, level: $0) }, context: context,
+      level: audioLevel.map { AudioLevelExtension(voiceActivity: isVoice, level: $0) }, context: context,
       through: engine, at: now)
   }
 

@@ -58,7 +58,8 @@ final class SendStream {
 
   /// Packetizes and sends a frame. False when a packet was not sent.
   func send(
-    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Int64, level: AudioLevel?, context: SendContext,
+    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Int64, level: AudioLevelExtension?,
+    context: SendContext,
     through engine: MediaEngine, at now: Int64
   ) -> Bool {
     guard !frame.isEmpty else { return false }
@@ -89,7 +90,7 @@ final class SendStream {
 
   /// A buffer with the header of a packet to be forwarded; the payload is appended by the caller, then `finish`.
   func begin(
-    _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool, _ level: AudioLevel?,
+    _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool, _ level: AudioLevelExtension?,
     _ source: (packet: RTPPacket, extensions: HeaderExtensionMap)?, _ context: SendContext,
     _ engine: MediaEngine, _ now: Int64
   ) -> MediaBuffer? {

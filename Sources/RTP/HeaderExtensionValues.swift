@@ -1,7 +1,7 @@
 import MediaCore
 
 /// Loudness of the sound in one packet (RFC 6464 section 3).
-public struct AudioLevel: Hashable, Sendable {
+public struct AudioLevelExtension: Hashable, Sendable {
   /// The sender believes that the packet holds speech.
   public var voiceActivity: Bool
   /// Level in -dBov: 0 is the loudest, 127 is silence.
@@ -125,8 +125,8 @@ extension RTPPacket {
   /// The simulcast layer that this retransmission repairs.
   public func repairedRid(_ map: HeaderExtensionMap) -> RID? { text(.repairedRid, map).map { RID($0) } }
   /// Loudness of the sound.
-  public func audioLevel(_ map: HeaderExtensionMap) -> AudioLevel? {
-    element(.audioLevel, map).flatMap { AudioLevel($0) }
+  public func audioLevel(_ map: HeaderExtensionMap) -> AudioLevelExtension? {
+    element(.audioLevel, map).flatMap { AudioLevelExtension($0) }
   }
   /// Time of sending.
   public func absoluteSendTime(_ map: HeaderExtensionMap) -> AbsoluteSendTime? {
@@ -182,7 +182,7 @@ extension RTPHeaderExtensionWriter {
   }
   /// Appends the loudness, when negotiated.
   @discardableResult
-  public mutating func append(audioLevel: AudioLevel, _ map: HeaderExtensionMap) -> Bool {
+  public mutating func append(audioLevel: AudioLevelExtension, _ map: HeaderExtensionMap) -> Bool {
     map.id(of: .audioLevel).map { append(id: $0, value: UInt64(audioLevel.encoded), length: 1) } ?? false
   }
   /// Appends the time of sending, when negotiated.

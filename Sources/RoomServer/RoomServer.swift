@@ -113,7 +113,7 @@ public final class RoomServer: Sendable {
     let hasMediaPort = directory.listener != nil
     let gate = JoinGate(apiKeys: configuration.apiKeys)
     var services: [any HTTPService] = [
-      RoomService(gate: gate, directory: directory), MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage(),
+      RoomServiceAPI(gate: gate, directory: directory), MailboxAPI(mailbox: directory.mailbox, gate: gate), PeerPage(),
     ]
     if configuration.hasTestAPI { services.append(TestService(gate: gate, directory: directory)) }
     let listener = SignalListener(

@@ -46,7 +46,7 @@ public struct MediaDescription: Hashable, Sendable {
   /// ICE and DTLS attributes at this level.
   public var transport = TransportAttributes()
   /// `a=candidate` lines.
-  public var candidates: [ICECandidate] = []
+  public var candidates: [CandidateAttribute] = []
   /// `a=end-of-candidates`.
   public var hasEndOfCandidates = false
   /// `a=bundle-only`.

@@ -187,7 +187,7 @@ extension MediaDescription {
     if transport.take(name: name, value: value) { return true }
     switch name {
     case "mid" where mid == nil && !value.isEmpty: mid = MID(String(value))
-    case "candidate": return append(ICECandidate(value: value), to: \.candidates)
+    case "candidate": return append(CandidateAttribute(value: value), to: \.candidates)
     case "rtpmap": return append(RTPMap(value: value), to: \.rtpMaps)
     case "fmtp": return append(FormatParameters(value: value), to: \.formatParameters)
     case "rtcp-fb": return append(RTCPFeedback(value: value), to: \.feedback)

@@ -54,7 +54,7 @@ public struct TransportAttributes: Hashable, Sendable {
 }
 
 /// One ICE candidate (RFC 8839 section 5.1), as it stands in `a=candidate` and in trickled JSON.
-public struct ICECandidate: Hashable, Sendable, CustomStringConvertible {
+public struct CandidateAttribute: Hashable, Sendable, CustomStringConvertible {
   /// What the candidate is.
   public enum Kind: String, Hashable, Sendable {
     /// An address of the machine itself.

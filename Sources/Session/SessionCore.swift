@@ -122,7 +122,7 @@ public struct SessionCore: Sendable {
     talkers = TalkerPolicy(settings: settings.talker)
     reception = ReceptionPolicy(settings: .init(mode: settings.receive))
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
-    arranger = Arranger(layout: settings.layout, canvas: settings.canvas, composition: settings.composition)
+    arranger = Arranger(layout: settings.layout, canvas: settings.canvas, rule: settings.arrangementRule)
   }
 
   /// People in the order in which they came. Made anew at each call.

@@ -8,8 +8,8 @@ extension SessionCore {
     public var canvas: CanvasSize
     /// The layout at the beginning.
     public var layout: Layout
-    /// Where that layout has everything, when all times are known beforehand; nil: as the layout's rules say.
-    public var composition: TwilioComposition?
+    /// Says where everything is instead of that layout's own rules; nil: nothing does.
+    public var arrangementRule: (any ArrangementRule)?
     /// Output pictures a second, 1 to 120.
     public let framesPerSecond: Int
     /// How long the core waits for late frames before it plans an instant; at least 250 ms.
@@ -39,7 +39,7 @@ extension SessionCore {
 
     /// Makes settings; the defaults are those of the command line.
     public init(
-      canvas: CanvasSize, layout: Layout, composition: TwilioComposition? = nil, framesPerSecond: Int = 30,
+      canvas: CanvasSize, layout: Layout, arrangementRule: (any ArrangementRule)? = nil, framesPerSecond: Int = 30,
       latency: SessionTime = .milliseconds(500),
       noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
       dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
@@ -49,7 +49,7 @@ extension SessionCore {
     ) {
       self.canvas = canvas
       self.layout = layout
-      self.composition = composition
+      self.arrangementRule = arrangementRule
       self.framesPerSecond = max(1, min(framesPerSecond, 120))
       // Sound is handed on ahead of its time; the pauses that cut it off must be known by then.
       self.latency = max(latency, .milliseconds(250))

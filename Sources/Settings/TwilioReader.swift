@@ -1,4 +1,5 @@
 import Layouts
+import MediaCore
 
 /// Reads the `video_layout` of Twilio's Video Compositions API: a JSON object of regions by name. Also taken is an
 /// object that holds it as `video_layout` or `VideoLayout`, such as the API's own answers; its `resolution` becomes

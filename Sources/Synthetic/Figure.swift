@@ -108,12 +108,12 @@ struct Figure {
   private func drawFace(_ painter: Painter) {
     let x = headX + pose.turn
     let y = headY + pose.nod
-    let dark = Colour(hex: 0x2a2026)
-    let white = Colour(hex: 0xf7f4f2)
-    painter.fill(ellipse(x - 0.075, y + 0.05, 0.03, 0.022), Colour(hex: 0xe0705f), opacity: 46)
-    painter.fill(ellipse(x + 0.075, y + 0.05, 0.03, 0.022), Colour(hex: 0xe0705f), opacity: 46)
+    let dark = YUVColour(hex: 0x2a2026)
+    let white = YUVColour(hex: 0xf7f4f2)
+    painter.fill(ellipse(x - 0.075, y + 0.05, 0.03, 0.022), YUVColour(hex: 0xe0705f), opacity: 46)
+    painter.fill(ellipse(x + 0.075, y + 0.05, 0.03, 0.022), YUVColour(hex: 0xe0705f), opacity: 46)
     if appearance.hasGlasses {
-      let frame = Colour(hex: 0x30333b)
+      let frame = YUVColour(hex: 0x30333b)
       painter.fill(box(x - 0.02, y - 0.012, 0.04, 0.007, 0.003), frame)
       for side: Float in [-0.053, 0.053] {
         painter.fill(box(x + side - 0.04, y - 0.034, 0.08, 0.064, 0.026), frame)
@@ -136,20 +136,20 @@ struct Figure {
 
   private func drawMouth(_ painter: Painter, x: Float, y: Float) {
     let open = pose.mouth * 0.8
-    let inside = Colour(hex: 0x5b1f27)
+    let inside = YUVColour(hex: 0x5b1f27)
     // A smile: the lower edge of one ellipse, above which the skin lies again.
     if open < 0.06 {
       let smile = ellipse(x, y - 0.012, 0.046, 0.023)
-      painter.fill(smile, Colour(hex: 0x8c3b3d))
+      painter.fill(smile, YUVColour(hex: 0x8c3b3d))
       painter.fill(ellipse(x, y - 0.019, 0.05, 0.0235), appearance.skin, inside: smile)
       return
     }
     let mouth = ellipse(x, y, 0.037 + 0.006 * open, 0.006 + 0.03 * open)
-    painter.fill(ellipse(x, y, 0.043 + 0.006 * open, 0.012 + 0.03 * open), Colour(hex: 0xa8514f), opacity: 200)
+    painter.fill(ellipse(x, y, 0.043 + 0.006 * open, 0.012 + 0.03 * open), YUVColour(hex: 0xa8514f), opacity: 200)
     painter.fill(mouth, inside)
-    painter.fill(ellipse(x, y + 0.03 * open + 0.004, 0.026, 0.016 * open), Colour(hex: 0xc76a68), inside: mouth)
+    painter.fill(ellipse(x, y + 0.03 * open + 0.004, 0.026, 0.016 * open), YUVColour(hex: 0xc76a68), inside: mouth)
     painter.fill(
-      box(x - 0.03, y - 0.012 - 0.03 * open, 0.06, 0.012 + 0.012 * open, 0.003), Colour(hex: 0xf3efec),
+      box(x - 0.03, y - 0.012 - 0.03 * open, 0.06, 0.012 + 0.012 * open, 0.003), YUVColour(hex: 0xf3efec),
       inside: mouth)
   }
 }

@@ -33,14 +33,14 @@ func smoothStep(_ x: Float) -> Float {
 }
 
 /// A colour as pictures hold it: BT.601, limited range.
-struct Colour: Hashable {
+struct YUVColour: Hashable {
   var y: UInt8
   var u: UInt8
   var v: UInt8
 
   /// From red, green and blue, 0...1; values outside are brought inside.
   init(_ red: Float, _ green: Float, _ blue: Float) {
-    let (y, u, v) = Colour.components(red, green, blue)
+    let (y, u, v) = YUVColour.components(red, green, blue)
     self.y = UInt8(min(max(y.rounded(), 16), 235))
     self.u = UInt8(min(max(u.rounded(), 16), 240))
     self.v = UInt8(min(max(v.rounded(), 16), 240))
@@ -74,7 +74,7 @@ struct Colour: Hashable {
 
   /// From a hue (in turns), a saturation and a value, 0...1.
   init(hue: Float, saturation: Float, value: Float) {
-    let (r, g, b) = Colour.rgb(hue: hue, saturation: saturation, value: value)
+    let (r, g, b) = YUVColour.rgb(hue: hue, saturation: saturation, value: value)
     self.init(r, g, b)
   }
 }

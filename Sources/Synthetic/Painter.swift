@@ -55,7 +55,7 @@ struct Painter {
   let picture: Picture
 
   /// Fills a shape, as far as it lies inside `clip`. Opacity 0...256.
-  func fill(_ shape: Shape, _ colour: Colour, opacity: Int = 256, inside clip: Shape? = nil) {
+  func fill(_ shape: Shape, _ colour: YUVColour, opacity: Int = 256, inside clip: Shape? = nil) {
     let luma = Plane(
       base: picture.y, width: picture.width, height: picture.height, stride: picture.strideY, scale: 1)
     luma.fill(shape, clip, value: colour.y, opacity: opacity)

@@ -58,11 +58,11 @@ public final class SyntheticCamera {
 struct Appearance {
   enum Hair { case short, long, bun, curly, none }
   let hue: Float
-  let skin: Colour
-  let skinShade: Colour
-  let hairColour: Colour
-  let shirt: Colour
-  let shirtShade: Colour
+  let skin: YUVColour
+  let skinShade: YUVColour
+  let hairColour: YUVColour
+  let shirt: YUVColour
+  let shirtShade: YUVColour
   let hair: Hair
   let hasGlasses: Bool
   let hasBeard: Bool
@@ -77,13 +77,13 @@ struct Appearance {
       (0x6b4230, 0x503021),
     ]
     let skinIndex = [0, 1, 3, 2, 4, 0, 5, 3, 2, 1, 4, 5][index]
-    skin = Colour(hex: skins[skinIndex].0)
-    skinShade = Colour(hex: skins[skinIndex].1)
+    skin = YUVColour(hex: skins[skinIndex].0)
+    skinShade = YUVColour(hex: skins[skinIndex].1)
     let hairs = [0x4a2f20, 0x1f1a1c, 0xb5762f, 0x2b2330, 0x15151c, 0x8a8f98, 0x19161a, 0x7a3b22, 0x33241d, 0x241c1c]
-    hairColour = Colour(hex: hairs[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 3][index]])
+    hairColour = YUVColour(hex: hairs[[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 3][index]])
     let clothes = turns + 0.45
-    shirt = Colour(hue: clothes - clothes.rounded(.down), saturation: 0.42, value: 0.72)
-    shirtShade = Colour(hue: clothes - clothes.rounded(.down), saturation: 0.48, value: 0.56)
+    shirt = YUVColour(hue: clothes - clothes.rounded(.down), saturation: 0.42, value: 0.72)
+    shirtShade = YUVColour(hue: clothes - clothes.rounded(.down), saturation: 0.48, value: 0.56)
     hair = [.short, .curly, .long, .bun, .short, .none, .curly, .long, .short, .bun, .long, .none][index]
     hasGlasses = [false, false, false, true, false, true, false, true, false, false, false, false][index]
     hasBeard = [false, false, false, false, true, true, false, false, false, false, false, true][index]
@@ -135,8 +135,8 @@ private func paintRoom(into picture: Picture, appearance: Appearance, random: in
         x: number(0, width), y: number(0, height * 0.8), radius: unit * number(0.06, 0.17),
         strength: number(0.03, 0.09)))
   }
-  let near = Colour.rgb(hue: appearance.hue, saturation: 0.38, value: 0.62)
-  let far = Colour.rgb(
+  let near = YUVColour.rgb(hue: appearance.hue, saturation: 0.38, value: 0.62)
+  let far = YUVColour.rgb(
     hue: (appearance.hue + 0.07).truncatingRemainder(dividingBy: 1), saturation: 0.55, value: 0.26)
   picture.paint { x, y in
     // Lit from the upper left, darker toward the corners.
@@ -153,6 +153,6 @@ private func paintRoom(into picture: Picture, appearance: Appearance, random: in
     let red = near.0 + (far.0 - near.0) * shade + light
     let green = near.1 + (far.1 - near.1) * shade + light
     let blue = near.2 + (far.2 - near.2) * shade + light
-    return Colour.components(red, green, blue)
+    return YUVColour.components(red, green, blue)
   }
 }

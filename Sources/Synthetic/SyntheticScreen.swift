@@ -17,10 +17,10 @@ public final class SyntheticScreen {
   private let base: Picture
   private var slide = -1
 
-  private static let ink = Colour(hex: 0x2b3242)
-  private static let faint = Colour(hex: 0xd5dae3)
-  private static let paper = Colour(hex: 0xfcfcfd)
-  private static let accents = [0x3b82f6, 0x10a37f, 0xe0792b, 0x8b5cf6].map { Colour(hex: $0) }
+  private static let ink = YUVColour(hex: 0x2b3242)
+  private static let faint = YUVColour(hex: 0xd5dae3)
+  private static let paper = YUVColour(hex: 0xfcfcfd)
+  private static let accents = [0x3b82f6, 0x10a37f, 0xe0792b, 0x8b5cf6].map { YUVColour(hex: $0) }
 
   /// Makes a screen; `framesPerSecond` is brought into 1...120.
   public init(seed: UInt64, width: Int = 1280, height: Int = 720, framesPerSecond: Int = 15) {
@@ -53,13 +53,13 @@ public final class SyntheticScreen {
     let unit: Float
     let width: Float
     var pageWidth: Float { width / unit }
-    func box(_ x: Float, _ y: Float, _ w: Float, _ h: Float, _ r: Float, _ colour: Colour, opacity: Int = 256) {
+    func box(_ x: Float, _ y: Float, _ w: Float, _ h: Float, _ r: Float, _ colour: YUVColour, opacity: Int = 256) {
       guard w > 0, h > 0 else { return }
       painter.fill(
         .box(x: x * unit, y: y * unit, width: w * unit, height: h * unit, radius: min(r, w / 2, h / 2) * unit), colour,
         opacity: opacity)
     }
-    func circle(_ x: Float, _ y: Float, _ r: Float, _ colour: Colour) {
+    func circle(_ x: Float, _ y: Float, _ r: Float, _ colour: YUVColour) {
       painter.fill(.ellipse(x: x * unit, y: y * unit, rx: r * unit, ry: r * unit), colour)
     }
   }
@@ -69,17 +69,17 @@ public final class SyntheticScreen {
     let height = Float(base.height)
     base.paint { x, y in
       let t = smoothStep(y / height)
-      return Colour.components(0.17 - 0.06 * t, 0.21 - 0.07 * t, 0.31 - 0.1 * t)
+      return YUVColour.components(0.17 - 0.06 * t, 0.21 - 0.07 * t, 0.31 - 0.1 * t)
     }
     let c = Canvas(painter: Painter(picture: base), unit: Float(base.height) / 720, width: Float(base.width))
     let page = c.pageWidth
     // The window: a shadow, a title bar with its buttons, the strip of slides.
-    c.box(24, 30, page - 48, 670, 16, Colour(hex: 0x05070b), opacity: 90)
-    c.box(28, 24, page - 56, 668, 14, Colour(hex: 0xeceff4))
-    c.circle(54, 46, 7, Colour(hex: 0xee6a5f))
-    c.circle(78, 46, 7, Colour(hex: 0xf5bd4f))
-    c.circle(102, 46, 7, Colour(hex: 0x61c454))
-    c.box(page / 2 - 90, 40, 180, 12, 6, Colour(hex: 0xaeb6c4))
+    c.box(24, 30, page - 48, 670, 16, YUVColour(hex: 0x05070b), opacity: 90)
+    c.box(28, 24, page - 56, 668, 14, YUVColour(hex: 0xeceff4))
+    c.circle(54, 46, 7, YUVColour(hex: 0xee6a5f))
+    c.circle(78, 46, 7, YUVColour(hex: 0xf5bd4f))
+    c.circle(102, 46, 7, YUVColour(hex: 0x61c454))
+    c.box(page / 2 - 90, 40, 180, 12, 6, YUVColour(hex: 0xaeb6c4))
     for index in 0..<5 {
       let top = 84 + Float(index) * 112
       if index == slide % 5 { c.box(44, top - 5, 158, 98, 10, Self.accents[slide % Self.accents.count]) }
@@ -113,14 +113,14 @@ public final class SyntheticScreen {
       let rest = min(max((time - 0.9 - Float(line) * 0.9) / 0.8, 0), 1)
       words(
         c, x: left + 34, y: y + 28, limit: left + span * number(0.36, 0.5), height: 12,
-        colour: Colour(hex: 0x9aa3b5), shown: rest, &random)
+        colour: YUVColour(hex: 0x9aa3b5), shown: rest, &random)
     }
     drawChart(c, x: left + span * 0.62, y: 214, width: span * 0.38, height: 380, accent: accent, time: time, &random)
   }
 
   /// A line of bars that look like words from afar; `shown` of it, 0...1.
   private func words(
-    _ c: Canvas, x: Float, y: Float, limit: Float, height: Float, colour: Colour, shown: Float,
+    _ c: Canvas, x: Float, y: Float, limit: Float, height: Float, colour: YUVColour, shown: Float,
     _ random: inout SeededRandom
   ) {
     var at = x
@@ -134,10 +134,10 @@ public final class SyntheticScreen {
   }
 
   private func drawChart(
-    _ c: Canvas, x: Float, y: Float, width: Float, height: Float, accent: Colour, time: Float,
+    _ c: Canvas, x: Float, y: Float, width: Float, height: Float, accent: YUVColour, time: Float,
     _ random: inout SeededRandom
   ) {
-    c.box(x, y, width, height, 14, Colour(hex: 0xf1f4f9))
+    c.box(x, y, width, height, 14, YUVColour(hex: 0xf1f4f9))
     for line in 1..<4 {
       c.box(x + 22, y + height * Float(line) / 4, width - 44, 2, 1, Self.faint)
     }
@@ -152,7 +152,7 @@ public final class SyntheticScreen {
         x + 22 + Float(bar) * step + step * 0.16, y + height - 30 - length, step * 0.68, length, 7, accent,
         opacity: isLast ? 256 : 150)
     }
-    c.box(x + 22, y + height - 29, width - 44, 3, 1, Colour(hex: 0x9aa3b5))
+    c.box(x + 22, y + height - 29, width - 44, 3, 1, YUVColour(hex: 0x9aa3b5))
   }
 
   /// The pointer goes from place to place and rests there.
@@ -174,7 +174,7 @@ public final class SyntheticScreen {
     arrow(c, x: x, y: y, size: s, Self.ink)
   }
 
-  private func arrow(_ c: Canvas, x: Float, y: Float, size s: Float, _ colour: Colour) {
+  private func arrow(_ c: Canvas, x: Float, y: Float, size s: Float, _ colour: YUVColour) {
     c.painter.fill(.triangle(x0: x, y0: y, x1: x, y1: y + s, x2: x + s * 0.72, y2: y + s * 0.72), colour)
   }
 }

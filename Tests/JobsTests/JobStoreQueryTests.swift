@@ -201,7 +201,7 @@ import Testing
       id: "job_0", owner: "app", request: JobRequest(room: "r"), origin: nil, now: Timestamp(seconds: 1_700_000_000))
     var over = job
     over.state = .failed
-    let bodies = try [job, over].map { try JSONText.encode($0) }
+    let bodies = try [job, over].map { try JSONColumn.encode($0) }
     try await database.transaction { connection in
       for statement in Migrations.steps[0](.sqlite) { try connection(statement) }
       try connection("CREATE TABLE migrations (number BIGINT PRIMARY KEY, at BIGINT NOT NULL)")

@@ -1,5 +1,6 @@
 import DatabaseKit
 import Foundation
+import MediaCore
 import Testing
 
 @testable import Jobs
@@ -58,11 +59,11 @@ import Testing
     for text in [
       #"{"at":"2026-11-21T09:30:00Z"}"#, #"{"cron":"0 9 * * *","zone":"Europe/Berlin"}"#, #"{"room":"team-*"}"#,
     ] {
-      let trigger = try JSONText.decode(ScheduleTrigger.self, text)
-      #expect(try JSONText.encode(trigger) == text)
+      let trigger = try JSONColumn.decode(ScheduleTrigger.self, text)
+      #expect(try JSONColumn.encode(trigger) == text)
     }
     for text in ["{}", #"{"at":"x"}"#, #"{"cron":"* * *"}"#, #"{"room":"a","at":"2026-11-21T09:30:00Z"}"#] {
-      #expect(throws: DecodingError.self) { try JSONText.decode(ScheduleTrigger.self, text) }
+      #expect(throws: DecodingError.self) { try JSONColumn.decode(ScheduleTrigger.self, text) }
     }
   }
 

@@ -236,7 +236,7 @@ import Testing
     let layout = try Self.read(
       json: #"{"r": {"video_sources": ["*"], "max_rows": 1, "max_columns": 2, "reuse": "show_newest"}}"#)
     let composition = TwilioComposition(layout: layout, canvas: hd, sources: sources)
-    var arranger = Arranger(layout: layout, canvas: hd, composition: composition)
+    var arranger = Arranger(layout: layout, canvas: hd, rule: composition)
     func shown(_ second: Int64, hidden: Set<Int> = []) -> Arrangement {
       var view = RoomView(sources: sources.map(\.source), time: .seconds(second))
       for index in view.sources.indices { view.sources[index].hasPicture = !hidden.contains(index + 1) }

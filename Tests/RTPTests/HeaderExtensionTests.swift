@@ -30,7 +30,7 @@ import Testing
     elements.append(mid: MID("0"), map)
     elements.append(rid: RID("h"), map)
     elements.append(repairedRid: RID("f"), map)
-    elements.append(audioLevel: AudioLevel(voiceActivity: true, level: 30), map)
+    elements.append(audioLevel: AudioLevelExtension(voiceActivity: true, level: 30), map)
     elements.append(absoluteSendTime: AbsoluteSendTime(rawValue: 0x123456), map)
     elements.append(transportSequence: 0xfffe, map)
     elements.append(absoluteCaptureTime: capture, map)
@@ -43,7 +43,7 @@ import Testing
     #expect(parsed.mid(map) == MID("0"))
     #expect(parsed.rid(map) == RID("h"))
     #expect(parsed.repairedRid(map) == RID("f"))
-    #expect(parsed.audioLevel(map) == AudioLevel(voiceActivity: true, level: 30))
+    #expect(parsed.audioLevel(map) == AudioLevelExtension(voiceActivity: true, level: 30))
     #expect(parsed.absoluteSendTime(map) == AbsoluteSendTime(rawValue: 0x123456))
     #expect(parsed.transportSequence(map) == 0xfffe)
     #expect(parsed.absoluteCaptureTime(map) == capture)
@@ -77,8 +77,10 @@ import Testing
   }
 
   @Test func audioLevelFollowsRFC6464() {
-    #expect([UInt8(0xff)].withUnsafeBytes { AudioLevel($0) } == AudioLevel(voiceActivity: true, level: 127))
-    #expect([UInt8(0x05)].withUnsafeBytes { AudioLevel($0) } == AudioLevel(voiceActivity: false, level: 5))
-    #expect(AudioLevel(voiceActivity: true, level: 255).encoded == 0xff)
+    #expect(
+      [UInt8(0xff)].withUnsafeBytes { AudioLevelExtension($0) } == AudioLevelExtension(voiceActivity: true, level: 127))
+    #expect(
+      [UInt8(0x05)].withUnsafeBytes { AudioLevelExtension($0) } == AudioLevelExtension(voiceActivity: false, level: 5))
+    #expect(AudioLevelExtension(voiceActivity: true, level: 255).encoded == 0xff)
   }
 }

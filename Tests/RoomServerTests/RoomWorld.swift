@@ -9,7 +9,7 @@ struct RoomWorld {
   /// What a client has been told.
   struct Client {
     let identity: String
-    var link: SignalLink
+    var link: SignalID
     /// False while what is sent to it is lost without the room's knowing.
     var hears = true
     /// False while news are kept from it.
@@ -94,10 +94,10 @@ struct RoomWorld {
       at: now)
   }
 
-  mutating func wire() -> SignalLink {
+  mutating func wire() -> SignalID {
     let wire = Wire()
     wires.append(wire)
-    return SignalLink(wire)
+    return SignalID(wire)
   }
 
   static func request(

@@ -82,8 +82,8 @@ struct DescriptionMaker {
     return result
   }
 
-  private mutating func candidate() -> ICECandidate {
-    ICECandidate(
+  private mutating func candidate() -> CandidateAttribute {
+    CandidateAttribute(
       foundation: token(), component: number(255) + 1, transport: pick(["udp", "tcp"]),
       priority: UInt32(truncatingIfNeeded: random.next()), address: pick(["192.0.2.7", "2001:db8::1"]),
       port: UInt16(number(65_535)), kind: pick([.host, .serverReflexive, .peerReflexive, .relayed]),

@@ -154,11 +154,11 @@ import Testing
 @Suite struct ICECandidateTests {
   @Test func aTrickledCandidateIsReadAndWrittenBack() {
     let text = "candidate:842163049 1 udp 1677729535 203.0.113.5 46622 typ srflx raddr 0.0.0.0 rport 0 generation 0"
-    let candidate = ICECandidate(text)
+    let candidate = CandidateAttribute(text)
     #expect(candidate?.kind == .serverReflexive)
     #expect(candidate?.port == 46_622)
     #expect(candidate?.description == text)
-    #expect(ICECandidate("a=" + text) == candidate)
+    #expect(CandidateAttribute("a=" + text) == candidate)
   }
 
   @Test(arguments: [
@@ -167,6 +167,6 @@ import Testing
     "candidate 1 1 udp 1 h 9 typ host",
   ])
   func malformedCandidatesAreRefused(text: String) {
-    #expect(ICECandidate(text) == nil)
+    #expect(CandidateAttribute(text) == nil)
   }
 }

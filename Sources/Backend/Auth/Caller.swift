@@ -1,4 +1,5 @@
 import JobsAPI
+import MediaCore
 
 /// Who asks, and what that one may do.
 public struct Caller: Hashable, Sendable {

@@ -44,7 +44,7 @@ public struct DeliveryStore: Sendable {
         INSERT INTO deliveries (event, target, job, number, attempts, due_at, state)
         SELECT ?1, ?2, ?3, CAST(?4 AS BIGINT), 0, CAST(?5 AS BIGINT), 'pending'
         WHERE NOT EXISTS (SELECT 1 FROM deliveries WHERE job = ?3 AND target = ?2 AND state = 'gone')
-        """, .text(event), .text(try JSONText.encode(target)), .text(job.id), .integer(number), SQLValue(now))
+        """, .text(event), .text(try JSONColumn.encode(target)), .text(job.id), .integer(number), SQLValue(now))
     }
   }
 
@@ -66,7 +66,7 @@ public struct DeliveryStore: Sendable {
   ) async throws -> [WebhookDelivery] {
     try await database.transaction { connection in
       let now = try connection.now()
-      let others = try excluded.prefix(64).map { SQLValue.text(try JSONText.encode($0)) }
+      let others = try excluded.prefix(64).map { SQLValue.text(try JSONColumn.encode($0)) }
       let exclusion =
         others.isEmpty ? "" : " AND d.target NOT IN (\(others.indices.map { "?\($0 + 3)" }.joined(separator: ", ")))"
       let rows = try connection.query(
@@ -81,7 +81,7 @@ public struct DeliveryStore: Sendable {
       var taken: [WebhookDelivery] = []
       for row in rows {
         let event = try JobEvent(row)
-        let target = try JSONText.decode(WebhookTarget.self, row.text(5))
+        let target = try JSONColumn.decode(WebhookTarget.self, row.text(5))
         try connection(
           "UPDATE deliveries SET due_at = ?3, attempts = attempts + 1 WHERE event = ?1 AND target = ?2",
           .text(event.id), SQLValue(row.text(5)), SQLValue(now + hold))
@@ -102,7 +102,7 @@ public struct DeliveryStore: Sendable {
           """
           UPDATE deliveries SET due_at = ?3
           WHERE event = ?1 AND target = ?2 AND state = 'pending' AND attempts = ?4 RETURNING number
-          """, .text(delivery.event.id), .text(try JSONText.encode(delivery.target)), SQLValue(now + hold),
+          """, .text(delivery.event.id), .text(try JSONColumn.encode(delivery.target)), SQLValue(now + hold),
           .integer(Int64(delivery.attempts))
         ).isEmpty
       }
@@ -120,7 +120,7 @@ public struct DeliveryStore: Sendable {
       ).reversed().compactMap { row in
         guard let kind = row.text(0).flatMap(JobEventKind.init(rawValue:)) else { return nil }
         return UndeliveredWebhook(
-          event: kind, url: try JSONText.decode(WebhookTarget.self, row.text(1)).url,
+          event: kind, url: try JSONColumn.decode(WebhookTarget.self, row.text(1)).url,
           attempts: Int(row.integer(2) ?? 0),
           isGivenUp: row.text(3) != "pending", reason: row.text(4) ?? "")
       }
@@ -130,7 +130,7 @@ public struct DeliveryStore: Sendable {
   /// Keeps what came of a delivery. When it took longer than it was held and another backend has it now, only a success
   /// still counts.
   public func finish(_ delivery: WebhookDelivery, _ outcome: WebhookOutcome, detail: String = "") async throws {
-    let target = try JSONText.encode(delivery.target)
+    let target = try JSONColumn.encode(delivery.target)
     try await database.transaction { connection in
       let now = try connection.now()
       let names: [SQLValue] = [.text(delivery.event.id), .text(target)]

@@ -122,7 +122,7 @@ extension JobEvent {
       let kind = row.text(2).flatMap(JobEventKind.init(rawValue:)),
       let at = row.timestamp(3)
     else { throw SQLError.failed("an event cannot be read") }
-    self.init(id: id, number: number, kind: kind, at: at, job: try JSONText.decode(Job.self, row.text(4)))
+    self.init(id: id, number: number, kind: kind, at: at, job: try JSONColumn.decode(Job.self, row.text(4)))
   }
 }
 

@@ -39,7 +39,7 @@ public final class JobStore: Sendable {
     of request: JobRequest, owner: String, key: String? = nil, origin: JobOrigin? = nil
   ) async throws -> (job: Job, isRepetition: Bool) {
     // The text is made here, by as many as ask, and not on the database's thread.
-    let asked = IdempotentRequest(key: key, owner: owner, fingerprint: try JSONText.encode(request))
+    let asked = IdempotentRequest(key: key, owner: owner, fingerprint: try JSONColumn.encode(request))
     return try await idempotency.transaction { [self] connection in
       if let known = try idempotency.answer(to: asked, in: connection) {
         return (try load(known, in: connection), true)
@@ -59,7 +59,7 @@ public final class JobStore: Sendable {
     guard problems.isEmpty else { throw StoreError.invalid(problems) }
     let job = machine.submit(
       id: identifiers.next("job_", at: now), owner: owner, request: request, origin: origin, now: now)
-    let body = try JSONText.encode(job)
+    let body = try JSONColumn.encode(job)
     try connection(
       """
       INSERT INTO jobs
@@ -91,7 +91,7 @@ public final class JobStore: Sendable {
         let most = query.parameter(.integer(Int64(limit - page.count)))
         let rows = try connection.query(
           "SELECT body FROM jobs \(query.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)", query.values)
-        let found = try rows.map { try JSONText.decode(Job.self, $0.text(0)) }
+        let found = try rows.map { try JSONColumn.decode(Job.self, $0.text(0)) }
         let isLast = rows.count < limit - page.count
         page.append(contentsOf: found.filter(filter.allows))
         guard !isLast, let id = found.last?.id else { break }
@@ -167,7 +167,7 @@ public final class JobStore: Sendable {
         guard let end = rows.last, let at = end.timestamp(0), let id = end.text(1) else { break }
         last = (at, id)
         for row in rows {
-          let job = try JSONText.decode(Job.self, row.text(2))
+          let job = try JSONColumn.decode(Job.self, row.text(2))
           // One whose deadline passed is left to `expire`.
           guard claimed.count < count, abilities?.lack(for: job) == nil,
             let next = try? machine.apply(.claim(worker: worker), to: job, now: now)
@@ -225,7 +225,7 @@ public final class JobStore: Sendable {
         """, SQLValue(now), .integer(Int64(limit)))
       var expired: [Job] = []
       for row in rows {
-        let job = try JSONText.decode(Job.self, row.text(1))
+        let job = try JSONColumn.decode(Job.self, row.text(1))
         guard let next = try? machine.apply(.expire, to: job, now: now) else { continue }
         try keep(next, before: job, at: now, in: connection)
         expired.append(next)
@@ -280,13 +280,14 @@ public final class JobStore: Sendable {
     let rows = try connection(
       "SELECT body FROM jobs WHERE id = ?1\(forUpdate ? connection.dialect.forUpdate : "")", .text(id))
     guard let row = rows.first else { throw StoreError.notFound }
-    return try JSONText.decode(Job.self, row.text(0))
+    return try JSONColumn.decode(Job.self, row.text(0))
   }
 
   /// Keeps a job that has changed in what no column and no event tells.
   func replace(_ job: Job, in connection: any SQLConnection) throws {
     try connection(
-      "UPDATE jobs SET version = version + 1, body = ?2 WHERE id = ?1", .text(job.id), .text(try JSONText.encode(job)))
+      "UPDATE jobs SET version = version + 1, body = ?2 WHERE id = ?1", .text(job.id), .text(try JSONColumn.encode(job))
+    )
   }
 
   /// True when a schedule has made its job already.
@@ -336,7 +337,7 @@ public final class JobStore: Sendable {
 
   private func keep(_ job: Job, before: Job, at now: Timestamp, in connection: any SQLConnection) throws {
     guard job != before else { return }
-    let body = try JSONText.encode(job)
+    let body = try JSONColumn.encode(job)
     try connection(
       """
       UPDATE jobs SET state = ?2, available_at = ?3, expires_at = ?4, finished_at = ?5, version = version + 1, body = ?6

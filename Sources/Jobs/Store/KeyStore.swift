@@ -6,7 +6,7 @@ public struct KeyStore: Sendable {
 
   /// Keeps an API key with the hash of its text.
   public func add(_ key: APIKey, hash: String) async throws {
-    let body = try JSONText.encode(key)
+    let body = try JSONColumn.encode(key)
     try await database.transaction { connection in
       _ = try connection(
         "INSERT INTO api_keys (id, hash, body, created_at) VALUES (?1, ?2, ?3, ?4)", .text(key.id), .text(hash),
@@ -19,7 +19,7 @@ public struct KeyStore: Sendable {
     try await database.transaction { connection in
       let rows = try connection("SELECT body FROM api_keys WHERE hash = ?1", .text(hash))
       guard let row = rows.first else { throw StoreError.notFound }
-      return try JSONText.decode(APIKey.self, row.text(0))
+      return try JSONColumn.decode(APIKey.self, row.text(0))
     }
   }
 
@@ -27,7 +27,7 @@ public struct KeyStore: Sendable {
   public func list() async throws -> [APIKey] {
     try await database.transaction { connection in
       try connection("SELECT body FROM api_keys ORDER BY created_at, id").map {
-        try JSONText.decode(APIKey.self, $0.text(0))
+        try JSONColumn.decode(APIKey.self, $0.text(0))
       }
     }
   }
@@ -38,7 +38,7 @@ public struct KeyStore: Sendable {
     try await database.transaction { connection in
       var removed = 0
       for row in try connection("SELECT id, body FROM api_keys") {
-        let key = try JSONText.decode(APIKey.self, row.text(1))
+        let key = try JSONColumn.decode(APIKey.self, row.text(1))
         guard key.id == name || key.name == name else { continue }
         try connection("DELETE FROM api_keys WHERE id = ?1", .text(key.id))
         removed += 1

@@ -27,7 +27,7 @@ public struct RecordingStore: Sendable {
       try connection.query(
         "SELECT body FROM jobs \(conditions.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)",
         conditions.values
-      ).map { try JSONText.decode(Job.self, $0.text(0)) }
+      ).map { try JSONColumn.decode(Job.self, $0.text(0)) }
     }
     var recordings: [RecordingPage.Entry] = []
     var next: String?

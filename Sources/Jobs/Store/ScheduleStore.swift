@@ -24,7 +24,7 @@ public struct ScheduleStore: Sendable {
   /// What came of a schedule that was sent: the one that is kept, and whether an earlier request with the same key had
   /// made it.
   public func addition(of new: Schedule, key: String? = nil) async throws -> (schedule: Schedule, isRepetition: Bool) {
-    let request = IdempotentRequest(key: key, owner: new.owner, fingerprint: "schedule " + (try JSONText.encode(new)))
+    let request = IdempotentRequest(key: key, owner: new.owner, fingerprint: "schedule " + (try JSONColumn.encode(new)))
     return try await idempotency.transaction { [self] connection in
       if let known = try idempotency.answer(to: request, in: connection) {
         return (try Self.load(known, in: connection), true)
@@ -38,7 +38,7 @@ public struct ScheduleStore: Sendable {
       schedule.nextFire = schedule.fire(after: now - .seconds(1))
       try connection(
         "INSERT INTO schedules (id, owner, due_at, version, body) VALUES (?1, ?2, ?3, 1, ?4)", .text(schedule.id),
-        .text(schedule.owner), Self.due(schedule), .text(try JSONText.encode(schedule)))
+        .text(schedule.owner), Self.due(schedule), .text(try JSONColumn.encode(schedule)))
       try idempotency.keep(schedule.id, to: request, at: now, in: connection)
       return (schedule, false)
     }
@@ -52,7 +52,7 @@ public struct ScheduleStore: Sendable {
   private static func load(_ id: String, in connection: any SQLConnection) throws -> Schedule {
     let rows = try connection("SELECT body FROM schedules WHERE id = ?1", .text(id))
     guard let row = rows.first else { throw StoreError.notFound }
-    return try JSONText.decode(Schedule.self, row.text(0))
+    return try JSONColumn.decode(Schedule.self, row.text(0))
   }
 
   /// Schedules, the newest first: those after the one named `after` (the last of the page before).
@@ -66,7 +66,7 @@ public struct ScheduleStore: Sendable {
       try connection.query(
         "SELECT body FROM schedules \(conditions.text) ORDER BY id DESC LIMIT CAST(\(most) AS BIGINT)",
         conditions.values
-      ).map { try JSONText.decode(Schedule.self, $0.text(0)) }
+      ).map { try JSONColumn.decode(Schedule.self, $0.text(0)) }
     }
   }
 
@@ -79,7 +79,7 @@ public struct ScheduleStore: Sendable {
       schedule.nextFire = schedule.fire(after: try connection.now() - .seconds(1))
       try connection(
         "UPDATE schedules SET due_at = ?2, version = version + 1, body = ?3 WHERE id = ?1", .text(id),
-        Self.due(schedule), .text(try JSONText.encode(schedule)))
+        Self.due(schedule), .text(try JSONColumn.encode(schedule)))
       return schedule
     }
   }
@@ -105,7 +105,7 @@ public struct ScheduleStore: Sendable {
         """, SQLValue(now), .integer(Int64(limit)))
       var made: [Job] = []
       for row in rows {
-        var schedule = try JSONText.decode(Schedule.self, row.text(0))
+        var schedule = try JSONColumn.decode(Schedule.self, row.text(0))
         let due = schedule.due(at: now)
         for fire in due.fires {
           let origin = JobOrigin(schedule: schedule.id, key: fire.description)
@@ -119,7 +119,7 @@ public struct ScheduleStore: Sendable {
         schedule.nextFire = due.next
         try connection(
           "UPDATE schedules SET due_at = ?2, version = version + 1, body = ?3 WHERE id = ?1", .text(schedule.id),
-          Self.due(schedule), .text(try JSONText.encode(schedule)))
+          Self.due(schedule), .text(try JSONColumn.encode(schedule)))
       }
       return made
     }
@@ -137,7 +137,7 @@ public struct ScheduleStore: Sendable {
       }
       var made: [Job] = []
       for row in try connection("SELECT body FROM schedules WHERE due_at = ?1", Self.never) {
-        let schedule = try JSONText.decode(Schedule.self, row.text(0))
+        let schedule = try JSONColumn.decode(Schedule.self, row.text(0))
         guard schedule.isEnabled, schedule.matches(room: room) else { continue }
         let origin = JobOrigin(schedule: schedule.id, key: sid)
         guard try !jobs.exists(origin, in: connection) else { continue }

@@ -29,7 +29,7 @@ public struct WorkerStore: Sendable {
         """
         INSERT INTO workers (id, seen_at, body) VALUES (?1, ?2, ?3)
         ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, body = excluded.body
-        """, .text(id), SQLValue(now), .text(try JSONText.encode(status)))
+        """, .text(id), SQLValue(now), .text(try JSONColumn.encode(status)))
     }
   }
 
@@ -41,7 +41,7 @@ public struct WorkerStore: Sendable {
         "SELECT id, seen_at, body FROM workers WHERE seen_at > ?1 ORDER BY id LIMIT 1000", SQLValue(now - span)
       ).compactMap { row in
         guard let id = row.text(0), let seenAt = row.timestamp(1) else { return nil }
-        return WorkerRecord(id: id, seenAt: seenAt, status: try JSONText.decode(WorkerStatus.self, row.text(2)))
+        return WorkerRecord(id: id, seenAt: seenAt, status: try JSONColumn.decode(WorkerStatus.self, row.text(2)))
       }
     }
   }

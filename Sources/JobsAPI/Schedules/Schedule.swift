@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 
 /// What makes a schedule fire.
 public enum ScheduleTrigger: Hashable, Sendable {
@@ -199,32 +200,6 @@ public struct Schedule: Codable, Hashable, Sendable {
   public func matches(room: String) -> Bool {
     guard case .room(let glob) = trigger else { return false }
     return Glob.matches(glob, room)
-  }
-}
-
-/// Names with `*` for any text.
-public enum Glob {
-  /// In time proportional to the product of the lengths at worst; total.
-  public static func matches(_ pattern: String, _ text: String) -> Bool {
-    let (pattern, text) = (Array(pattern.unicodeScalars), Array(text.unicodeScalars))
-    var (p, t) = (0, 0)
-    var star: (p: Int, t: Int)?
-    while t < text.count {
-      if p < pattern.count, pattern[p] == "*" {
-        star = (p, t)
-        p += 1
-      } else if p < pattern.count, pattern[p] == text[t] {
-        p += 1
-        t += 1
-      } else if let last = star {
-        p = last.p + 1
-        t = last.t + 1
-        star = (last.p, t)
-      } else {
-        return false
-      }
-    }
-    return pattern[p...].allSatisfy { $0 == "*" }
   }
 }
 

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// An error of a Twirp service: a code of the specification (version 7), which has its HTTP status, and a text.
 struct TwirpError: Error, Hashable, Sendable {
   /// The codes that are used here.

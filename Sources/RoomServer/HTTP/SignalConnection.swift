@@ -6,7 +6,7 @@ import SwiftProtobuf
 /// On which a room speaks to one client.
 protocol SignalSender: AnyObject {
   /// Which signal connection it is.
-  var link: SignalLink { get }
+  var link: SignalID { get }
   /// False while nothing arrives of what is sent, though the connection is there.
   var isHeard: Bool { get }
   /// Sends a message. Messages of one thread arrive in order.
@@ -28,7 +28,7 @@ final class SignalConnection: SignalSender, Sendable {
   /// Wraps an upgraded channel.
   init(channel: any Channel) { self.channel = channel }
 
-  var link: SignalLink { SignalLink(self) }
+  var link: SignalID { SignalID(self) }
   var isHeard: Bool { true }
 
   func send(_ message: Livekit_SignalResponse) { channel.writeAndFlush(SignalOutput.message(message), promise: nil) }

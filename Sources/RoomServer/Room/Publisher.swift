@@ -8,7 +8,7 @@ import Transport
 
 /// A client's publishing connection: the client offers, the server answers. Confined to the room's loop.
 final class Publisher: PeerConnectionDelegate {
-  private unowned let participant: Participant
+  private unowned let participant: ClientSession
   private let connection: PeerConnection
   private var receivers: [ObjectIdentifier: Publication] = [:]
   private var started: [RTPReceiver] = []
@@ -19,7 +19,7 @@ final class Publisher: PeerConnectionDelegate {
   /// In kbit/s.
   private static let startBitrate = 1000
 
-  init(participant: Participant) throws(RoomJoinRefusal) {
+  init(participant: ClientSession) throws(RoomJoinRefusal) {
     self.participant = participant
     var configuration = participant.room.mediaConfiguration
     // Without feedback libwebrtc stays at its start bitrate. Not REMB as well: libwebrtc takes the smaller of the two,

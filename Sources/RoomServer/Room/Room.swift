@@ -15,13 +15,13 @@ final class Room {
   /// Who is there, what is published, who is told what.
   private(set) var machine: RoomMachine
   /// The connections of everybody in the room, by the participants' sids.
-  private(set) var participants: [String: Participant] = [:]
+  private(set) var participants: [String: ClientSession] = [:]
 
   private unowned let directory: RoomDirectory
   /// The streams that are forwarded, by the tracks' sids.
   private var tracks: [String: Publication] = [:]
   /// Signal connections about which the machine has not decided.
-  private var arrivals: [SignalLink: SignalConnection] = [:]
+  private var arrivals: [SignalID: SignalConnection] = [:]
   /// What has happened while something was being done; it comes after that.
   private var events: [RoomMachine.Event] = []
   private var isActing = false
@@ -63,7 +63,7 @@ final class Room {
   }
 
   /// A participant by its name in the token.
-  func participant(identity: String) -> Participant? {
+  func participant(identity: String) -> ClientSession? {
     machine.member(identity: identity).flatMap { participants[$0.sid] }
   }
 
@@ -169,9 +169,9 @@ final class Room {
     }
   }
 
-  private func open(_ sid: String, _ identity: String, _ link: SignalLink, receives: Bool, mayPause: Bool) {
+  private func open(_ sid: String, _ identity: String, _ link: SignalID, receives: Bool, mayPause: Bool) {
     guard let connection = arrivals[link] else { return }
-    let participant = Participant(sid: sid, identity: identity, connection: connection, room: self)
+    let participant = ClientSession(sid: sid, identity: identity, connection: connection, room: self)
     do throws(RoomJoinRefusal) {
       if receives { try participant.openSubscriber(mayPause: mayPause, offerID: firstOffer()) }
     } catch {
@@ -195,7 +195,7 @@ final class Room {
 
   private func firstOffer() -> UInt32 { UInt32.random(in: 1...256, using: &directory.random) }
 
-  private func refuse(_ link: SignalLink, _ sid: String?, _ reason: RoomJoinRefusal) {
+  private func refuse(_ link: SignalID, _ sid: String?, _ reason: RoomJoinRefusal) {
     let participant = sid.flatMap { participants.removeValue(forKey: $0) }
     guard let connection = participant?.connection ?? arrivals.removeValue(forKey: link) else { return }
     logger.warning("join refused", metadata: ["reason": "\(reason)"])
@@ -212,7 +212,7 @@ final class Room {
   }
 
   /// Cuts a signal connection: with a farewell that tells the client to come back, or without a word.
-  func cutSignal(of participant: Participant, _ farewell: Livekit_SignalResponse? = nil) {
+  func cutSignal(of participant: ClientSession, _ farewell: Livekit_SignalResponse? = nil) {
     guard let connection = participant.connection else { return }
     directory.detached(connection.link)
     if let farewell {

@@ -18,7 +18,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   var interposer: (any RoomInterposer)?
   private var rooms: [String: Room] = [:]
   /// Whose signal connections there are.
-  private var routes: [SignalLink: Route] = [:]
+  private var routes: [SignalID: Route] = [:]
   /// What names are drawn from.
   var random = SystemRandomNumberGenerator()
   private var admission: RoomAdmission
@@ -93,7 +93,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   func admit(_ request: JoinRequest, _ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void) {
-    let answer = Admission(reply)
+    let answer = AdmissionReply(reply)
     loop.post { [self] in answer.give(self.refusal(request)) }
   }
 
@@ -166,16 +166,16 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
   }
 
   /// A connection is a participant's from now on.
-  func attached(_ link: SignalLink, to sid: String, in room: Room) {
+  func attached(_ link: SignalID, to sid: String, in room: Room) {
     routes[link] = Route(room: room, sid: sid)
   }
 
   /// Forgets which participant a connection belongs to.
-  func detached(_ link: SignalLink) { routes[link] = nil }
+  func detached(_ link: SignalID) { routes[link] = nil }
 }
 
 /// The answer to a join, given once; also when nobody is left to give it.
-private final class Admission: Sendable {
+private final class AdmissionReply: Sendable {
   private let reply: Mutex<(@Sendable (JoinGate.Refusal?) -> Void)?>
 
   init(_ reply: @escaping @Sendable (JoinGate.Refusal?) -> Void) { self.reply = Mutex(reply) }

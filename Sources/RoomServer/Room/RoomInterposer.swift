@@ -6,7 +6,7 @@ protocol RoomInterposer: AnyObject {
   /// The most participants that a room takes for now; nil: as its settings say.
   func limit(room: String) -> Int?
   /// A participant has a signal connection, its first or another one.
-  func signalOpened(_ participant: Participant)
+  func signalOpened(_ participant: ClientSession)
   /// A participant has another media connection.
-  func mediaOpened(_ participant: Participant)
+  func mediaOpened(_ participant: ClientSession)
 }

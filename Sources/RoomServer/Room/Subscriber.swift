@@ -6,7 +6,7 @@ import Transport
 
 /// A client's receiving connection: the server offers, the client answers. Confined to the room's loop.
 final class Subscriber: PeerConnectionDelegate {
-  private unowned let participant: Participant
+  private unowned let participant: ClientSession
   private let connection: PeerConnection
   /// Whether video may be paused when bandwidth is short.
   private let mayPause: Bool
@@ -29,7 +29,7 @@ final class Subscriber: PeerConnectionDelegate {
   /// Bytes of reliable messages that wait for the data channel.
   private static let waitingLimit = 100_000
 
-  init(participant: Participant, mayPause: Bool, offerID: UInt32) throws(RoomJoinRefusal) {
+  init(participant: ClientSession, mayPause: Bool, offerID: UInt32) throws(RoomJoinRefusal) {
     self.participant = participant
     self.mayPause = mayPause
     self.offerID = offerID

@@ -29,9 +29,9 @@ final class FaultInjector: RoomInterposer {
 
   func limit(room: String) -> Int? { faults.limit(room: room) }
 
-  func signalOpened(_ participant: Participant) { apply(to: participant) }
+  func signalOpened(_ participant: ClientSession) { apply(to: participant) }
 
-  func mediaOpened(_ participant: Participant) { apply(to: participant) }
+  func mediaOpened(_ participant: ClientSession) { apply(to: participant) }
 
   // MARK: Verbs
 
@@ -98,7 +98,7 @@ final class FaultInjector: RoomInterposer {
     }
   }
 
-  private func participants(_ target: TestTarget) throws(TestVerbError) -> [Participant] {
+  private func participants(_ target: TestTarget) throws(TestVerbError) -> [ClientSession] {
     guard let room = directory.room(target.room) else { throw .notFound("there is no room '\(target.room)'") }
     let found = room.participants.values.filter { target.covers(room: room.name, identity: $0.identity) }
     if let identity = target.identity, found.isEmpty {
@@ -107,7 +107,7 @@ final class FaultInjector: RoomInterposer {
     return found
   }
 
-  private func each(_ target: TestTarget, _ act: (Participant) -> Void) throws(TestVerbError) -> Int {
+  private func each(_ target: TestTarget, _ act: (ClientSession) -> Void) throws(TestVerbError) -> Int {
     let found = try participants(target)
     for participant in found { act(participant) }
     return found.count
@@ -146,7 +146,7 @@ final class FaultInjector: RoomInterposer {
     return participants.count
   }
 
-  private func apply(to participant: Participant) {
+  private func apply(to participant: ClientSession) {
     let condition = faults.condition(room: participant.room.name, identity: participant.identity)
     participant.setCut(condition.isMediaCut)
     participant.subscriber?.imposedBandwidth = condition.bandwidth

@@ -31,7 +31,7 @@ final class FaultySender: SignalSender {
 
   // MARK: SignalSender
 
-  var link: SignalLink { base.link }
+  var link: SignalID { base.link }
   var isHeard: Bool { !condition.isSilent }
 
   func send(_ message: Livekit_SignalResponse) { base.send(message) }

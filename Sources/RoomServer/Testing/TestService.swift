@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import Signaling
 
 /// `POST /test/<verb>`: the verbs of `TestVerb` over HTTP. Needs a token with the roomAdmin grant for the room that the
@@ -58,26 +59,6 @@ struct TestService: HTTPService {
 
   private static func reply(_ status: Int, _ json: String) -> HTTPReply {
     HTTPReply(status, "application/json", Array(json.utf8))
-  }
-}
-
-/// Texts as JSON strings (RFC 8259 section 7).
-enum JSONText {
-  /// The text in quotation marks, escaped.
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case let control where control.value < 0x20:
-        let digits = String(control.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }
 

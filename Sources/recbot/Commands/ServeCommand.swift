@@ -65,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
     let backend: Backend
     do {
       backend = try await Backend(configuration: configuration, database: database, logger: logger)
-    } catch let error as BackendError {
+    } catch let error as BackendStartError {
       throw Failure(.usage, error.description)
     } catch {
       throw Failure(.databaseUnusable, "\(storage.description): \(error)")
@@ -92,7 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
     defer { greeting.cancel() }
     do {
       try await group.run()
-    } catch let error as BackendError {
+    } catch let error as BackendStartError {
       throw Failure(.addressInUse, error.description)
     }
     database.close()

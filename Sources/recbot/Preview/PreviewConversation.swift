@@ -29,7 +29,7 @@ final class PreviewConversation {
     script = DemoScript(participants: participants, duration: Self.duration)
     let session = SessionCore.Settings(
       canvas: canvas, layout: layout,
-      composition: isExact
+      arrangementRule: isExact
         ? TwilioComposition(layout: layout, canvas: canvas, sources: Self.sources(script)) : nil,
       framesPerSecond: Self.framesPerSecond, title: "recbot preview", startDate: 1_795_271_400_000_000_000)
     do {

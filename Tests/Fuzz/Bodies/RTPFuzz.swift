@@ -37,7 +37,7 @@ public func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
 }
 
 private func fuzzExtensionValues(_ bytes: UnsafeRawBufferPointer) {
-  _ = AudioLevel(bytes)
+  _ = AudioLevelExtension(bytes)
   _ = AbsoluteSendTime(bytes)
   _ = AbsoluteCaptureTime(bytes)
   _ = PlayoutDelay(bytes)

@@ -4,7 +4,7 @@ import SDP
 /// written and read again.
 public func fuzzSDP(_ bytes: UnsafeRawBufferPointer) {
   let text = String(decoding: bytes, as: UTF8.self)
-  _ = ICECandidate(text)
+  _ = CandidateAttribute(text)
   guard let first = try? SessionDescription(parsing: text) else { return }
   guard let second = try? SessionDescription(parsing: first.serialized()) else {
     preconditionFailure("a description that was read cannot be read back")

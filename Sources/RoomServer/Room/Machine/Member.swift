@@ -109,7 +109,7 @@ struct Member: Sendable {
   /// Where in its life it is.
   private(set) var presence = Presence.joining
   /// Its signal connection; nil while that is lost.
-  private(set) var link: SignalLink?
+  private(set) var link: SignalID?
   /// What it may do: what the token allows, until somebody changes that.
   private(set) var grant: VideoGrant
   /// What others read of it.
@@ -133,7 +133,7 @@ struct Member: Sendable {
   var permission: Livekit_SubscriptionPermission?
 
   /// A client that joins now.
-  init(sid: String, _ request: JoinRequest, link: SignalLink, pausesVideo: Bool, at now: Moment) {
+  init(sid: String, _ request: JoinRequest, link: SignalID, pausesVideo: Bool, at now: Moment) {
     self.sid = sid
     self.link = link
     token = request.token
@@ -216,7 +216,7 @@ struct Member: Sendable {
   }
 
   /// It goes on, on another signal connection.
-  mutating func resume(on link: SignalLink) {
+  mutating func resume(on link: SignalID) {
     // The client knew before us that it was lost.
     if self.link != nil { unheardSince = unheardSince ?? joinedAt.steady }
     if case .resuming = presence { presence = .connected }

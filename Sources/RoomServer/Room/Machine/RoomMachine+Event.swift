@@ -4,7 +4,7 @@ import Signaling
 import Transport
 
 /// Names a signal connection for as long as it is there.
-typealias SignalLink = ObjectIdentifier
+typealias SignalID = ObjectIdentifier
 
 /// One moment by both clocks.
 struct Moment: Hashable, Sendable {
@@ -18,7 +18,7 @@ extension RoomMachine {
   /// What happens to a room. Participants and tracks are named by their sids.
   enum Event: Sendable {
     /// A client with a good token has opened a signal connection.
-    case join(JoinRequest, SignalLink)
+    case join(JoinRequest, SignalID)
     /// What `.open` asked for is there.
     case opened(String)
     /// What `.open` asked for can't be made, and why.
@@ -30,9 +30,9 @@ extension RoomMachine {
     /// What `.openPublisher` asked for can't be made, and why.
     case publisherFailed(String, PublisherNeed, reason: String)
     /// The client came back on another signal connection.
-    case resume(String, SignalLink)
+    case resume(String, SignalID)
     /// A signal connection is gone.
-    case signalLost(String, SignalLink)
+    case signalLost(String, SignalID)
     /// The client sent a signalling message.
     case received(String, Livekit_SignalRequest)
     /// One of the two media connections is in another state.
@@ -75,7 +75,7 @@ extension RoomMachine {
   enum Action: Sendable {
     /// The client's connections are needed: the signal connection is taken, and with `receives` a receiving connection is made.
     /// Answered by `.opened` or `.openFailed`.
-    case open(String, identity: String, SignalLink, receives: Bool, mayPause: Bool)
+    case open(String, identity: String, SignalID, receives: Bool, mayPause: Bool)
     /// A receiving connection is needed for somebody who has none.
     case openSubscriber(String, mayPause: Bool)
     /// Offers may begin on the receiving connection.
@@ -83,7 +83,7 @@ extension RoomMachine {
     /// A publishing connection is needed. Answered by `.publisherOpened` or `.publisherFailed`.
     case openPublisher(String, PublisherNeed)
     /// Who asks on this signal connection isn't taken in, and is told so; what was opened under the sid is closed.
-    case refuse(SignalLink, String?, RoomJoinRefusal)
+    case refuse(SignalID, String?, RoomJoinRefusal)
     /// A message for one client.
     case send(String, Livekit_SignalResponse)
     /// News of the room for one client.
@@ -95,7 +95,7 @@ extension RoomMachine {
     /// The client's signal connection is to be closed for it has another one.
     case replaceSignal(String)
     /// The client has this signal connection.
-    case attach(String, SignalLink)
+    case attach(String, SignalID)
     /// The client is there again: an offer with an ICE restart is due.
     case resumeOffers(String)
     /// The session is over: all connections end. `isHeard` is false when the client couldn't be told.

@@ -206,7 +206,7 @@ struct RoomMachine: Sendable {
 
   /// Takes a client in. An older participant with the same identity must go.
   private mutating func join(
-    _ request: JoinRequest, _ link: SignalLink, at now: Moment, using random: inout some RandomNumberGenerator
+    _ request: JoinRequest, _ link: SignalID, at now: Moment, using random: inout some RandomNumberGenerator
   ) {
     if let older = member(identity: request.token.identity) { end(older.sid, .duplicateIdentity, at: now) }
     guard members.count < maximumParticipants else { return act(.refuse(link, nil, .full)) }
@@ -280,7 +280,7 @@ struct RoomMachine: Sendable {
     for track in gone { unpublished(track, of: member, departed) }
   }
 
-  private mutating func signalLost(_ sid: String, _ link: SignalLink, at now: Moment) {
+  private mutating func signalLost(_ sid: String, _ link: SignalID, at now: Moment) {
     if let index = joining.firstIndex(where: { $0.sid == sid && $0.link == link }) {
       joining.remove(at: index)
       return act(.refuse(link, sid, .over))
@@ -291,7 +291,7 @@ struct RoomMachine: Sendable {
     if isKept == false { end(sid, .signalClose, at: now) }
   }
 
-  private mutating func resume(_ sid: String, _ link: SignalLink, at now: Moment) {
+  private mutating func resume(_ sid: String, _ link: SignalID, at now: Moment) {
     guard let member = member(sid) else { return }
     if member.link != nil { act(.replaceSignal(sid)) }
     change(sid) { $0.resume(on: link) }

@@ -1,5 +1,5 @@
 /// Why the backend can't start or has to stop.
-public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct BackendStartError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One line: what is wrong, where, what to do.
   public var description: String
   /// Makes an error.

@@ -2,7 +2,7 @@ import Foundation
 import MediaCore
 
 /// Values as JSON text for the database: sorted keys, so that equal values are equal texts.
-enum JSONText {
+enum JSONColumn {
   /// What a job grows to, and much more.
   private static let limits = JSONLimits(bytes: 16 << 20, values: 1_000_000)
 

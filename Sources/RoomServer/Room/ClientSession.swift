@@ -2,7 +2,7 @@ import Logging
 import Signaling
 
 /// The shell of one client in a room: its signal connection and its two media connections. Confined to the room's loop.
-final class Participant {
+final class ClientSession {
   /// `PA_…`
   let sid: String
   /// As in the token.

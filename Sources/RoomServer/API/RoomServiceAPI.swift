@@ -5,7 +5,7 @@ import SwiftProtobuf
 /// LiveKit's `RoomService` over Twirp: `POST /twirp/livekit.RoomService/<Method>` with JSON or protobuf, under a token
 /// with the grants roomAdmin (for that very room), roomCreate or roomList. Carries bytes and rights; what the methods
 /// do is `RoomDirectory`'s.
-struct RoomService: HTTPService {
+struct RoomServiceAPI: HTTPService {
   let gate: JoinGate
   let directory: RoomDirectory
 

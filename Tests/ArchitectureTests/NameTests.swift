@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// One word for one thing: what two targets declare has two names, and no type is called like its module, which would hide
+/// the module from whoever must write `Module.Type`.
+@Suite struct NameTests {
+  /// Names that two targets still have.
+  static let owing: Set = ["Job", "OpusPacket", "VP8FrameHeader"]
+  /// Types that still have their module's name.
+  static let owingModules: Set = [
+    "Backend", "Compositor", "Delivery", "PeerConnection", "Recording", "RoomServer", "Session", "WebClient", "Worker",
+  ]
+
+  /// The types at the top level of each target's files, those of one file included.
+  private static func declared() throws -> [String: Set<String>] {
+    let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+    var found: [String: Set<String>] = [:]
+    for target in ArchitectureTests.table.keys.filter({ ArchitectureTests.table[$0]?.folder == "Sources" }) + ["recbot"]
+    {
+      let folder = ArchitectureTests.folder(of: target)
+      for case let file as URL in FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) ?? .init()
+      {
+        guard file.pathExtension == "swift", !file.lastPathComponent.hasSuffix(".pb.swift") else { continue }
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where line.first != " " {
+          let words = line.split(separator: " ")
+          guard let kind = words.firstIndex(where: { kinds.contains($0) }), kind < 4, kind + 1 < words.count,
+            !line.hasPrefix("//")
+          else { continue }
+          let name = words[kind + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+          found[String(name), default: []].insert(target)
+        }
+      }
+    }
+    return found
+  }
+
+  @Test func noNameTwice() throws {
+    let declared = try Self.declared()
+    #expect(declared.count > 800, "the declarations were not found")
+    for (name, targets) in declared where targets.count > 1 {
+      #expect(Self.owing.contains(name), "\(name) is declared in \(targets.sorted().joined(separator: " and "))")
+    }
+    for name in Self.owing { #expect(declared[name]?.count ?? 0 > 1, "\(name) is declared once: owe it no more") }
+  }
+
+  @Test func noTypeHasItsModulesName() throws {
+    for (name, targets) in try Self.declared() where targets.contains(name) {
+      #expect(Self.owingModules.contains(name), "\(name) has the name of its module")
+    }
+  }
+}
