@@ -285,7 +285,7 @@ struct PeerScript {
     #expect(script.answer("seat") == [])
     #expect(script.pass(seconds: 30) == [])
     #expect(script.seatOther(description: PeerScript.answer(to: "S-1")) == [])
-    #expect(script.flow.isUp)
+    #expect(script.flow.media.isUp)
   }
 
   @Test func aMailboxThatCannotBeReachedDisturbsNobodyWhoIsConnected() {
@@ -297,7 +297,7 @@ struct PeerScript {
       lines += script.pass(seconds: 2)
     }
     #expect(lines == [])
-    #expect(script.flow.isUp)
+    #expect(script.flow.media.isUp)
   }
 
   @Test func aGoodbyeEndsTheRecording() {

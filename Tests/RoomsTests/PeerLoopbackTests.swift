@@ -38,7 +38,7 @@ import Transport
         options: options, loop: loop, sink: sink, logger: LoopbackTests.quiet, prepare: prepare)
     }
 
-    func isUp(_ client: PeerRoomClient) -> Bool { loop.sync { client.machine.isUp } }
+    func isUp(_ client: PeerRoomClient) -> Bool { loop.sync { client.machine.media.isUp } }
 
     /// Waits until both are connected, 20 s at most.
     func connected(_ a: PeerRoomClient, _ b: PeerRoomClient) async -> Bool {

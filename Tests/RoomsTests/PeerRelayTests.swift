@@ -24,7 +24,7 @@ import Transport
     _ = script.handle(.networkChanged)
     _ = script.show { $0.other?.description = nil }
     _ = script.pass(seconds: 5)
-    #expect(script.flow.prefersRelay == false)
+    #expect(script.flow.recovery.prefersRelay == false)
   }
 
   @Test func aConnectionThatStoodIsTriedDirectlyAgain() {
@@ -98,6 +98,6 @@ import Transport
     _ = script.handle(.join)
     _ = script.answer("seat")
     #expect(script.fail("watch", .failed(RoomError(.tokenExpired))) == [])
-    #expect(script.flow.phase == .running && script.flow.mailboxRetryAt != nil)
+    #expect(script.flow.phase == .running && script.flow.mailbox.retryAt != nil)
   }
 }

@@ -63,20 +63,20 @@ import Testing
     let pair = try #require(
       connect(world, host: delays.0, guest: delays.1, roles: roles), "seed \(seed): \(roles) after \(delays)")
     #expect(pair.seconds < 5, "seed \(seed)")
-    #expect(pair.host.flow.role == pair.guest.flow.role?.other, "seed \(seed)")
+    #expect(pair.host.flow.mailbox.role == pair.guest.flow.mailbox.role?.other, "seed \(seed)")
   }
 
-  /// A minute in which requests get lost, the mailbox forgets everything, watching is cut off, connections don't come
-  /// about or die, and either side is killed and begins again. Then it is calm, and they must find each other and stay
-  /// together.
+  /// A minute in which requests get lost, answers come twice and late, the mailbox forgets everything, watching is cut
+  /// off, connections don't come about or die, and either side is killed and begins again. Then it is calm, and they must
+  /// find each other and stay together.
   @Test(arguments: 0..<200) func allFindEachOtherInTheEnd(seed: UInt64) throws {
     let world = PeerWorld(seed: seed &+ 1_000)
     var random = SeededRandom(seed: seed)
     func seconds(_ range: ClosedRange<Double>) -> Int64 { Int64(Double.random(in: range, using: &random) * 1e9) }
     world.calmAt = world.now + 60_000_000_000
     world.trouble = .init(
-      lostRequests: Int.random(in: 0...30, using: &random), deadConnections: Int.random(in: 0...60, using: &random),
-      delay: Int64.random(in: 1...900, using: &random))
+      lostRequests: Int.random(in: 0...30, using: &random), doubledAnswers: Int.random(in: 0...20, using: &random),
+      deadConnections: Int.random(in: 0...60, using: &random), delay: Int64.random(in: 1...900, using: &random))
     let isFixed = Bool.random(using: &random)
     // The first join of all must succeed: a bot that can't is told so and ends.
     world.trouble.lostRequests = 0
@@ -106,12 +106,12 @@ import Testing
     world.run(seconds: 60)
     let connected = world.run(seconds: 60) { world.areConnected(ends[0], ends[1]) }
     #expect(ends.allSatisfy { $0.finished == nil }, "seed \(seed)")
-    #expect(connected, "seed \(seed): \(ends.map { "\($0.flow.role as Any) \($0.flow.exchange as Any)" })")
+    #expect(connected, "seed \(seed): \(ends.map { ($0.flow.mailbox.role, $0.flow.negotiation.exchange) })")
     // A side that was silent may still come to the end of its patience; then nothing happens any more.
     world.run(seconds: 40)
-    let generations = ends.map(\.flow.generation)
+    let generations = ends.map(\.flow.media.generation)
     world.run(seconds: 60)
     #expect(world.areConnected(ends[0], ends[1]), "seed \(seed)")
-    #expect(ends.map(\.flow.generation) == generations, "seed \(seed): they do not stay together")
+    #expect(ends.map(\.flow.media.generation) == generations, "seed \(seed): they do not stay together")
   }
 }

@@ -12,6 +12,8 @@ final class PeerWorld {
   struct Trouble {
     /// Of 100 requests to the mailbox, so many are lost, or their answers are.
     var lostRequests = 0
+    /// Of 100 answers of the mailbox, so many come once more, some time later.
+    var doubledAnswers = 0
     /// Of 100 connections, so many never come about.
     var deadConnections = 0
     /// Longest delay of a request or an answer, milliseconds.
@@ -160,7 +162,7 @@ final class PeerWorld {
 
   /// Both think that they are connected, and with each other.
   func areConnected(_ a: End, _ b: End) -> Bool {
-    guard a.flow.isUp, b.flow.isUp, let mine = a.media, let other = b.media else { return false }
+    guard a.flow.media.isUp, b.flow.media.isUp, let mine = a.media, let other = b.media else { return false }
     return mine.state == .connected && other.state == .connected && mine.remote == other.name
       && other.remote == mine.name
   }
@@ -296,6 +298,9 @@ final class PeerWorld {
       guard let result else { return }
       if isLost { return fail(end, number, .failed(RoomError(.timeout)), after: 2_000) }
       after(delay()) { [self] in handle(.answered(request: number, result), end) }
+      if chance(trouble.doubledAnswers) {
+        after(10 * delay()) { [self] in handle(.answered(request: number, result), end) }
+      }
     }
   }
 

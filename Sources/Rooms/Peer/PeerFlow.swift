@@ -7,202 +7,65 @@ import Transport
 /// All decisions of one peer of a two-party room, without input and output: what happened goes in, what to do comes
 /// out. Times are nanoseconds of one monotonic clock.
 ///
-/// The host offers, the guest answers. Every attempt is an exchange with an `id` of its own and two deadlines: for the
-/// descriptions, and from then on for candidates and connection. When one passes, when the connection fails, or when
-/// the other side deletes or replaces its data, the whole flow is reset: the connection is closed, what was stored is
-/// deleted, and the host offers anew. A connection that falls silent is first given an ICE restart.
+/// It is put together from machines that keep their own state, gives each its part of what happened, and puts what they
+/// want in order.
 ///
-/// What should stand in the mailbox (`local`) is kept apart from what does (`own`); the difference is written again and
-/// again until it is gone. So a mailbox that fails, or forgets everything, needs no states of its own.
+/// | machine | decides |
+/// | --- | --- |
+/// | `MailboxLink` | the seat, what is seen from there, requests and their repetition |
+/// | `PeerNegotiation` | offer, answer and candidates, exchange by exchange, and by when they must be there |
+/// | `PeerMedia` | the peer connection: generations, signs of life, tracks |
+/// | `PeerRecovery` | what is lost; attempts, pauses, relays, the end of patience |
+/// | `PeerReport` | who sits opposite, and what the recording was told |
+/// | `PeerStatus` | what was told of where the connection stands |
 ///
-/// Large: mailbox, exchange and what the recording is told still share one state; `LiveKitSession` shows how to part them.
+/// ```
+///          join             a view              leave
+///   idle ──────► joining ──────────► running ──────────► leaving
+///                   │ no seat in time   │ goodbye, evicted,  │ answered,
+///                   ▼                   ▼ no patience left   ▼ or 1 s
+///                 ended ◄───────────────┴────────────────────┘
+/// ```
+/// When a deadline passes, when the connection fails, or when the other side deletes or replaces its data, the whole flow
+/// is reset: the connection is closed, what was stored is deleted, and the host offers anew. A connection that falls
+/// silent is first given an ICE restart.
 struct PeerFlow: Sendable {
-  /// Something that happened. The numbers say of which request, exchange or connection; what belongs to an older one
-  /// is ignored.
-  enum Input: Sendable {
-    case join
-    case answered(request: Int, Result<MailboxView, MailboxFault>)
-    /// The local description is made.
-    case described(exchange: Int, sdp: String)
-    /// Both descriptions are applied; what the other side sends.
-    case applied(exchange: Int, [MediaSection])
-    /// A description could not be made or applied.
-    case unusable(exchange: Int, String)
-    case gathered(generation: Int, String)
-    case transport(generation: Int, TransportState)
-    /// Something has come from the other side since the last time.
-    case heard(generation: Int)
-    case channelOpened(generation: Int)
-    case message(generation: Int, PeerMessage)
-    /// This machine's addresses or routes changed.
-    case networkChanged
-    case leave
-    /// `nextDeadline` is reached.
-    case timer
-  }
-
+  typealias Input = PeerInput
   typealias Action = RoomAction<PeerRequest>
+  typealias Settings = PeerSettings
 
   /// Where the session stands.
   enum Phase: Hashable, Sendable {
     case idle
-    /// The first seat is asked for.
-    case joining
+    /// The first seat is asked for, again until then.
+    case joining(by: Int64)
     case running
     /// The farewell is being sent.
     case leaving(until: Int64)
     case ended
   }
 
-  /// What doesn't change.
-  struct Settings: Sendable {
-    var room: String
-    /// Nil to take the seat that is free.
-    var role: PeerRole?
-    var name: String
-    /// New for every run.
-    var session: String
-    /// When to wait, to come back, and to give up.
-    var reconnect = ReconnectPolicy.Settings()
-    /// Whether TURN servers are known besides those that the mailbox names.
-    var hasRelays = false
-    /// Whether a new token is made when one is too old.
-    var canRenewToken = false
-    /// Decides the jitter of waits.
-    var seed: UInt64
-  }
-
-  /// One attempt to connect, or to restart ICE.
-  struct Exchange: Sendable {
-    enum Stage: Hashable, Sendable {
-      /// The local description is being made.
-      case describing
-      /// The host's offer waits for its answer.
-      case offered
-      /// Both descriptions are there.
-      case exchanged
-    }
-
-    var number: Int
-    /// The offer's id, which both sides know the attempt by.
-    var offer: String
-    /// The offer that this one goes on from (ICE restart).
-    var continues: String?
-    /// The other side's session.
-    var session: String
-    var stage = Stage.describing
-    /// How many of the other side's candidates were taken.
-    var candidates = 0
-    /// By when the descriptions must be exchanged; nil when they are.
-    var exchangeDeadline: Int64?
-    /// By when media must flow; nil while it does.
-    var connectDeadline: Int64?
-  }
-
-  /// One peer connection.
-  struct Media: Sendable {
-    var generation: Int
-    var state = TransportState.new
-    var sections: [MediaSection] = []
-    /// When something came last.
-    var heardAt: Int64 = 0
-    /// True once the other side says something each second: then silence means loss.
-    var hasHeartbeat = false
-    var isChannelOpen = false
-    var sayAt: Int64 = 0
-    /// What the other side says of itself.
-    var isCameraOn = true
-    var isMicrophoneOn = true
-  }
-
-  /// Who sits opposite.
-  struct Person: Hashable, Sendable {
-    var identity: String
-    var name: String
-    var session: String
-  }
-
-  /// From the beginning of an attempt until both descriptions are exchanged.
-  static let exchangeTime: Int64 = 4_000_000_000
-  /// From then until the connection stands; also for how long a connection that fell silent may take to come back.
-  static let connectTime: Int64 = 15_000_000_000
-  /// How long a connection with a heartbeat may be silent.
-  static let quietTime: Int64 = 2_500_000_000
-  /// How often the own state is told.
-  static let heartbeat: Int64 = 1_000_000_000
-  /// How long the other side has to take its seat again in a mailbox that forgot everybody.
-  static let seatGrace: Int64 = 10_000_000_000
-  /// How long the farewell may take.
+  /// How long the farewell may take, ns.
   static let leaveTime: Int64 = 1_000_000_000
-  /// How long nobody may be reachable before the recording is told.
-  static let unreachableTime: Int64 = 3_000_000_000
-  /// As many candidates are given to the mailbox.
-  static let maximumCandidates = 60
 
-  let settings: Settings
-  var phase = Phase.idle
-  var hasJoined = false
-  /// Until when a first join that fails is tried again.
-  var joinBy: Int64 = 0
-
-  // The mailbox.
-  var role: PeerRole?
-  var isSeated = false
-  var seatedAt: Int64 = 0
-  /// True when somebody was seen opposite since the seat was taken.
-  var hasSeenOther = false
-  var isReachable = true
-  var revision: UInt64 = 0
-  var own: MailboxView.Own?
-  var other: MailboxView.Seat?
-  var iceServers: [ICEServer] = []
-  var local: MailboxDescription?
-  var requests = 0
-  var seatRequest: Int?
-  var watchRequest: Int?
-  var writeRequest: Int?
-  var failures = 0
-  var mailboxRetryAt: Int64?
-  /// True when the role that was held could not be had again.
-  var mayChangeRole = false
-
-  // The connection.
-  var exchange: Exchange?
-  var exchanges = 0
-  var generation = 0
-  var media: Media?
-  var resets = 0
-  var retryAt: Int64 = 0
-  /// Exchanges that were begun since media was lost, and when the last one was.
-  var attempts = 0
-  var attemptAt: Int64 = 0
-  /// True when the next connection goes over relays only, because the one before never stood.
-  var prefersRelay = false
-  /// The offer that led nowhere.
-  var spentOffer: String?
-
-  // What the recording knows.
-  var person: Person?
-  var announced = RoomState()
-  var announcedSession: String?
-  var bound: [MID: TrackID] = [:]
-  /// True while media flows.
-  var isUp = false
-  /// True when no ICE restart has been tried since media was lost.
-  var isLossNew = false
-  var isLossTold = false
-  var lostAt: Int64?
-  /// Why media, or the mailbox before it, was lost.
-  var loss: RoomError?
-
-  var random: SeededRandom
-  var toldStatus = RoomStatus()
+  private(set) var phase = Phase.idle
+  /// Whether the first join succeeded.
+  private(set) var hasJoined = false
+  private(set) var mailbox: MailboxLink
+  private(set) var negotiation: PeerNegotiation
+  private(set) var media = PeerMedia()
+  private(set) var recovery: PeerRecovery
+  private var report = PeerReport()
+  private var status = PeerStatus()
   private var actions: [Action] = []
+  private let settings: Settings
 
   /// Makes a flow that waits for `join`.
   init(settings: Settings) {
     self.settings = settings
-    random = SeededRandom(seed: settings.seed)
+    mailbox = MailboxLink(settings: settings)
+    negotiation = PeerNegotiation(session: settings.session)
+    recovery = PeerRecovery(settings: settings.reconnect, seed: settings.seed &+ 1)
   }
 
   /// When `timer` is wanted; nil for never.
@@ -212,62 +75,57 @@ struct PeerFlow: Sendable {
     case .leaving(let until): return until
     case .joining, .running: break
     }
-    var deadlines = [mailboxRetryAt, exchange?.exchangeDeadline, exchange?.connectDeadline]
-    if role == .host, exchange == nil, other != nil, isSeated { deadlines.append(retryAt) }
-    if let media {
-      if media.hasHeartbeat, isUp { deadlines.append(media.heardAt &+ Self.quietTime) }
-      if media.isChannelOpen { deadlines.append(media.sayAt) }
-    }
-    if person != nil, other == nil, !isUp, isSeated, isReachable, !hasSeenOther {
-      deadlines.append(seatedAt &+ Self.seatGrace)
-    }
-    if let limit = settings.reconnect.limit, let lostAt { deadlines.append(lostAt &+ limit) }
-    return deadlines.compactMap { $0 }.min()
+    let canOffer = mailbox.isSeated && mailbox.role == .host && mailbox.other != nil && negotiation.exchange == nil
+    let mayDepart = report.person != nil && !media.isUp
+    return [
+      mailbox.retryAt, negotiation.nextDeadline, media.nextDeadline, recovery.nextDeadline,
+      canOffer ? recovery.retryAt : nil, mayDepart ? mailbox.graceDeadline : nil,
+    ].compactMap { $0 }.min()
   }
 
   /// Takes an input and returns what is to be done, in order.
   mutating func handle(_ input: Input, at now: Int64) -> [Action] {
     actions.removeAll(keepingCapacity: true)
-    switch phase {
-    case .ended: break
-    case .leaving(let until):
-      switch input {
-      case .answered(let number, _) where number == writeRequest: finish(.stopped, nil)
-      case .timer where until <= now: finish(.stopped, nil)
-      default: break
-      }
+    switch (phase, input) {
+    case (.ended, _): break
+    case (.leaving, .answered(let number, _)) where mailbox.isWrite(number): finish(.stopped, nil)
+    case (.leaving(let until), .timer) where until <= now: finish(.stopped, nil)
+    case (.leaving, _): break
     default:
       dispatch(input, at: now)
-      if phase == .running || phase == .joining { drive(at: now) }
-      tellStatus(at: now)
+      follow(at: now)
+      depart(at: now)
+      if isLive {
+        tell()
+        askMailbox()
+      }
+      if let news = status.news(phase, mailbox, negotiation, media, recovery, at: now) { add(.status(news)) }
     }
     return actions
   }
 
   private mutating func dispatch(_ input: Input, at now: Int64) {
     switch input {
-    case .join:
-      if phase == .idle {
-        phase = .joining
-        joinBy = now &+ settings.reconnect.waitForRoom
-      }
+    case .join: if phase == .idle { phase = .joining(by: now &+ settings.reconnect.waitForRoom) }
     case .answered(let number, let result): answered(number, result, at: now)
-    case .described(let number, let sdp): if number == exchange?.number { described(sdp, at: now) }
-    case .applied(let number, let sections): if number == exchange?.number { media?.sections = sections }
-    case .unusable(let number, let text):
-      if number == exchange?.number { reset("Connection failed: \(text)", at: now) }
-    case .gathered(let number, let candidate):
-      if number == media?.generation, (local?.candidates.count ?? 0) < Self.maximumCandidates {
-        local?.candidates.append(candidate)
-      }
-    case .transport(let number, let state): if number == media?.generation { transportChanged(state, at: now) }
-    case .heard(let number): if number == media?.generation { heard(at: now) }
+    case .described(let number, let sdp): if isCurrent(number) { described(sdp, at: now) }
+    case .applied(let number, let sections): if isCurrent(number) { media.applied(sections) }
+    case .unusable(let number, let text): if isCurrent(number) { reset("Connection failed: \(text)", at: now) }
+    case .gathered(let number, let candidate): if media.isCurrent(number) { negotiation.gathered(candidate) }
+    case .transport(let number, let state):
+      if media.isCurrent(number) { transportChanged(media.changed(state, at: now), at: now) }
+    case .heard(let number): if media.isCurrent(number) { heard(at: now) }
     case .channelOpened(let number):
-      if number == media?.generation {
-        media?.isChannelOpen = true
+      if media.isCurrent(number) {
+        media.channelOpened(at: now)
         say(at: now)
       }
-    case .message(let number, let message): if number == media?.generation { said(message, at: now) }
+    case .message(let number, let message):
+      if media.isCurrent(number) {
+        heard(at: now)
+        media.take(message)
+        if let name = message.name { report.rename(name) }
+      }
     case .networkChanged: networkChanged(at: now)
     case .leave: leave(at: now)
     case .timer: timer(at: now)
@@ -275,73 +133,280 @@ struct PeerFlow: Sendable {
   }
 
   private mutating func timer(at now: Int64) {
-    if let due = mailboxRetryAt, due <= now { mailboxRetryAt = nil }
-    if let deadline = exchange?.exchangeDeadline, deadline <= now {
-      if canExpect { reset("Connection timeout: no session description in time", at: now) } else { extend(at: now) }
-    }
-    if let deadline = exchange?.connectDeadline, deadline <= now {
-      if canExpect { reset("Connection timeout", isMediaFailure: true, at: now) } else { extend(at: now) }
-    }
-    if let media, media.hasHeartbeat, isUp, media.heardAt &+ Self.quietTime <= now {
-      lost(RoomError(.mediaLost, "nothing comes from the other side"), at: now)
-    }
-    if let media, media.isChannelOpen, media.sayAt <= now { say(at: now) }
-    if let limit = settings.reconnect.limit, let lostAt, lostAt &+ limit <= now {
-      fail(RoomError(.reconnectTimeout, lossText))
+    mailbox.timer(at: now)
+    if let overdue = negotiation.overdue(at: now) { late(overdue, at: now) }
+    if isLive, media.isQuiet(at: now) { lost(RoomError(.mediaLost, "nothing comes from the other side"), at: now) }
+    guard isLive else { return }
+    say(at: now)
+    if recovery.isOver(at: now) { fail(RoomError(.reconnectTimeout, recovery.text)) }
+  }
+
+  /// Whether the session goes on.
+  private var isLive: Bool {
+    switch phase {
+    case .joining, .running: true
+    case .idle, .leaving, .ended: false
     }
   }
 
-  /// Deadlines count only while the other side could do its part, and never against a connection that works.
-  private var canExpect: Bool { isReachable && isSeated && other != nil && !isUp }
+  private func isCurrent(_ exchange: Int) -> Bool { exchange == negotiation.exchange?.number }
 
-  private mutating func extend(at now: Int64) {
-    if let deadline = exchange?.exchangeDeadline, deadline <= now { exchange?.exchangeDeadline = now &+ 1_000_000_000 }
-    if let deadline = exchange?.connectDeadline, deadline <= now { exchange?.connectDeadline = now &+ 1_000_000_000 }
+  private mutating func add(_ action: Action) { actions.append(action) }
+
+  private mutating func log(_ level: Logger.Level, _ text: String) { actions.append(.log(level, text)) }
+}
+
+extension PeerFlow: ConnectionMachine {
+  typealias Request = PeerRequest
+
+  var isIdle: Bool { phase == .idle }
+}
+
+// MARK: - Mailbox
+
+extension PeerFlow {
+  /// Asks for what is missing there.
+  private mutating func askMailbox() {
+    let requests = mailbox.ask(
+      storing: negotiation.description, isDescribing: negotiation.isDescribing,
+      keepsRole: negotiation.exchange != nil)
+    for request in requests { add(.perform(request)) }
   }
 
-  /// Does what follows from all that is known.
-  private mutating func drive(at now: Int64) {
-    if phase == .running { follow(at: now) }
-    if phase == .running { depart(at: now) }
-    guard phase == .running || phase == .joining else { return }
+  private mutating func answered(_ number: Int, _ result: Result<MailboxView, MailboxFault>, at now: Int64) {
+    switch mailbox.answered(number, result, at: now) {
+    case .ignored: break
+    case .old: reached()
+    case .seen(let change):
+      reached()
+      take(change, at: now)
+    case .fault(let fault): failed(fault, at: now)
+    }
+  }
+
+  /// The mailbox answers. With nobody opposite, nothing else can be lost.
+  private mutating func reached() {
+    guard report.person == nil else { return }
+    recovery.reached()
+    if report.isLossTold { actions += report.tellRestored(media) }
+  }
+
+  private mutating func take(_ change: MailboxLink.Change, at now: Int64) {
+    if change.hasNewRole, let role = mailbox.role {
+      reset("Peer connection reset: the roles have changed", at: now)
+      log(.info, "two-party room \(settings.room): the bot is the \(role.rawValue)")
+      guard isLive else { return }
+    }
+    if let session = change.goodbye, session == report.person?.session { return saidGoodbye() }
+    if let other = mailbox.other { report.sees(other) }
+    guard case .joining = phase else { return }
+    phase = .running
+    hasJoined = true
+    add(.emit(.joined(room: settings.room)))
     tell()
-    askMailbox(at: now)
+    add(.emit(.synchronized))
+    add(.joined)
   }
 
-  // MARK: What the parts in the other files use
+  private mutating func failed(_ fault: MailboxFault, at now: Int64) {
+    switch fault {
+    case .noSeat, .stale: break
+    case .replaced: finish(.evicted, RoomError(.evicted))
+    case .occupied(let text):
+      if hasJoined { retry(at: now) } else { joinFailed(RoomError(.roomFull, text), at: now) }
+    case .failed(let error):
+      if hasJoined { unreachable(error, at: now) } else { joinFailed(error, at: now) }
+    }
+  }
 
-  mutating func add(_ action: Action) { actions.append(action) }
+  /// The first seat was not to be had: asks again, when that is wanted and may help.
+  private mutating func joinFailed(_ error: RoomError, at now: Int64) {
+    let action = error.action(hasJoined: false)
+    guard case .joining(let end) = phase, now < end, action == .retry || action == .wait else { return fail(error) }
+    recovery.joinFailed(error)
+    mailbox.retryJoin(by: end, at: now)
+  }
 
-  mutating func log(_ level: Logger.Level, _ text: String) { actions.append(.log(level, text)) }
+  /// A request failed. While media flows that is no loss.
+  private mutating func unreachable(_ error: RoomError, at now: Int64) {
+    let isHopeless = error.action(hasJoined: true) == .fail || error.kind == .tokenExpired && !settings.canRenewToken
+    guard media.isUp || !isHopeless else { return fail(error) }
+    if mailbox.missed() { log(.notice, "the mailbox cannot be reached: \(error.summary)") }
+    if !media.isUp {
+      let mustTell = recovery.unreachable(error, at: now)
+      guard settings.reconnect.allowsReconnect else { return fail(error) }
+      if mustTell { tellLoss() }
+    }
+    retry(at: now)
+  }
 
-  mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
+  private mutating func retry(at now: Int64) {
+    guard !mailbox.retry(isUp: media.isUp, at: now) else { return }
+    fail(RoomError(.connectionLost, recovery.text))
+  }
+
+  /// What is waiting is tried at once.
+  private mutating func networkChanged(at now: Int64) {
+    mailbox.stopWaiting()
+    mailbox.watchAnew()
+    let canRestart = negotiation.exchange?.stage == .exchanged
+    recovery.networkChanged(isUp: media.isUp, canRestart: canRestart, at: now)
+  }
+}
+
+// MARK: - Connection
+
+extension PeerFlow {
+  /// Goes on as far as the other side's data allow.
+  private mutating func follow(at now: Int64) {
+    guard phase == .running, mailbox.isSeated, let role = mailbox.role else { return }
+    if let other = mailbox.other {
+      let wantsRestart = recovery.wantsRestart
+      perform(negotiation.goOn(as: role, with: other, isUp: media.isUp, wantsRestart: wantsRestart, at: now), at: now)
+      guard phase == .running else { return }
+      perform(negotiation.begin(as: role, with: other, mayOffer: recovery.retryAt <= now, at: now), at: now)
+      let candidates = negotiation.takeCandidates(of: other)
+      for candidate in candidates { add(.addCandidate(candidate)) }
+      if !candidates.isEmpty { log(.debug, "Candidates set") }
+    }
+    negotiation.stored(mailbox.stored)
+  }
+
+  private mutating func perform(_ step: PeerNegotiation.Step, at now: Int64) {
+    switch step {
+    case .wait: break
+    case .apply(let request):
+      log(.debug, "Remote SDP set; RTC exchanged")
+      add(.perform(request))
+    case .restart(let request):
+      recovery.began(at: now)
+      if mailbox.role == .host { log(.info, "ICE restart") }
+      add(.perform(request))
+    case .open(let request):
+      recovery.began(at: now)
+      media.open()
+      let wanted = MediaRequest(
+        iceServers: mailbox.iceServers, relayOnly: recovery.relayOnly, isOfferer: mailbox.role == .host)
+      add(.openMedia(generation: media.generation, wanted))
+      add(.perform(request))
+    case .reset(let text): reset("Peer connection reset: \(text)", at: now)
+    }
+  }
+
+  /// The local description is made.
+  private mutating func described(_ sdp: String, at now: Int64) {
+    guard let role = mailbox.role else { return }
+    negotiation.described(sdp, as: role, isUp: media.isUp, at: now)
+    log(.debug, role == .host ? "SDP offer sent" : "SDP answer sent; RTC exchanged")
+  }
+
+  private mutating func transportChanged(_ change: PeerMedia.Change, at now: Int64) {
+    switch change {
+    case .none: break
+    case .connected: connected()
+    case .interrupted: lost(RoomError(.mediaLost, "the other side does not answer"), at: now)
+    case .failed: reset("Connection failed", isMediaFailure: !media.isUp, at: now)
+    }
+  }
+
+  private mutating func heard(at now: Int64) {
+    if media.heard(at: now) { connected() }
+  }
+
+  private mutating func connected() {
+    recovery.connected()
+    negotiation.connected()
+    actions += report.tellRestored(media)
+  }
+
+  /// Nothing comes any more over a connection that stood.
+  private mutating func lost(_ error: RoomError, at now: Int64) {
+    guard media.goDown() else { return }
+    negotiation.lost(at: now)
+    recovery.lost(error, at: now)
+    log(.notice, "connection lost: \(recovery.text)")
+    guard settings.reconnect.allowsReconnect else { return fail(error) }
+    tellLoss()
+    mailbox.watchAnew()
+  }
+
+  /// Something did not come in time. That counts only while the other side could do its part, and never against a
+  /// connection that works.
+  private mutating func late(_ overdue: PeerNegotiation.Overdue, at now: Int64) {
+    guard mailbox.isReachable, mailbox.isSeated, mailbox.other != nil, !media.isUp else {
+      return negotiation.extend(at: now)
+    }
+    switch overdue {
+    case .description: reset("Connection timeout: no session description in time", at: now)
+    case .connection: reset("Connection timeout", isMediaFailure: true, at: now)
+    }
+  }
+
+  /// Starts the whole flow over. `isMediaFailure`: the descriptions were exchanged, and no connection came of it.
+  private mutating func reset(_ text: String, isMediaFailure: Bool = false, at now: Int64) {
+    guard negotiation.exchange != nil else { return }
+    let isMediaFailure = isMediaFailure || !media.isUp && negotiation.hasWaited(at: now)
+    log(recovery.resets == 0 && !media.isUp ? .info : .notice, text)
+    let error = RoomError(.mediaLost, text)
+    lost(error, at: now)
+    guard phase == .running else { return }
+    negotiation.reset()
+    media.close()
+    add(.closeMedia)
+    actions += report.bind(media)
+    let hasRelays = settings.hasRelays || mailbox.namesRelays
+    guard !recovery.reset(error, isMediaFailure: isMediaFailure, hasRelays: hasRelays, at: now) else { return }
+    fail(RoomError(.connectionLost, text))
+  }
+
+  /// The other side is gone: it has no seat any more, and no media comes.
+  private mutating func depart(at now: Int64) {
+    guard phase == .running, report.person != nil, !media.isUp, mailbox.isOtherGone(at: now) else { return }
+    reset("Peer connection reset: the other side is gone", at: now)
+    guard phase == .running else { return }
+    recovery.departed()
+    report.forget()
+    log(.info, "the other side is gone")
+    actions += report.tellRestored(media)
+  }
+
+  private mutating func say(at now: Int64) {
+    guard media.mustSay(at: now) else { return }
+    add(.perform(.say(PeerMessage(name: settings.name, recording: true))))
+  }
+}
+
+// MARK: - What is told, and ends
+
+extension PeerFlow {
+  private mutating func tell() {
+    if hasJoined { actions += report.tell(media) }
+  }
+
+  private mutating func tellLoss() { actions += report.tellLoss(recovery.text) }
+
+  /// The other side said goodbye: what was to be recorded is recorded.
+  private mutating func saidGoodbye() {
+    log(.info, "the other side said goodbye")
+    actions += report.tellGoodbye()
+    finish(.roomEnded, nil)
+  }
+
+  private mutating func leave(at now: Int64) {
+    guard phase == .running, let farewell = mailbox.leave() else { return finish(.stopped, nil) }
+    phase = .leaving(until: now &+ Self.leaveTime)
+    add(.perform(farewell))
+  }
+
+  /// A fault ends the session.
+  private mutating func fail(_ error: RoomError) { finish(.connectionLost(error.summary), error) }
+
+  private mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     guard phase != .ended else { return }
     phase = .ended
     add(.closeMedia)
     add(.emit(.ended(end)))
-    tellEnd(error)
+    add(.status(PeerStatus.end(error)))
     add(.finished(end, error))
   }
-
-  /// A fault ends the session.
-  mutating func fail(_ error: RoomError) { finish(.connectionLost(error.summary), error) }
-
-  /// Half to all of a span that doubles from `base` up to `cap`; none for the first.
-  mutating func backOff(_ count: Int, base: Int64, cap: Int64) -> Int64 {
-    guard count > 1 else { return 0 }
-    let span = min(cap, base << Int64(min(count - 2, 20)))
-    return Int64.random(in: (span / 2)...span, using: &random)
-  }
-}
-
-/// What a peer asks of its transport of signalling.
-enum PeerRequest: Sendable, Equatable {
-  case request(Int, MailboxRequest)
-  /// Make an offer; `described` or `unusable` follows.
-  case offer(exchange: Int, restartsICE: Bool)
-  /// Take the offer and answer; `described` and `applied`, or `unusable`, follow.
-  case answer(exchange: Int, sdp: String)
-  /// Take the answer; `applied` or `unusable` follows.
-  case accept(exchange: Int, sdp: String)
-  case say(PeerMessage)
 }

@@ -166,20 +166,14 @@ final class PeerTransport: RoomTransport {
   func pathFailed(_ reason: String, for connection: Connection) {}
 }
 
-extension PeerFlow: ConnectionMachine {
-  typealias Request = PeerRequest
-
-  var isIdle: Bool { phase == .idle }
-}
-
-extension PeerFlow.Input: RoomInput {
-  static func candidate(generation: Int, _ candidate: String, mid: MID, index: Int) -> PeerFlow.Input {
+extension PeerInput: RoomInput {
+  static func candidate(generation: Int, _ candidate: String, mid: MID, index: Int) -> PeerInput {
     .gathered(generation: generation, candidate)
   }
 
   /// The exchange's deadline passes then.
-  static func noMedia(generation: Int, _ reason: String) -> PeerFlow.Input? { nil }
+  static func noMedia(generation: Int, _ reason: String) -> PeerInput? { nil }
 
   /// A room of two sends what there is.
-  static func wish(_ wish: RoomWish) -> PeerFlow.Input? { nil }
+  static func wish(_ wish: RoomWish) -> PeerInput? { nil }
 }
