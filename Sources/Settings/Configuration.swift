@@ -12,10 +12,13 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
 /// The settings in force below the flags: environment first, then the configuration file. Printed and dumped, it shows
 /// no secret.
 public struct Configuration: Sendable, CustomStringConvertible, CustomReflectable {
-  private var values: [Setting: (text: String, origin: String)] = [:]
+  /// All settings that there are, in the order of the file.
+  private let known: [AnySetting]
+  /// What is set, by the settings' names.
+  private var values: [String: (text: String, origin: String)] = [:]
 
-  /// Nothing set.
-  public init() {}
+  /// Nothing set, of these settings.
+  public init(known: [AnySetting]) { self.known = known }
 
   /// What is set, as it may be shown.
   public var customMirror: Mirror { Mirror(self, children: shown.map { (label: $0.name, value: $0.text as Any) }) }
@@ -24,22 +27,20 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
   public var description: String { shown.map { "\($0.name)=\($0.text)" }.joined(separator: " ") }
 
   /// The values that must never be shown.
-  public var secrets: [String] { Setting.allCases.filter(\.isSecret).compactMap { values[$0]?.text } }
+  public var secrets: [String] { known.filter(\.isSecret).compactMap { values[$0.name]?.text } }
 
   private var shown: [(name: String, text: String)] {
-    Setting.allCases.compactMap { setting in
-      values[setting].map { (setting.rawValue, setting.shown($0.text)) }
-    }
+    known.compactMap { setting in values[setting.name].map { (setting.name, setting.shown($0.text)) } }
   }
 
-  /// Reads the file and the environment.
+  /// Reads the file and the environment for the settings that are `known`.
   ///
   /// The file is `path`, or `RECBOT_CONFIG`, or the first that exists of `Config/recbot.yaml` and
   /// `/etc/recbot/recbot.yaml`. A file that was named must exist; unknown keys are refused.
   public static func load(
-    path: String?, environment: [String: String]
+    path: String?, environment: [String: String], known: [AnySetting]
   ) throws(ConfigurationError) -> Configuration {
-    let found = inspect(path: path, environment: environment)
+    let found = inspect(path: path, environment: environment, known: known)
     if let first = found.problems.first { throw first }
     return found.configuration
   }
@@ -47,9 +48,9 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
   /// What stands in a file and the environment.
   public struct Inspection: Sendable {
     /// What is in force.
-    public var configuration = Configuration()
+    public var configuration: Configuration
     /// What the file alone would set.
-    public var inFile = Configuration()
+    public var inFile: Configuration
     /// The file that was read; nil: there is none.
     public var file: String?
     /// What cannot be understood, in the order of the lines.
@@ -57,8 +58,8 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
   }
 
   /// Reads the file and the environment like `load`, but goes on after each problem.
-  public static func inspect(path: String?, environment: [String: String]) -> Inspection {
-    var result = Configuration()
+  public static func inspect(path: String?, environment: [String: String], known: [AnySetting]) -> Inspection {
+    var result = Configuration(known: known)
     var file: String?
     var problems: [ConfigurationError] = []
     if let named = path ?? environment["RECBOT_CONFIG"].flatMap({ $0.isEmpty ? nil : $0 }) {
@@ -77,16 +78,19 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
       }
     }
     let inFile = result
-    for setting in Setting.allCases {
-      for name in setting.environmentNames.reversed() {
-        if let value = environment[name], !value.isEmpty { result.values[setting] = (value, name) }
+    for setting in known {
+      for name in setting.variables.reversed() {
+        if let value = environment[name], !value.isEmpty { result.values[setting.name] = (value, name) }
       }
     }
     return Inspection(configuration: result, inFile: inFile, file: file, problems: problems)
   }
 
   /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
-  public subscript(setting: Setting) -> (text: String, origin: String)? { values[setting] }
+  public subscript(setting: AnySetting) -> (text: String, origin: String)? { values[setting.name] }
+
+  /// The text of a setting and where it comes from (a variable's name, or file and line), if it is set.
+  public subscript<Value>(setting: Setting<Value>) -> (text: String, origin: String)? { self[setting.about] }
 
   /// Reads connect options from a JSON file; what they set goes before environment and file. Gives the keys that mean
   /// nothing to a recording.
@@ -118,9 +122,9 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
     var problems: [ConfigurationError] = []
     for (sectionNode, body) in sections {
       let section = sectionNode.string ?? "?"
-      let known = Set(Setting.allCases.map(\.section))
-      guard known.contains(section) else {
-        problems.append(unknown(section, "section", at: sectionNode, file: file, among: known.sorted()))
+      let sections = Set(known.map(\.section))
+      guard sections.contains(section) else {
+        problems.append(unknown(section, "section", at: sectionNode, file: file, among: sections.sorted()))
         continue
       }
       if body.null != nil { continue }
@@ -133,8 +137,9 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
       for (keyNode, valueNode) in entries {
         // `allow_reconnect` is how other systems write `allow-reconnect`.
         let key = (keyNode.string ?? "?").replacing("_", with: "-")
-        guard let setting = Setting(rawValue: "\(section).\(key)") else {
-          let names = Setting.allCases.filter { $0.section == section }.map(\.key)
+        let settings = known.filter { $0.section == section }
+        guard let setting = settings.first(where: { $0.key == key }) else {
+          let names = settings.map(\.key)
           problems.append(unknown(key, "setting", at: keyNode, file: file, among: names))
           continue
         }
@@ -144,7 +149,7 @@ public struct Configuration: Sendable, CustomStringConvertible, CustomReflectabl
             ConfigurationError(description: "\(place(valueNode, file)): '\(key)' must be a single value"))
           continue
         }
-        values[setting] = (value, place(valueNode, file))
+        values[setting.name] = (value, place(valueNode, file))
       }
     }
     return problems

@@ -3,8 +3,8 @@ import Yams
 /// Connect options as EnableX's SDKs take them (`roomInfo`, `advanceOptions`, `playerConfiguration`), as JSON: read into
 /// recbot's own settings. Unknown keys and impossible values are refused with file and line.
 public struct ConnectOptions: Sendable, Equatable {
-  /// What they set, in the words of the settings, with the place where it stands.
-  public private(set) var values: [Setting: (text: String, origin: String)] = [:]
+  /// What they set: by the names of settings, in their words, with the place where it stands.
+  public private(set) var values: [String: (text: String, origin: String)] = [:]
   /// Keys that are understood, but mean nothing to a recording.
   public private(set) var ignored: [String] = []
 
@@ -32,7 +32,7 @@ public struct ConnectOptions: Sendable, Equatable {
       switch key.string ?? "?" {
       case "roomInfo":
         for (key, value) in try object(value, "roomInfo") { try readRoomInfo(key, value) }
-      case "token": set(.token, try text(value, "token"), at: value)
+      case "token": set("livekit.token", try text(value, "token"), at: value)
       case "advanceOptions": try readAdvanceOptions(value)
       case "publishStreamInfo": try readStreamInfo(value)
       default: try readRoomInfo(key, value, isTop: true)
@@ -49,19 +49,19 @@ public struct ConnectOptions: Sendable, Equatable {
 
   private mutating func readRoomInfo(_ key: Node, _ value: Node, isTop: Bool = false) throws(ConfigurationError) {
     switch key.string ?? "?" {
-    case "allow_reconnect": set(.allowReconnect, "\(try bool(value, "allow_reconnect"))", at: value)
+    case "allow_reconnect": set("connection.allow-reconnect", "\(try bool(value, "allow_reconnect"))", at: value)
     case "number_of_attempts":
-      set(.numberOfAttempts, "\(try number(value, "number_of_attempts", 1...1_000_000))", at: value)
+      set("connection.number-of-attempts", "\(try number(value, "number_of_attempts", 1...1_000_000))", at: value)
     case "timeout_interval":
-      set(.timeoutInterval, "\(try number(value, "timeout_interval", 0...86_400_000))ms", at: value)
-    case "forceTurn", "force_turn": set(.forceTurn, "\(try bool(value, "forceTurn"))", at: value)
-    case "chat_only": set(.chatOnly, "\(try bool(value, "chat_only"))", at: value)
+      set("connection.timeout-interval", "\(try number(value, "timeout_interval", 0...86_400_000))ms", at: value)
+    case "forceTurn", "force_turn": set("connection.force-turn", "\(try bool(value, "forceTurn"))", at: value)
+    case "chat_only": set("connection.chat-only", "\(try bool(value, "chat_only"))", at: value)
     case "activeviews":
       let view = try text(value, "activeviews")
       guard view == "list" || view == "view" else {
         throw ConfigurationError(description: "\(place(value)): activeviews: 'list' or 'view', not '\(view)'")
       }
-      set(.activeViews, view, at: value)
+      set("connection.activeviews", view, at: value)
     case "playerConfiguration": try readPlayer(value)
     default:
       let known = Self.roomInfoKeys + (isTop ? ["token", "roomInfo", "advanceOptions", "publishStreamInfo"] : [])
@@ -79,12 +79,12 @@ public struct ConnectOptions: Sendable, Equatable {
     for (key, value) in try object(node, "playerConfiguration") {
       let name = key.string ?? "?"
       switch name {
-      case "audiomute": set(.muteIcons, "\(try bool(value, name))", at: value)
+      case "audiomute": set("recording.mute-icons", "\(try bool(value, name))", at: value)
       case "bandwidth", "pinned": showsMarks.append(try bool(value, name))
       case "avatar":
         // An application may do without people's images; where they may come from is the operator's to say.
         if try !bool(value, name) {
-          set(.avatars, "off", at: value)
+          set("recording.avatars", "off", at: value)
         } else {
           ignored.append("playerConfiguration.\(name)")
         }
@@ -104,7 +104,7 @@ public struct ConnectOptions: Sendable, Equatable {
       default: throw unknown(key, "player option", among: Self.playerKeys)
       }
     }
-    if !showsMarks.isEmpty { set(.marks, "\(showsMarks.contains(true))", at: node) }
+    if !showsMarks.isEmpty { set("recording.marks", "\(showsMarks.contains(true))", at: node) }
   }
 
   // MARK: Beside roomInfo
@@ -127,7 +127,7 @@ public struct ConnectOptions: Sendable, Equatable {
         throw ConfigurationError(description: "\(place(entry)): advanceOptions: 'id' and 'enable' are expected")
       }
       switch id {
-      case "notify-video-resolution-change": set(.notifyResolution, "\(isEnabled)", at: entry)
+      case "notify-video-resolution-change": set("connection.notify-video-resolution-change", "\(isEnabled)", at: entry)
       case "battery_updates": ignored.append("advanceOptions.\(id)")
       default:
         let known = ["battery_updates", "notify-video-resolution-change"]
@@ -147,7 +147,7 @@ public struct ConnectOptions: Sendable, Equatable {
         ignored.append("publishStreamInfo.\(name)")
       case "attributes":
         for (key, value) in try object(value, "attributes") where key.string == "name" {
-          set(.name, try text(value, "name"), at: value)
+          set("recording.name", try text(value, "name"), at: value)
         }
       default: throw unknown(key, "key", among: ["video", "audio", "data", "attributes"])
       }
@@ -156,7 +156,7 @@ public struct ConnectOptions: Sendable, Equatable {
 
   // MARK: Values
 
-  private mutating func set(_ setting: Setting, _ text: String, at node: Node) {
+  private mutating func set(_ setting: String, _ text: String, at node: Node) {
     values[setting] = (text, place(node))
   }
 

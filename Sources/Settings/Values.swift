@@ -112,16 +112,63 @@ public enum Values {
     return value
   }
 
+  /// Reads whole numbers within limits.
+  public static func whole(in limits: ClosedRange<Int>) -> @Sendable (String) throws(ValueError) -> Int {
+    { text throws(ValueError) in try whole(text, in: limits) }
+  }
+
+  /// Takes a text as it is.
+  public static func text(_ text: String) throws(ValueError) -> String { text }
+
+  /// Takes secrets of at least so many bytes: shorter ones can be guessed.
+  public static func secret(bytes: Int) -> @Sendable (String) throws(ValueError) -> String {
+    { text throws(ValueError) in
+      guard text.utf8.count >= bytes else { throw ValueError("the secret is too short: \(bytes) bytes or more") }
+      return text
+    }
+  }
+
+  /// Takes texts that begin with one of some schemes.
+  public static func url(_ schemes: String...) -> @Sendable (String) throws(ValueError) -> String {
+    { text throws(ValueError) in
+      try checkURL(text, schemes)
+      return text
+    }
+  }
+
+  /// Takes texts of several URLs with commas, each of which begins with one of some schemes.
+  public static func urls(_ schemes: String...) -> @Sendable (String) throws(ValueError) -> String {
+    { text throws(ValueError) in
+      for part in text.split(separator: ",") { try checkURL(String(part.drop { $0 == " " }), schemes) }
+      return text
+    }
+  }
+
+  private static func checkURL(_ url: String, _ schemes: [String]) throws(ValueError) {
+    guard schemes.contains(where: { url.hasPrefix($0) && url.count > $0.count }) else {
+      throw ValueError("'\(AnySetting.masked(url))' does not begin with \(schemes.joined(separator: " or "))")
+    }
+  }
+
+  /// Reads the words of an enumeration; `what` they are is told with a word that is none.
+  public static func word<Word: RawRepresentable & CaseIterable & SendableMetatype>(
+    _ what: String, of: Word.Type = Word.self
+  ) -> @Sendable (String) throws(ValueError) -> Word where Word.RawValue == String {
+    { text throws(ValueError) in try word(text, what) }
+  }
+
   /// One of some words.
   public static func word<Word: RawRepresentable & CaseIterable>(
     _ text: String, _ what: String, of: Word.Type = Word.self
   ) throws(ValueError) -> Word where Word.RawValue == String {
-    guard let word = Word(rawValue: text) else {
-      let known = Word.allCases.map(\.rawValue)
-      let hint = suggestion(for: text, among: known).map { "; did you mean '\($0)'?" }
-      throw ValueError("there is no \(what) '\(text)'" + (hint ?? "; known: \(known.joined(separator: ", "))"))
-    }
+    guard let word = Word(rawValue: text) else { throw noWord(text, what, among: Word.allCases.map(\.rawValue)) }
     return word
+  }
+
+  /// The error of a word that is none of those that are known.
+  public static func noWord(_ text: String, _ what: String, among known: [String]) -> ValueError {
+    let hint = suggestion(for: text, among: known).map { "; did you mean '\($0)'?" }
+    return ValueError("there is no \(what) '\(text)'" + (hint ?? "; known: \(known.joined(separator: ", "))"))
   }
 
   /// A set of colours.

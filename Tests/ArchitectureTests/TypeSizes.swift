@@ -33,7 +33,10 @@ struct TypeSizes {
       case .type(let kind, let name):
         let full = "\(stack.first?.name ?? target).\(name)"
         pending = Open(name: full, depth: depth)
-        if stack.isEmpty, kind != "extension" { sizes[full, default: Size()].comment = comment.joined(separator: "\n") }
+        // Another target's type is not declared here: an extension says why.
+        if stack.isEmpty, kind != "extension" || comment.contains(where: { $0.contains("Large: ") }) {
+          sizes[full, default: Size()].comment = comment.joined(separator: "\n")
+        }
       case .stored:
         if let open = stack.last, depth == open.depth + 1 { sizes[open.name, default: Size()].stored += 1 }
       case nil: break

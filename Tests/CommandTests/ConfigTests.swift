@@ -5,54 +5,77 @@ import Testing
 @testable import recbot
 
 @Suite struct ConfigTests {
-  /// A line of `Config/recbot.yaml` that documents a setting: `  # key: value  # NAMES, --flag: what it is`.
-  struct Line {
-    var setting: String
-    var value: String
-    var comment: String
-  }
-
-  static func documented() throws -> [Line] {
-    var section = ""
-    var lines: [Line] = []
-    for line in try Project.text("Config/recbot.yaml").split(separator: "\n") {
-      if let name = try matches(#"^([a-z-]+):$"#, in: String(line)).first { section = name }
-      guard let match = String(line).firstMatch(of: /^  # ([a-z0-9-]+): (.*?)  ?# (.*)$/) else { continue }
-      let value = match.2.trimmingCharacters(in: .whitespaces)
-      lines.append(
-        Line(
-          setting: "\(section).\(match.1)", value: value.trimmingCharacters(in: ["\""]), comment: String(match.3)))
+  /// The file is made by `REWRITE_CONFIG=1 swift test --filter ConfigTests`.
+  @Test func theShippedFileIsWhatTheSettingsSay() throws {
+    let path = Project.root.appending(path: "Config/recbot.yaml").path
+    if Environment.all["REWRITE_CONFIG"] != nil {
+      try ConfigurationText.text.write(toFile: path, atomically: true, encoding: .utf8)
     }
-    return lines
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    for (line, wanted) in zip(lines, ConfigurationText.text.split(separator: "\n")) { #expect(line == wanted) }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == ConfigurationText.text)
+    #expect(lines.allSatisfy { $0.count <= 124 })
+    #expect(ConfigReport(file: path, environment: [:]).problems.isEmpty)
   }
 
-  @Test func theShippedFileAndTheSettingsAgreeBothWays() throws {
-    let lines = try Self.documented()
-    #expect(lines.map(\.setting).sorted() == Setting.allCases.map(\.rawValue).sorted())
+  /// Each line of the shipped file means what it shows: without its sign of a comment it is a good setting.
+  @Test func theShippedFileShowsGoodValues() throws {
+    let text = ConfigurationText.text.split(separator: "\n").map { line in
+      line.firstMatch(of: #/^  # [a-z0-9-]+: /#) == nil ? String(line) : "  " + line.dropFirst(4)
+    }
+    try withFile(text.joined(separator: "\n").replacing("…", with: "x")) { path in
+      let found = Configuration.inspect(path: path, environment: [:])
+      #expect(found.problems.isEmpty)
+      for setting in AnySetting.all {
+        let value = try #require(found.configuration[setting]?.text, "\(setting.name)")
+        if let fallback = setting.fallback { #expect(value == fallback) }
+        if !setting.example.contains("…") {
+          #expect(throws: Never.self, "\(setting.name)") { try setting.check(value) }
+        }
+      }
+    }
+  }
+
+  @Test func settingsAreListedOnce() throws {
+    #expect(Set(AnySetting.all).count == AnySetting.all.count)
+    #expect(Set(AnySetting.all.flatMap(\.variables)).count == AnySetting.all.flatMap(\.variables).count)
+    for section in SettingSection.all {
+      #expect(section.settings.allSatisfy { $0.section == section.name }, "\(section.name)")
+    }
+    var declared = 0
+    for path in Project.files(in: "Sources/recbot/Settings", endings: ["Section.swift"]) {
+      declared += try matches(#"static var (\w+): Setting<"#, in: try Project.text(path)).count
+    }
+    #expect(declared == AnySetting.all.count, "a setting is declared and stands in no section")
+  }
+
+  @Test func everyFlagOfASettingIsOne() {
     let flags = CommandLineReader.flags()
     #expect(flags.count > 50)
-    for line in lines {
-      guard let setting = Setting(rawValue: line.setting) else { continue }
-      let names = try matches(#"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"#, in: String(line.comment.prefix { $0 != ":" }))
-      #expect(!names.isEmpty, "\(line.setting): no variable is named")
-      #expect(names.allSatisfy(setting.environmentNames.contains), "\(line.setting): \(names)")
-      for flag in try matches(#"(--[a-z][a-z-]+)"#, in: line.comment) {
-        #expect(flags.contains(flag), "\(line.setting): there is no flag \(flag)")
-      }
-      let rule = SettingRule.of(setting)
-      if let fallback = rule.fallback {
-        #expect(
-          line.value == fallback || line.comment.contains("default"), "\(line.setting): the default is \(fallback)")
-      } else {
-        #expect(line.comment.contains("default"), "\(line.setting): says nothing of its default")
-      }
+    for setting in AnySetting.all {
+      if let flag = setting.flag { #expect(flags.contains(flag), "\(setting.name): there is no flag \(flag)") }
     }
   }
 
   @Test func everyDefaultIsAGoodValue() throws {
-    for setting in Setting.allCases {
-      guard let fallback = SettingRule.of(setting).fallback else { continue }
-      #expect(throws: Never.self, "\(setting.rawValue)") { try SettingRule.of(setting).check(fallback) }
+    for setting in AnySetting.all {
+      guard let fallback = setting.fallback else { continue }
+      #expect(throws: Never.self, "\(setting.name)") { try setting.check(fallback) }
+    }
+  }
+
+  @Test func connectOptionsSetWhatThereIs() throws {
+    let text = """
+      {"roomInfo": {"allow_reconnect": true, "number_of_attempts": 3, "timeout_interval": 5, "activeviews": "list",
+      "forceTurn": true, "chat_only": true, "playerConfiguration": {"audiomute": true, "bandwidth": true, "avatar": false}},
+      "token": "x", "advanceOptions": [{"id": "notify-video-resolution-change", "enable": true}],
+      "publishStreamInfo": {"attributes": {"name": "bot"}}}
+      """
+    let values = try ConnectOptions(json: text, file: "o.json").values
+    #expect(values.count == 12)
+    for (name, value) in values {
+      let setting = try #require(AnySetting.all.first { $0.name == name }, "there is no setting \(name)")
+      #expect(throws: Never.self) { try setting.check(value.text) }
     }
   }
 
@@ -95,8 +118,8 @@ import Testing
       let report = ConfigReport(file: path, environment: ["RECBOT_LAYOUT": "grid", "RECBOT_LAYOT": "x"])
       #expect(report.problems.isEmpty)
       #expect(report.warnings == ["the variable RECBOT_LAYOT means nothing; did you mean RECBOT_LAYOUT?"])
-      func entry(_ setting: Setting) -> String? {
-        report.entries.first { $0.setting == setting }.map { "\($0.value ?? "-") \($0.origin)" }
+      func entry<Value>(_ setting: Setting<Value>) -> String? {
+        report.entries.first { $0.setting == setting.about }.map { "\($0.value ?? "-") \($0.origin)" }
       }
       #expect(entry(.framesPerSecond) == "25 \(path):2")
       #expect(entry(.layout) == "grid RECBOT_LAYOUT")
@@ -108,8 +131,8 @@ import Testing
 
   @Test func noSecretIsEverShown() throws {
     var environment: [String: String] = [:]
-    for setting in Setting.allCases where setting.isSecret {
-      environment[setting.environmentNames[0]] = "planted-\(setting.key)"
+    for setting in AnySetting.all where setting.isSecret {
+      environment[setting.variables[0]] = "planted-\(setting.key)"
     }
     environment["RECBOT_DATABASE"] = "postgres://me:pla@nted@host/db?sslmode=require&password=planted"
     environment["RECBOT_WEBHOOK_URLS"] = "https://me:planted@a.example/x,https://b.example/?token=planted&a=b"
@@ -127,7 +150,7 @@ import Testing
     let report = ConfigReport(file: "/dev/null", environment: ["RECBOT_NAME": "a \"b\" \u{1} ü"])
     let object = try JSONSerialization.jsonObject(with: Data(report.json(onlySet: false).utf8)) as? [String: Any]
     let settings = try #require(object?["settings"] as? [String: [String: Any]])
-    #expect(settings.count == Setting.allCases.count)
+    #expect(settings.count == AnySetting.all.count)
     #expect(settings["recording.name"]?["value"] as? String == "a \"b\" \u{1} ü")
   }
 }

@@ -26,8 +26,8 @@ import Testing
 
   @Test func settingsHideTheirSecrets() {
     var environment = ["LIVEKIT_URL": "ws://host"]
-    for setting in Setting.allCases where setting.isSecret {
-      environment[setting.environmentNames[0]] = Self.secret
+    for setting in AnySetting.all where setting.isSecret {
+      environment[setting.variables[0]] = Self.secret
     }
     environment["RECBOT_DATABASE"] = "postgres://me:\(Self.secret)@db/name?password=\(Self.secret)"
     let found = Configuration.inspect(path: nil, environment: environment)

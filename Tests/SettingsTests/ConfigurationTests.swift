@@ -22,12 +22,22 @@ import Testing
     }
   }
 
-  @Test func liveKitsOwnVariablesCount() throws {
-    let configuration = try Configuration.load(
-      path: nil, environment: ["LIVEKIT_URL": "ws://a", "LIVEKIT_API_KEY": "k", "LIVEKIT_API_SECRET": "s"])
-    #expect(configuration[.url]?.text == "ws://a")
-    #expect(configuration[.apiKey]?.text == "k")
-    #expect(configuration[.apiSecret]?.text == "s")
+  @Test func theStrongestVariableCounts() throws {
+    try withFile("") { path in
+      let names = ["LIVEKIT_URL": "ws://a", "RECBOT_URL": "ws://b", "RECBOT_WORKER_SECRET": "s"]
+      let configuration = try Configuration.load(path: path, environment: names)
+      #expect(configuration[.url]?.text == "ws://b" && configuration[.url]?.origin == "RECBOT_URL")
+      #expect(configuration[.secret]?.text == "s" && configuration.secrets == ["s"])
+      #expect(try Configuration.load(path: path, environment: ["LIVEKIT_URL": "ws://a"])[.url]?.text == "ws://a")
+      #expect("\(configuration)" == "livekit.url=ws://b worker.secret=****")
+    }
+  }
+
+  @Test func whatIsSetNowhereHasItsDefault() throws {
+    #expect(try Setting<Int>.framesPerSecond.unset() == 30)
+    #expect(try Setting<String?>.url.unset() == nil)
+    #expect(throws: ValueError.self) { try Setting<Int>.framesPerSecond.parse("61") }
+    #expect(throws: ValueError.self) { try Setting<Int>.framesPerSecond.about.check("61") }
   }
 
   @Test func anUnknownSettingIsRefusedWithFileLineAndSuggestion() throws {
@@ -101,20 +111,5 @@ import Testing
 
   @Test func aNamedFileMustExist() {
     #expect(throws: ConfigurationError.self) { try Configuration.load(path: "/nowhere/x.yaml", environment: [:]) }
-  }
-
-  @Test func theShippedFileIsValidAndNamesEverySetting() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let path = root.appending(path: "Config/recbot.yaml").path
-    _ = try Configuration.load(path: path, environment: [:])
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    for setting in Setting.allCases {
-      let key = setting.rawValue.split(separator: ".").last.map(String.init) ?? ""
-      #expect(text.contains("# \(key): "), "Config/recbot.yaml does not name \(setting.rawValue)")
-      #expect(
-        setting.environmentNames.contains { text.contains($0) },
-        "Config/recbot.yaml does not name a variable for \(setting.rawValue)")
-    }
   }
 }

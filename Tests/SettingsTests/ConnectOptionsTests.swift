@@ -34,20 +34,22 @@ import Testing
       \t"publishStreamInfo": {"video": true, "audio": true, "data": true, "attributes": {"name": "Recorder"}}
       }
       """)
-    let expected: [Setting: String] = [
-      .allowReconnect: "true", .numberOfAttempts: "3", .timeoutInterval: "10000ms", .activeViews: "list",
-      .forceTurn: "false", .chatOnly: "true", .muteIcons: "false", .marks: "false", .token: "a.b.c",
-      .notifyResolution: "false", .name: "Recorder",
+    let expected: [String: String] = [
+      "connection.allow-reconnect": "true", "connection.number-of-attempts": "3",
+      "connection.timeout-interval": "10000ms", "connection.activeviews": "list",
+      "connection.force-turn": "false", "connection.chat-only": "true", "recording.mute-icons": "false",
+      "recording.marks": "false", "livekit.token": "a.b.c",
+      "connection.notify-video-resolution-change": "false", "recording.name": "Recorder",
     ]
     #expect(options.values.mapValues(\.text) == expected)
     #expect(options.ignored.contains("advanceOptions.battery_updates"))
     #expect(options.ignored.contains("playerConfiguration.iconColor"))
-    #expect(options.values[.numberOfAttempts]?.origin == "o.json:3")
+    #expect(options.values["connection.number-of-attempts"]?.origin == "o.json:3")
   }
 
   @Test func anApplicationMayDoWithoutImagesButDoesNotSayWhereTheyComeFrom() throws {
     let off = try read(#"{"playerConfiguration": {"avatar": false}}"#)
-    #expect(off.values.mapValues(\.text) == [.avatars: "off"])
+    #expect(off.values.mapValues(\.text) == ["recording.avatars": "off"])
     let on = try read(#"{"playerConfiguration": {"avatar": true}}"#)
     #expect(on.values.isEmpty)
     #expect(on.ignored == ["playerConfiguration.avatar"])
@@ -55,7 +57,8 @@ import Testing
 
   @Test func theKeysMayAlsoStandAlone() throws {
     let options = try read(#"{"allow_reconnect": false, "force_turn": true}"#)
-    #expect(options.values.mapValues(\.text) == [.allowReconnect: "false", .forceTurn: "true"])
+    #expect(
+      options.values.mapValues(\.text) == ["connection.allow-reconnect": "false", "connection.force-turn": "true"])
     #expect(try read("{}").values.isEmpty)
   }
 

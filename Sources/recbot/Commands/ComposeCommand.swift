@@ -51,10 +51,10 @@ struct ComposeCommand: AsyncParsableCommand {
   @Flag(help: "Follow no pins, titles, marks, pauses and changes of the layout; what was redacted stays so.")
   var ignoreCommands = false
 
-  @Option(help: ArgumentHelp("How progress is shown: auto, plain, json or none (default: auto).", valueName: "mode"))
+  @Option(help: .setting(.progress))
   var progress: String?
 
-  @Option(help: ArgumentHelp("Also write chat and captions into a file: .jsonl, .srt or .vtt.", valueName: "file"))
+  @Option(help: .setting(.transcript))
   var transcript: String?
 
   @OptionGroup var shared: SharedOptions
@@ -70,8 +70,7 @@ struct ComposeCommand: AsyncParsableCommand {
     options.from = try from.map { try shared.duration($0, "--from") } ?? .zero
     let until = try to.map { try shared.duration($0, "--to") }
     if let until, until <= options.from { throw Failure(.usage, "--to must lie after --from") }
-    let mode = try configuration.value(
-      flag: progress, "--progress", .progress, default: .auto, parse: ProgressMode.read)
+    let mode = try configuration.value(.progress, flag: progress)
     try OutputPath.check(output)
     if let transcript { try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript") }
     let reader = try LogAccess.open(log)

@@ -9,89 +9,63 @@ struct ConnectionOptions: ParsableArguments {
   @Flag(help: "End the recording when the connection is lost, instead of coming back.")
   var noReconnect = false
 
-  @Option(
-    help: ArgumentHelp(
-      "At most so many attempts to come back after a loss, with a fixed interval between them (default: no limit, and "
-        + "growing pauses).", valueName: "n"))
+  @Option(help: .setting(.numberOfAttempts))
   var reconnectAttempts: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The fixed interval between attempts (default with --reconnect-attempts: 10s).", valueName: "time"))
+  @Option(help: .setting(.timeoutInterval))
   var reconnectInterval: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Give up when the connection has been down for so long (default: as long as the recording may last).",
-      valueName: "time"))
+  @Option(help: .setting(.reconnectTimeout))
   var reconnectTimeout: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Keep trying for so long while there is no such room, no place in it, or no server (default: fail at once).",
-      valueName: "time"))
+  @Option(help: .setting(.waitForRoom))
   var waitForRoom: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Stay in the room for so long until somebody lets the bot receive (default: fail at once).", valueName: "time"))
+  @Option(help: .setting(.waitForAdmission))
   var waitForAdmission: String?
 
-  @Flag(help: "Send and receive media over TURN relays only.")
+  @Flag(help: .setting(.forceTurn))
   var forceTurn = false
 
-  @Option(
-    help: ArgumentHelp(
-      "A TURN server beside those that the room server names, turn:host:port?transport=udp or tcp, or turns:host:port.",
-      valueName: "url"))
+  @Option(help: .setting(.turnServer))
   var turnServer: String?
 
-  @Option(help: ArgumentHelp("The user name for it.", valueName: "text"))
+  @Option(help: .setting(.turnUsername))
   var turnUsername: String?
 
-  @Option(help: ArgumentHelp("The credential for it (better in RECBOT_TURN_CREDENTIAL than here).", valueName: "text"))
+  @Option(help: .setting(.turnCredential))
   var turnCredential: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The keys of a room that is encrypted end to end: a file with one passphrase in one line, or a .yaml file (shared:, "
-        + "participants:); - for standard input.", valueName: "file"))
+  @Option(help: .setting(.keyFile))
   var e2eeKeyFile: String?
 
   /// Puts what is set into the options of a room connection.
   func apply(_ configuration: Configuration, to options: inout RoomOptions) throws {
-    func time(_ flag: String?, _ name: String, _ setting: Setting) throws -> Int64? {
-      try configuration.value(flag: flag, name, setting, parse: Values.duration)?.nanoseconds
-    }
-    func isOn(_ flag: Bool, _ setting: Setting, default fallback: Bool) throws -> Bool {
-      try flag ? true : configuration.value(flag: nil, "", setting, parse: Values.boolean) ?? fallback
-    }
-    options.reconnect.allowsReconnect =
-      try !noReconnect && isOn(false, .allowReconnect, default: true)
-    let attempts = try configuration.value(
-      flag: reconnectAttempts, "--reconnect-attempts", .numberOfAttempts, parse: Values.attempts)
-    let interval = try time(reconnectInterval, "--reconnect-interval", .timeoutInterval)
+    options.reconnect.allowsReconnect = try !noReconnect && configuration.value(.allowReconnect)
+    let attempts = try configuration.value(.numberOfAttempts, flag: reconnectAttempts)
+    let interval = try configuration.value(.timeoutInterval, flag: reconnectInterval)
     if attempts != nil || interval != nil {
-      options.reconnect.rule = .fixed(attempts: attempts ?? 3, interval: interval ?? 10_000_000_000)
+      options.reconnect.rule = .fixed(attempts: attempts ?? 3, interval: interval?.nanoseconds ?? 10_000_000_000)
     }
-    options.reconnect.limit = try time(reconnectTimeout, "--reconnect-timeout", .reconnectTimeout)
-    options.reconnect.waitForRoom = try time(waitForRoom, "--wait-for-room", .waitForRoom) ?? 0
-    options.reconnect.waitForAdmission = try time(waitForAdmission, "--wait-for-admission", .waitForAdmission)
-    options.reconnect.relayOnly = try isOn(forceTurn, .forceTurn, default: false)
-    if let file = configuration.text(flag: e2eeKeyFile, .keyFile) {
+    options.reconnect.limit = try configuration.value(.reconnectTimeout, flag: reconnectTimeout)?.nanoseconds
+    options.reconnect.waitForRoom = try configuration.value(.waitForRoom, flag: waitForRoom)?.nanoseconds ?? 0
+    options.reconnect.waitForAdmission =
+      try configuration.value(.waitForAdmission, flag: waitForAdmission)?.nanoseconds
+    options.reconnect.relayOnly = try forceTurn || configuration.value(.forceTurn)
+    if let file = configuration.text(.keyFile, flag: e2eeKeyFile) {
       guard options.kind == .liveKit else {
         throw Failure(.usage, "--e2ee-key-file: two-party rooms are not encrypted beyond WebRTC's own encryption")
       }
       options.keys = try KeyFile.read(file)
     }
-    guard let server = configuration.text(flag: turnServer, .turnServer) else { return }
+    guard let server = configuration.text(.turnServer, flag: turnServer) else { return }
     guard server.hasPrefix("turn:") || server.hasPrefix("turns:") else {
       throw Failure(.usage, "--turn-server: '\(server)' is not a TURN address; write for example turn:host:3478")
     }
     options.iceServers = [
       ICEServer(
-        urls: [server], username: configuration.text(flag: turnUsername, .turnUsername) ?? "",
-        credential: configuration.text(flag: turnCredential, .turnCredential) ?? "")
+        urls: [server], username: configuration.text(.turnUsername, flag: turnUsername) ?? "",
+        credential: configuration.text(.turnCredential, flag: turnCredential) ?? "")
     ]
   }
 }

@@ -46,7 +46,7 @@ struct ControlCommand: ParsableCommand {
 
   func run() throws {
     let configuration = try shared.load()
-    let directory = RunDirectory(named: configuration[.runDirectory]?.text, environment: Environment.all)
+    let directory = RunDirectory(named: configuration.text(.runDirectory), environment: Environment.all)
     guard let command else {
       guard job == "list" else { throw Failure(.usage, "a command is missing; see recbot control --help") }
       return list(directory)

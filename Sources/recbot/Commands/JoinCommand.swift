@@ -26,30 +26,25 @@ struct JoinCommand: AsyncParsableCommand {
   @Argument(help: "The room's name; peer:NAME for a two-party room.")
   var room: String
 
-  @Option(
-    name: .customLong("as"),
-    help: ArgumentHelp(
-      "In a two-party room: host, guest, or auto for the free seat (default: auto).", valueName: "role"))
+  @Option(name: .customLong("as"), help: .setting(.peerRole))
   var role: String?
 
-  @Option(help: ArgumentHelp("The room server: ws://… or wss://… (LIVEKIT_URL).", valueName: "url"))
+  @Option(help: .setting(.url, namesVariable: true))
   var url: String?
 
-  @Option(help: ArgumentHelp("A token for this room; used as it is (RECBOT_TOKEN).", valueName: "jwt"))
+  @Option(help: .setting(.token))
   var token: String?
 
-  @Option(help: ArgumentHelp("API key, to make a token (LIVEKIT_API_KEY).", valueName: "key"))
+  @Option(help: .setting(.apiKey, namesVariable: true))
   var apiKey: String?
 
-  @Option(help: ArgumentHelp("API secret (better in LIVEKIT_API_SECRET than here).", valueName: "secret"))
+  @Option(help: .setting(.apiSecret))
   var apiSecret: String?
 
-  @Option(help: ArgumentHelp("The bot's identity in the room (default: recbot- and a random text).", valueName: "text"))
+  @Option(help: .setting(.identity))
   var identity: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Certificates (PEM) to trust for wss:// and relays over TLS instead of the system's.", valueName: "file"))
+  @Option(help: .setting(.tlsCA))
   var tlsCa: String?
 
   @Option(
@@ -60,13 +55,10 @@ struct JoinCommand: AsyncParsableCommand {
 
   @OptionGroup var selection: SelectionOptions
 
-  @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
+  @Option(help: .setting(.maxDuration))
   var maxDuration: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "End when no people have been in the room for so long, such as 30s (agents and recorders don't count).",
-      valueName: "time"))
+  @Option(help: .setting(.stopWhenEmpty))
   var stopWhenEmpty: String?
 
   @OptionGroup var connection: ConnectionOptions
@@ -87,10 +79,8 @@ struct JoinCommand: AsyncParsableCommand {
     let output = OutputPath.named(output, room: name)
     var settings = try recording.settings(
       configuration, output: output, title: name,
-      maximumDuration: try configuration.value(
-        flag: maxDuration, "--max-duration", .maxDuration, parse: Values.duration),
-      stopWhenEmpty: try configuration.value(
-        flag: stopWhenEmpty, "--stop-when-empty", .stopWhenEmpty, parse: Values.duration))
+      maximumDuration: try configuration.value(.maxDuration, flag: maxDuration),
+      stopWhenEmpty: try configuration.value(.stopWhenEmpty, flag: stopWhenEmpty))
     settings.log = try recording.logSettings(configuration)
     try reception.apply(configuration, to: &settings)
     if isChatOnly, settings.transcript == nil {
@@ -128,7 +118,7 @@ struct JoinCommand: AsyncParsableCommand {
 
   /// The room's name, and what kind of room it is.
   private func roomKind(_ configuration: Configuration) throws -> (name: String, kind: RoomKind) {
-    let wish = try configuration.value(flag: role, "--as", .peerRole, default: nil, parse: Values.peerRole)
+    let wish = try configuration.value(.peerRole, flag: role)
     let prefix = "peer:"
     guard room.hasPrefix(prefix) else {
       if role != nil { throw Failure(.usage, "--as is for two-party rooms: write the room as peer:\(room)") }
@@ -144,25 +134,25 @@ struct JoinCommand: AsyncParsableCommand {
     guard !room.isEmpty, room.utf8.count <= 256 else {
       throw Failure(.usage, "the room's name must have 1 to 256 bytes")
     }
-    guard let url = configuration.text(flag: url, .url) else {
+    guard let url = configuration.text(.url, flag: url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
     var options = RoomOptions(url: url, tokens: try tokens(room, configuration), seed: UInt64.random(in: .min ... .max))
     options.kind = kind
-    options.tlsCAFile = configuration.text(flag: tlsCa, .tlsCA)
+    options.tlsCAFile = configuration.text(.tlsCA, flag: tlsCa)
     try connection.apply(configuration, to: &options)
     try reception.apply(configuration, to: &options)
     return options
   }
 
   private func tokens(_ room: String, _ configuration: Configuration) throws -> TokenSource {
-    let key = configuration.text(flag: apiKey, .apiKey)
-    let secret = configuration.text(flag: apiSecret, .apiSecret)
+    let key = configuration.text(.apiKey, flag: apiKey)
+    let secret = configuration.text(.apiSecret, flag: apiSecret)
     if token != nil, apiKey != nil || apiSecret != nil {
       throw Failure(.usage, "--token and --api-key are two ways in: give one of them")
     }
     // A flag goes before what stands in the environment or the file.
-    let given = token ?? (apiKey == nil ? configuration[.token]?.text : nil)
+    let given = token ?? (apiKey == nil ? configuration.text(.token) : nil)
     if let given {
       if let claims = try? AccessToken(reading: given), let named = claims.video?.room, !named.isEmpty, named != room {
         throw Failure(.usage, "the token is for the room '\(RoomText.oneLine(named, limit: 80))', not for '\(room)'")
@@ -173,10 +163,10 @@ struct JoinCommand: AsyncParsableCommand {
       throw Failure(
         .usage, "no way in: give --token, or --api-key and --api-secret (LIVEKIT_API_KEY, LIVEKIT_API_SECRET)")
     }
-    let identity = configuration.text(flag: identity, .identity) ?? "recbot-\(Self.randomText())"
+    let identity = configuration.text(.identity, flag: identity) ?? "recbot-\(Self.randomText())"
     return .minted(
       apiKey: key, apiSecret: secret, room: room, identity: identity,
-      name: configuration.text(flag: reception.name, .name) ?? "recbot")
+      name: configuration.text(.name, flag: reception.name))
   }
 
   /// Eight letters and digits that no other bot has.

@@ -22,13 +22,10 @@ struct KeysCommand: AsyncParsableCommand {
 
 /// Where the keys are.
 struct KeysOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "The backend's database, sqlite:PATH or postgres://USER@HOST/NAME (default: recbot.sqlite in the data folder).",
-      valueName: "database"))
+  @Option(help: .setting(.database))
   var database: String?
 
-  @Option(help: ArgumentHelp("The backend's data folder (RECBOT_DATA_DIR).", valueName: "folder"))
+  @Option(help: .setting(.dataDirectory, namesVariable: true))
   var dataDir: String?
 
   @OptionGroup var shared: SharedOptions

@@ -18,22 +18,20 @@ struct LayoutsCommand: AsyncParsableCommand {
 
 /// Where layouts are found.
 struct LayoutOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "Folder whose layouts go before the built-in ones (default: layouts, when there is one).", valueName: "folder"))
+  @Option(help: .setting(.layoutsDir))
   var layoutsDir: String?
 
-  @Option(help: ArgumentHelp("Colours: dark or light (default: the layout's own).", valueName: "theme"))
+  @Option(help: .setting(.theme))
   var theme: String?
 
   /// The layouts that can be asked for.
   func store(_ configuration: Configuration) -> LayoutStore {
-    LayoutStore(folder: configuration.text(flag: layoutsDir, .layoutsDir))
+    LayoutStore(folder: configuration.text(.layoutsDir, flag: layoutsDir))
   }
 
   /// The colours asked for.
   func theme(_ configuration: Configuration) throws -> ThemeName? {
-    try configuration.value(flag: theme, "--theme", .theme, parse: Values.theme)
+    try configuration.value(.theme, flag: theme)
   }
 
   /// Reads a layout with the flags' theme, or fails with the exit code for wrong flags and files.
@@ -110,7 +108,7 @@ struct LayoutsValidateCommand: ParsableCommand {
 
   func run() throws {
     let configuration = try shared.load()
-    let canvas = try configuration.value(flag: size, "--size", .size, parse: Values.size)
+    let canvas = try configuration.given(.size, flag: size)
     var failures = 0
     for text in layouts {
       do throws(LayoutError) {
@@ -190,9 +188,9 @@ struct LayoutsPreviewCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try shared.load()
-    let given = try configuration.value(flag: size, "--size", .size, parse: Values.size)
+    let given = try configuration.given(.size, flag: size)
     let layout = try layouts.layout(layout, configuration, canvas: given)
-    let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
+    let canvas = try given ?? layout.canvas ?? configuration.value(.size)
     guard !exact || animate && self.layout.hasPrefix("twilio:") else {
       throw Failure(.usage, "--exact: only with --animate and a layout twilio:FILE")
     }

@@ -22,7 +22,7 @@ struct PeopleCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("How long they stay, such as 90s.", valueName: "time"))
   var duration = "1m"
 
-  @Option(help: ArgumentHelp("The room server (LIVEKIT_URL).", valueName: "url"))
+  @Option(help: .setting(.url, namesVariable: true))
   var url: String?
 
   @OptionGroup var credentials: ServerCredentials
@@ -40,7 +40,7 @@ struct PeopleCommand: AsyncParsableCommand {
       throw Failure(.usage, "--size: \(error)")
     }
     let length = try shared.duration(duration, "--duration")
-    guard let url = configuration.text(flag: url, .url) else {
+    guard let url = configuration.text(.url, flag: url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
     let (key, secret) = try credentials.resolve(configuration)

@@ -8,35 +8,30 @@ import WebClient
 
 /// The flags that shape the picture and what is written beside it; shared by what records and by `compose`.
 struct PictureOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "Layout: a name (see recbot layouts list), a file, or twilio:FILE (default: grid).", valueName: "layout"))
+  @Option(help: .setting(.layout))
   var layout: String?
 
   @OptionGroup var layouts: LayoutOptions
 
-  @Option(help: ArgumentHelp("Size of the picture (default: 1280x720).", valueName: "WxH"))
+  @Option(help: .setting(.size))
   var size: String?
 
-  @Option(help: ArgumentHelp("Pictures a second, 1 to 60 (default: 30).", valueName: "n"))
+  @Option(help: .setting(.framesPerSecond))
   var fps: String?
 
-  @Option(help: ArgumentHelp("What the picture is written in: vp8 or vp9 (default: vp8).", valueName: "codec"))
+  @Option(help: .setting(.codec))
   var codec: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Bits a second of the picture, such as 2500k or 4M (default: 2500k; 1500k with vp9).", valueName: "rate"))
+  @Option(help: .setting(.videoBitrate))
   var videoBitrate: String?
 
-  @Option(
-    help: ArgumentHelp("People's own images on their cards: off, files or urls (default: off).", valueName: "from"))
+  @Option(help: .setting(.avatars))
   var avatars: String?
 
-  @Option(help: ArgumentHelp("Folder of such images; no file outside of it is read.", valueName: "folder"))
+  @Option(help: .setting(.avatarFolder))
   var avatarFolder: String?
 
-  @Option(help: ArgumentHelp("Also write what happens when: a JSON object a line.", valueName: "file"))
+  @Option(help: .setting(.timeline))
   var timeline: String?
 
   /// The settings of a recording into `output`, by these flags and the configuration.
@@ -46,13 +41,13 @@ struct PictureOptions: ParsableArguments {
     let given = try canvas(configuration)
     let find = try finder(configuration, canvas: given)
     // The standard layout is found like any other, so that a theme, or a file of its name, counts for it too.
-    let asked = layout ?? (configuration[.layout] == nil ? "grid" : nil)
-    let layout = try configuration.value(flag: asked, "--layout", .layout, default: .grid, parse: find)
-    let canvas = given ?? layout.canvas ?? CanvasSize(width: 1280, height: 720)
-    let fps = try framesPerSecond(configuration)
+    let asked = layout ?? (configuration[.layout] == nil ? configuration.text(.layout) : nil)
+    let layout = try configuration.given(.layout, flag: asked, parse: find) ?? .grid
+    let canvas = try given ?? layout.canvas ?? configuration.value(.size)
+    let framesPerSecond = try configuration.value(.framesPerSecond, flag: fps)
     return try settings(
       configuration, output: output,
-      session: SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: fps ?? 30))
+      session: SessionCore.Settings(canvas: canvas, layout: layout, framesPerSecond: framesPerSecond))
   }
 
   /// The settings of a file that is composed: what no flag says is as it was live, by `session` of layout, canvas and pictures
@@ -64,10 +59,10 @@ struct PictureOptions: ParsableArguments {
     // What the configuration says of live recordings is in the log; only flags change it.
     let flags = Configuration()
     let given = try canvas(flags)
-    let layout = try flags.value(
-      flag: layout, "--layout", .layout, parse: try finder(configuration, canvas: given))
+    let layout = try flags.given(.layout, flag: layout, parse: try finder(configuration, canvas: given))
+    let framesPerSecond = try flags.given(.framesPerSecond, flag: fps)
     var settings = try settings(
-      configuration, output: output, session: session(layout, given ?? layout?.canvas, try framesPerSecond(flags)))
+      configuration, output: output, session: session(layout, given ?? layout?.canvas, framesPerSecond))
     settings.timeline = timeline
     return settings
   }
@@ -75,38 +70,28 @@ struct PictureOptions: ParsableArguments {
   private func settings(
     _ configuration: Configuration, output: String, session: SessionCore.Settings
   ) throws -> RecordingSettings {
-    let codec = try configuration.value(flag: codec, "--codec", .codec, default: .vp8, parse: Values.codec)
-    let video = try configuration.value(
-      flag: videoBitrate, "--video-bitrate", .videoBitrate, parse: Values.bitrate)
-    let audio = try configuration.value(.audioBitrate, default: 96_000, parse: Values.bitrate)
+    let codec = try configuration.value(.codec, flag: codec)
+    let video = try configuration.value(.videoBitrate, flag: videoBitrate)
+    let audio = try configuration.value(.audioBitrate)
     var settings = RecordingSettings(
       session: session, output: output, codec: codec, videoBitrate: video, audioBitrate: audio,
-      timeline: configuration.text(flag: timeline, .timeline))
+      timeline: configuration.text(.timeline, flag: timeline))
     settings.images = try images(configuration)
     return settings
   }
 
   private func canvas(_ configuration: Configuration) throws -> CanvasSize? {
-    try configuration.value(flag: size, "--size", .size, parse: Values.size)
-  }
-
-  private func framesPerSecond(_ configuration: Configuration) throws -> Int? {
-    try configuration.value(flag: fps, "--fps", .framesPerSecond, parse: Values.framesPerSecond)
+    try configuration.given(.size, flag: size)
   }
 
   /// Where people's images come from.
   private func images(_ configuration: Configuration) throws -> ImageSettings {
-    let origin = try configuration.value(flag: avatars, "--avatars", .avatars, default: .off) {
-      text throws(ValueError) in try Values.word(text, "source of avatars", of: AvatarRules.Origin.self)
-    }
-    let folder = configuration.text(flag: avatarFolder, .avatarFolder)
+    let origin = try configuration.value(.avatars, flag: avatars)
+    let folder = configuration.text(.avatarFolder, flag: avatarFolder)
     if origin == .files, folder == nil {
       throw Failure(.usage, "--avatars files needs the folder of the images: --avatar-folder (RECBOT_AVATAR_FOLDER)")
     }
-    let addresses = try configuration.value(.privateAddresses, default: .refuse) {
-      text throws(ValueError) in try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
-    }
-    let client = WebClient(privateAddresses: addresses)
+    let client = WebClient(privateAddresses: try configuration.value(.privateAddresses))
     return ImageSettings(
       avatars: AvatarRules(origin: origin, folder: folder), fetcher: origin == .urls ? WebImageFetcher(client) : nil)
   }

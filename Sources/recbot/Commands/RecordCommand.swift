@@ -84,7 +84,7 @@ struct RecordCommand: AsyncParsableCommand {
     let token = RenewedToken(order.ticket.token)
     var options = RoomOptions(url: order.ticket.url, tokens: .renewed(token), seed: UInt64.random(in: .min ... .max))
     options.kind = kind
-    options.tlsCAFile = configuration.text(flag: nil, .tlsCA)
+    options.tlsCAFile = configuration.text(.tlsCA)
     var connection = connection
     connection.turnCredential = order.turnCredential ?? connection.turnCredential
     if let key = request.key { connection.e2eeKeyFile = try Self.keyFile(of: key, configuration) }
@@ -124,7 +124,7 @@ struct RecordCommand: AsyncParsableCommand {
 
   /// The file of the key that a job names.
   private static func keyFile(of name: String, _ configuration: Configuration) throws -> String {
-    guard let folder = configuration[.keysDir]?.text else {
+    guard let folder = configuration.text(.keysDir) else {
       throw Failure(.usage, "the job names the key '\(name)', and this worker has no keys: set RECBOT_E2EE_KEYS_DIR")
     }
     guard let file = KeyFolder(folder).file(of: name) else {

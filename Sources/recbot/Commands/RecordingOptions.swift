@@ -11,21 +11,16 @@ import Settings
 struct RecordingOptions: ParsableArguments {
   @OptionGroup var picture: PictureOptions
 
-  @Option(help: ArgumentHelp("How progress is shown: auto, plain, json or none (default: auto).", valueName: "mode"))
+  @Option(help: .setting(.progress))
   var progress: String?
 
-  @Option(help: ArgumentHelp("Name for `recbot control` (default: that of the output file).", valueName: "name"))
+  @Option(help: .setting(.job))
   var job: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Also write the session log into this folder: all that the room sends, for `recbot compose`.", valueName: "folder"
-    ))
+  @Option(help: .setting(.log))
   var log: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long the log is kept by `recbot log prune`, such as 7d (default: for ever).", valueName: "time"))
+  @Option(help: .setting(.logKeep))
   var logKeep: String?
 
   /// The settings of a recording into `output`.
@@ -43,8 +38,8 @@ struct RecordingOptions: ParsableArguments {
 
   /// Where the session is logged. A folder that can't be it is refused before anything is recorded.
   func logSettings(_ configuration: Configuration) throws -> LogSettings? {
-    let keep = try configuration.value(flag: logKeep, "--log-keep", .logKeep, parse: Values.duration)
-    guard let folder = configuration.text(flag: log, .log) else {
+    let keep = try configuration.value(.logKeep, flag: logKeep)
+    guard let folder = configuration.text(.log, flag: log) else {
       if logKeep != nil {
         throw Failure(.usage, "--log-keep says how long a log is kept; there is none: give --log FOLDER")
       }
@@ -69,36 +64,19 @@ struct RecordingOptions: ParsableArguments {
   func commands(
     _ configuration: Configuration, output: String, canvas: CanvasSize
   ) throws -> JobCommands {
-    let policy = try configuration.value(.pausePolicy, default: .cut) { text throws(ValueError) in
-      try Values.word(text, "pause policy", of: PausePolicy.self)
-    }
+    let policy = try configuration.value(.pausePolicy)
     var commands = JobCommands(
       address: nil, pausePolicy: policy, layouts: try picture.finder(configuration, canvas: canvas))
-    guard try configuration.value(.control, default: true, parse: Values.boolean) else { return commands }
-    let name = try configuration.value(flag: job, "--job", .job) { text throws(ValueError) in
-      guard RunDirectory.isName(text) else {
-        throw ValueError("'\(text)' is no job's name: letters, digits, dot, dash and underscore, at most 64")
-      }
-      return text
-    }
+    guard try configuration.value(.control) else { return commands }
+    let name = try configuration.value(.job, flag: job)
     commands.address = JobAddress(
       job: name ?? RunDirectory.name(from: output), isChosen: name != nil,
-      directory: RunDirectory(named: configuration[.runDirectory]?.text, environment: Environment.all))
+      directory: RunDirectory(named: configuration.text(.runDirectory), environment: Environment.all))
     return commands
   }
 
   /// How progress is told.
   func progressMode(_ configuration: Configuration) throws -> ProgressMode {
-    try configuration.value(flag: progress, "--progress", .progress, default: .auto, parse: ProgressMode.read)
-  }
-}
-
-extension ProgressMode {
-  /// Reads a mode's name.
-  static func read(_ text: String) throws(ValueError) -> ProgressMode {
-    guard let mode = ProgressMode(rawValue: text) else {
-      throw ValueError("there is no progress mode '\(text)'; known: auto, plain, json, none")
-    }
-    return mode
+    try configuration.value(.progress, flag: progress)
   }
 }

@@ -14,33 +14,28 @@ struct RoomServerCommand: AsyncParsableCommand {
         recbot room-server --api-key devkey --api-secret a-long-random-secret
       """)
 
-  @Option(help: ArgumentHelp("Address to listen on (default: 127.0.0.1).", valueName: "address"))
+  @Option(help: .setting(.bind))
   var bind: String?
 
-  @Option(help: ArgumentHelp("Port for signalling; 0 takes any free one (default: 7880).", valueName: "port"))
+  @Option(help: .setting(.port))
   var port: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "TCP port for media of clients that UDP does not reach; 0 takes any free one (default: 0).", valueName: "port"))
+  @Option(help: .setting(.iceTCPPort))
   var iceTcpPort: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "A STUN or TURN server for clients, such as turn:host:3478?transport=udp; may be repeated.",
-      valueName: "url"))
+  @Option(help: .setting(.iceServers))
   var iceServer: [String] = []
 
-  @Option(help: ArgumentHelp("User name at the TURN servers.", valueName: "name"))
+  @Option(help: .setting(.iceUsername))
   var iceUsername: String?
 
-  @Option(help: ArgumentHelp("Password at the TURN servers.", valueName: "password"))
+  @Option(help: .setting(.iceCredential))
   var iceCredential: String?
 
-  @Option(help: ArgumentHelp("Who receives events, http:// or https://; may be repeated.", valueName: "url"))
+  @Option(help: .setting(.webhooks))
   var webhook: [String] = []
 
-  @Flag(help: "Let faults be commanded: POST /test/<verb> with a token that has the grant roomAdmin.")
+  @Flag(help: .setting(.testAPI))
   var testApi = false
 
   @Flag(help: "Refuse joins of rooms that do not exist; they are made by the API, or by tokens that may.")
@@ -53,22 +48,18 @@ struct RoomServerCommand: AsyncParsableCommand {
   func run() async throws {
     let configuration = try shared.load()
     let logger = try shared.logger("room-server", configuration)
-    let bind = try configuration.value(
-      flag: bind, "--bind", .bind, default: "127.0.0.1", parse: Values.listenAddress)
+    let bind = try configuration.value(.bind, flag: bind)
     let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
     let (key, secret) = try credentials.resolve(configuration, allowsDefault: isLocal)
     var server = RoomServer.Configuration(apiKeys: [key: secret])
     server.bind = bind
-    server.port = try configuration.value(flag: port, "--port", .port, default: 7880, parse: Values.port)
-    server.mediaTCPPort = try configuration.value(
-      flag: iceTcpPort, "--ice-tcp-port", .iceTCPPort, default: 0, parse: Values.port)
+    server.port = try configuration.value(.port, flag: port)
+    server.mediaTCPPort = try configuration.value(.iceTCPPort, flag: iceTcpPort)
     if !isLocal { server.mediaAddresses = bind == "0.0.0.0" || bind == "::" ? [] : [bind] }
-    server.hasTestAPI = try testApi || configuration.value(.testAPI, default: false, parse: Values.boolean)
-    server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate, default: true, parse: Values.boolean)
-    server.limits.connectionsPerAddress = try configuration.value(.connectionsPerAddress, default: 64) {
-      text throws(ValueError) in try Values.whole(text, in: 1...100_000)
-    }
-    let iceURLs = Self.list(iceServer, configuration[.iceServers]?.text)
+    server.hasTestAPI = try testApi || configuration.value(.testAPI)
+    server.createsRooms = try !noAutoCreate && configuration.value(.autoCreate)
+    server.limits.connectionsPerAddress = try configuration.value(.connectionsPerAddress)
+    let iceURLs = Self.list(iceServer, configuration.text(.iceServers))
     if !iceURLs.isEmpty {
       let schemes = ["stun:", "stuns:", "turn:", "turns:"]
       for url in iceURLs where !schemes.contains(where: url.hasPrefix) {
@@ -76,11 +67,11 @@ struct RoomServerCommand: AsyncParsableCommand {
       }
       server.iceServers = [
         ICEServer(
-          urls: iceURLs, username: configuration.text(flag: iceUsername, .iceUsername) ?? "",
-          credential: configuration.text(flag: iceCredential, .iceCredential) ?? "")
+          urls: iceURLs, username: configuration.text(.iceUsername, flag: iceUsername) ?? "",
+          credential: configuration.text(.iceCredential, flag: iceCredential) ?? "")
       ]
     }
-    for text in Self.list(webhook, configuration[.webhooks]?.text) {
+    for text in Self.list(webhook, configuration.text(.webhooks)) {
       do throws(WebhookURL.Fault) {
         server.webhooks.append(try WebhookURL(text))
       } catch {

@@ -26,26 +26,24 @@ struct ServeCommand: AsyncParsableCommand {
       was asked is answered.
       """)
 
-  @Option(help: ArgumentHelp("Address to listen on (default: 127.0.0.1).", valueName: "address"))
+  @Option(help: .setting(.backendBind))
   var bind: String?
 
-  @Option(help: ArgumentHelp("Port; 0 takes any free one (default: 8080).", valueName: "port"))
+  @Option(help: .setting(.backendPort))
   var port: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "sqlite:PATH or postgres://USER@HOST/NAME (default: recbot.sqlite in the data folder).", valueName: "database"))
+  @Option(help: .setting(.database))
   var database: String?
 
-  @Option(help: ArgumentHelp("Folder of everything that is kept (RECBOT_DATA_DIR).", valueName: "folder"))
+  @Option(help: .setting(.dataDirectory, namesVariable: true))
   var dataDir: String?
 
-  @Flag(help: "Also be a worker: carry the jobs out on this machine.")
+  @Flag(help: .setting(.withWorker))
   var withWorker = false
 
   @OptionGroup var worker: WorkerOptions
 
-  @Option(help: ArgumentHelp("The room service, ws:// or wss:// (LIVEKIT_URL).", valueName: "url"))
+  @Option(help: .setting(.url, namesVariable: true))
   var url: String?
 
   @OptionGroup var credentials: ServerCredentials
@@ -54,7 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try shared.load()
-    let hasWorker = try withWorker || settings.value(.withWorker, default: false, parse: Values.boolean)
+    let hasWorker = try withWorker || settings.value(.withWorker)
     let logger = try shared.logger("serve", settings)
     let storage = try BackendStorage(settings, dataDir: dataDir, database: database)
     var configuration = try backendConfiguration(settings, hasWorker: hasWorker)
@@ -114,32 +112,26 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// What the settings say of the backend.
   private func backendConfiguration(_ settings: Configuration, hasWorker: Bool) throws -> BackendConfiguration {
-    let bind = try settings.value(
-      flag: bind, "--bind", .backendBind, default: "127.0.0.1", parse: Values.listenAddress)
-    let roomURL = settings.text(flag: url, .url) ?? "ws://127.0.0.1:7880"
+    let bind = try settings.value(.backendBind, flag: bind)
+    let roomURL = settings.text(.url, flag: url) ?? "ws://127.0.0.1:7880"
     let (key, secret) = try roomCredentials(settings, bind: bind, roomURL: roomURL)
     var configuration = BackendConfiguration(
       roomService: RoomService(url: roomURL, apiKey: key, apiSecret: secret))
     configuration.bind = bind
-    configuration.port = try settings.value(flag: port, "--port", .backendPort, default: 8080, parse: Values.port)
-    configuration.publicRoomURL = settings[.publicRoomURL]?.text
-    configuration.apiSecret = settings[.callerSecret]?.text
-    configuration.metricsSecret = settings[.metricsSecret]?.text
-    configuration.limits.perAddress = try settings.value(.backendConnectionsPerAddress, default: 64) {
-      text throws(ValueError) in try Values.whole(text, in: 1...100_000)
-    }
+    configuration.port = try settings.value(.backendPort, flag: port)
+    configuration.publicRoomURL = settings.text(.publicRoomURL)
+    configuration.apiSecret = settings.text(.callerSecret)
+    configuration.metricsSecret = settings.text(.metricsSecret)
+    configuration.limits.perAddress = try settings.value(.backendConnectionsPerAddress)
     configuration.workerSecret = try workerSecret(settings, isOwn: hasWorker)
-    configuration.webhookSecret = settings[.webhookSecret]?.text
+    configuration.webhookSecret = settings.text(.webhookSecret)
     configuration.webhooks = try webhooks(settings)
-    configuration.webhookForm = try webhookForm(settings)
-    let patience = try settings.value(.webhookGiveUpAfter, default: .seconds(3 * 86_400), parse: Values.duration)
+    configuration.webhookForm = try settings.value(.webhookForm)
+    let patience = try settings.value(.webhookGiveUpAfter)
     configuration.webhookGiveUpAfter = TimeSpan(microseconds: patience.nanoseconds / 1000)
     configuration.layouts = LayoutStore.builtInNames
-    configuration.allowsPrivateAddresses =
-      try settings.value(.privateAddresses, default: .refuse) { text throws(ValueError) in
-        try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
-      } == .allow
-    let kept = try settings.value(.keepJobs, default: .seconds(30 * 86_400), parse: Values.duration)
+    configuration.allowsPrivateAddresses = try settings.value(.privateAddresses) == .allow
+    let kept = try settings.value(.keepJobs)
     configuration.jobRetention = TimeSpan(microseconds: kept.nanoseconds / 1000)
     return configuration
   }
@@ -174,18 +166,8 @@ struct ServeCommand: AsyncParsableCommand {
       + "-of-the-worker-in-the-same-process"
   }
 
-  private func webhookForm(_ settings: Configuration) throws -> WebhookTarget.Form {
-    try settings.value(.webhookForm, default: WebhookTarget.Form.standard) { text throws(ValueError) in
-      guard let form = WebhookTarget.Form(rawValue: text) else {
-        throw ValueError("there is no form of webhooks '\(text)'; known: standard, livekit")
-      }
-      return form
-    }
-  }
-
   private func webhooks(_ settings: Configuration) throws -> [WebhookTarget] {
-    let form = try webhookForm(settings)
-    return WebhookTarget.list(settings[.webhookURLs]?.text ?? "", form: form)
+    WebhookTarget.list(settings.text(.webhookURLs) ?? "", form: try settings.value(.webhookForm))
   }
 
   /// Says where it is, and what is missing before anybody can use it.

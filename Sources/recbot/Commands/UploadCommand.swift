@@ -97,7 +97,7 @@ struct UploadCommand: AsyncParsableCommand {
   /// Sends what waits in the backup folder, once; fails when something waits on.
   private func sendWaiting(_ configuration: Configuration) async throws {
     guard file == nil, target == nil, !live else { throw Failure(.usage, "--waiting: takes no file and no target") }
-    guard let folder = configuration[.backupDirectory]?.text else {
+    guard let folder = configuration.text(.backupDirectory) else {
       throw Failure(.usage, "--waiting: no backup folder is set; set RECBOT_BACKUP_DIR, or delivery.backup-dir")
     }
     var plan = DeliveryPlan(local: ".")

@@ -18,33 +18,25 @@ struct WorkerCommand: AsyncParsableCommand {
       machine may share a data folder: then each can finish what another began.
       """)
 
-  @Option(help: ArgumentHelp("The backend (RECBOT_BACKEND; default: http://127.0.0.1:8080).", valueName: "url"))
+  @Option(help: .setting(.backendURL, namesVariable: true))
   var backend: String?
 
-  @Option(help: ArgumentHelp("A file with the worker secret, or /dev/fd/N (RECBOT_WORKER_SECRET).", valueName: "file"))
+  @Option(help: .setting(.workerSecretFile))
   var secretFile: String?
 
-  @Option(help: ArgumentHelp("Folder of what is recorded (RECBOT_DATA_DIR).", valueName: "folder"))
+  @Option(help: .setting(.dataDirectory, namesVariable: true))
   var dataDir: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The worker's name, which no other has (RECBOT_WORKER_NAME; default: the host's and random text).",
-      valueName: "name"))
+  @Option(help: .setting(.workerName, namesVariable: true))
   var name: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Where /healthz and /metrics are, such as 127.0.0.1:8081 (default: nowhere).", valueName: "address"))
+  @Option(help: .setting(.workerBind))
   var bind: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "The address of --bind as the backend reaches it, such as http://10.0.0.7:8081: there it fetches finished files.",
-      valueName: "url"))
+  @Option(help: .setting(.workerFilesURL))
   var filesUrl: String?
 
-  @Option(help: ArgumentHelp("Certificates (PEM) to trust for https:// instead of the system's.", valueName: "file"))
+  @Option(help: .setting(.tlsCA))
   var tlsCa: String?
 
   @OptionGroup var options: WorkerOptions
@@ -54,9 +46,9 @@ struct WorkerCommand: AsyncParsableCommand {
     let configuration = try shared.load()
     let logger = try shared.logger("worker", configuration, default: .info)
     let secret = try WorkerPlace.secret(configuration, file: secretFile)
-    let url = configuration.text(flag: backend, .backendURL) ?? "http://127.0.0.1:8080"
+    let url = configuration.text(.backendURL, flag: backend)
     var settings = try options.settings(
-      configuration, data: configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard, name: name)
+      configuration, data: try configuration.given(.dataDirectory, flag: dataDir) ?? DataFolder.standard, name: name)
     settings.filesURL = try filesURL(configuration)
     let client: BackendClient
     do {
@@ -109,8 +101,8 @@ struct WorkerCommand: AsyncParsableCommand {
 
   /// Where the backend fetches finished files: what is set, or the page's own address, when it is one that others know.
   private func filesURL(_ configuration: Configuration) throws -> String? {
-    let page = configuration.text(flag: bind, .workerBind)
-    if let url = configuration.text(flag: filesUrl, .workerFilesURL) {
+    let page = configuration.text(.workerBind, flag: bind)
+    if let url = configuration.text(.workerFilesURL, flag: filesUrl) {
       guard ["http://", "https://"].contains(where: { url.hasPrefix($0) && url.count > $0.count }) else {
         throw Failure(.usage, "--files-url: '\(url.prefix(200))' does not begin with http:// or https://")
       }
@@ -126,7 +118,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
   /// The page of health and metrics, if there is to be one.
   private func page(_ configuration: Configuration, _ worker: Worker, _ secret: String) async throws -> WorkerPage? {
-    guard let address = configuration.text(flag: bind, .workerBind) else { return nil }
+    guard let address = configuration.text(.workerBind, flag: bind) else { return nil }
     do {
       return try await WorkerPage(at: address, worker, secret: secret)
     } catch {

@@ -14,15 +14,15 @@ struct BackendStorage {
 
   /// From the flags, the environment and the configuration file.
   init(_ configuration: Configuration, dataDir: String?, database: String?) throws {
-    folder = configuration.text(flag: dataDir, .dataDirectory) ?? DataFolder.standard
-    self.database = configuration.text(flag: database, .database) ?? "sqlite:\(folder)/recbot.sqlite"
+    folder = try configuration.given(.dataDirectory, flag: dataDir) ?? DataFolder.standard
+    self.database = configuration.text(.database, flag: database) ?? "sqlite:\(folder)/recbot.sqlite"
     guard ["sqlite:", "postgres://", "postgresql://"].contains(where: self.database.hasPrefix),
       self.database != "sqlite:"
     else { throw Failure(.usage, "--database: sqlite:PATH or postgres://USER@HOST/NAME is expected") }
   }
 
   /// As it may be shown.
-  var description: String { Setting.masked(database) }
+  var description: String { AnySetting.masked(database) }
 
   /// Opens the database that a backend has made, and makes none.
   func openExisting() throws -> any SQLDatabase {

@@ -7,11 +7,10 @@ import Worker
 
 /// How the commands that are clients of the backend reach it.
 struct BackendOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("The backend's address (RECBOT_BACKEND; default: http://127.0.0.1:8080).", valueName: "url"))
+  @Option(help: .setting(.backendURL, namesVariable: true))
   var backend: String?
 
-  @Option(help: ArgumentHelp("A key (better in RECBOT_API_KEY than here), or a JWT.", valueName: "key"))
+  @Option(help: .setting(.clientKey))
   var backendKey: String?
 
   @Flag(help: "Print JSON.")
@@ -22,14 +21,14 @@ struct BackendOptions: ParsableArguments {
   /// Runs `body` with a client of the backend; its errors become lines that say what to do.
   func withClient<Value>(_ body: (BackendClient) async throws -> Value) async throws -> Value {
     let configuration = try shared.load()
-    let url = configuration.text(flag: backend, .backendURL) ?? "http://127.0.0.1:8080"
-    guard let key = configuration.text(flag: backendKey, .clientKey), !key.isEmpty else {
+    let url = configuration.text(.backendURL, flag: backend)
+    guard let key = configuration.text(.clientKey, flag: backendKey), !key.isEmpty else {
       throw Failure(
         .usage, "no key for the backend: set RECBOT_API_KEY; `recbot keys add NAME` on the backend's machine makes one")
     }
     let client: BackendClient
     do {
-      client = try BackendClient(url: url, credential: key, tlsCA: configuration[.tlsCA]?.text)
+      client = try BackendClient(url: url, credential: key, tlsCA: configuration.text(.tlsCA))
     } catch {
       throw Failure(.usage, error.description)
     }

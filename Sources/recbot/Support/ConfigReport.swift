@@ -8,7 +8,7 @@ import WebClient
 struct ConfigReport {
   /// A setting as it is shown.
   struct Entry {
-    var setting: Setting
+    var setting: AnySetting
     /// The value, secrets hidden; nil: not set, and there is no default.
     var value: String?
     /// A variable's name, file and line, or `default`.
@@ -30,12 +30,11 @@ struct ConfigReport {
     let configuration = found.configuration
     file = found.file
     problems = found.problems.map(\.description)
-    for setting in Setting.allCases {
-      let rule = SettingRule.of(setting)
+    for setting in AnySetting.all {
       // What a variable hides today is in force tomorrow: the file is checked by itself, too.
       for (text, origin) in [found.inFile[setting], configuration[setting]].compactMap({ $0 }) {
         do {
-          try rule.check(text)
+          try setting.check(text)
         } catch {
           let problem = "\(origin): \(setting.key): \(error)"
           if !problems.contains(problem) { problems.append(problem) }
@@ -44,7 +43,7 @@ struct ConfigReport {
       if let (text, origin) = configuration[setting] {
         entries.append(Entry(setting: setting, value: setting.shown(text), origin: origin))
       } else {
-        entries.append(Entry(setting: setting, value: rule.fallback, origin: "default"))
+        entries.append(Entry(setting: setting, value: setting.fallback, origin: "default"))
       }
     }
     warnings = Self.strangers(in: environment)
@@ -70,7 +69,7 @@ struct ConfigReport {
   private mutating func checkLayout(_ configuration: Configuration) {
     guard let (name, origin) = configuration[.layout] else { return }
     do throws(LayoutError) {
-      _ = try LayoutStore(folder: configuration[.layoutsDir]?.text).layout(name)
+      _ = try LayoutStore(folder: configuration.text(.layoutsDir)).layout(name)
     } catch {
       problems.append("\(origin): layout: \(error)")
     }
@@ -80,16 +79,16 @@ struct ConfigReport {
   private mutating func checkWebhooks(_ configuration: Configuration) {
     guard let (urls, origin) = configuration[.webhookURLs] else { return }
     var backend = BackendConfiguration(roomService: RoomService(url: "ws://127.0.0.1", apiKey: "", apiSecret: ""))
-    backend.webhookSecret = configuration[.webhookSecret]?.text
-    backend.webhookForm = configuration[.webhookForm].flatMap { WebhookTarget.Form(rawValue: $0.text) } ?? .standard
-    backend.allowsPrivateAddresses = configuration[.privateAddresses]?.text == PrivateAddresses.allow.rawValue
+    backend.webhookSecret = configuration.text(.webhookSecret)
+    backend.webhookForm = (try? configuration.value(.webhookForm)) ?? .standard
+    backend.allowsPrivateAddresses = (try? configuration.value(.privateAddresses)) == .allow
     backend.webhooks = WebhookTarget.list(urls, form: backend.webhookForm)
     problems += backend.webhookProblems.map { "\(origin): \($0)" }
   }
 
   /// Variables that look like settings, and are none.
   private static func strangers(in environment: [String: String]) -> [String] {
-    let known = Setting.allCases.flatMap(\.environmentNames) + ["RECBOT_CONFIG"]
+    let known = AnySetting.all.flatMap(\.variables) + ["RECBOT_CONFIG"]
     return environment.keys.filter { $0.hasPrefix("RECBOT_") && !known.contains($0) && !$0.hasPrefix("RECBOT_UPDATE_") }
       .sorted().map { name in
         let hint = Values.suggestion(for: name, among: known).map { "; did you mean \($0)?" } ?? ""
@@ -125,7 +124,7 @@ struct ConfigReport {
     let settings = entries.filter { !onlySet || $0.origin != "default" }.map { entry in
       let value = entry.value.map(JSONText.quoted) ?? "null"
       return
-        "\(JSONText.quoted(entry.setting.rawValue)):{\"value\":\(value),\"origin\":\(JSONText.quoted(entry.origin))}"
+        "\(JSONText.quoted(entry.setting.name)):{\"value\":\(value),\"origin\":\(JSONText.quoted(entry.origin))}"
     }
     return "{\"file\":\(file.map(JSONText.quoted) ?? "null"),\"problems\":\(list(problems)),"
       + "\"warnings\":\(list(warnings)),\"settings\":{\(settings.joined(separator: ","))}}"

@@ -23,15 +23,9 @@ struct DeliverySettings {
 
   /// Reads the settings; `root` is where files go that stay on this machine.
   init(_ configuration: Configuration, flag: String? = nil, root: String) throws {
-    upload = try configuration.value(flag: flag, "--upload", .upload, default: .off) { text throws(ValueError) in
-      guard let upload = Upload(rawValue: text) else { throw ValueError("'\(text)': off, after or live") }
-      return upload
-    }
-    template = try configuration.value(.keyTemplate, default: .standard) { text throws(ValueError) in
-      if let problem = JobRequest.problem(withName: text) { throw ValueError("'\(text)': \(problem)") }
-      do throws(DeliveryError) { return try KeyTemplate(text) } catch { throw ValueError(error.description) }
-    }
-    backupFolder = configuration[.backupDirectory]?.text
+    upload = try configuration.value(.upload, flag: flag)
+    template = try configuration.value(.keyTemplate)
+    backupFolder = configuration.text(.backupDirectory)
     target = upload == .off ? .local(root: root) : .s3(try Self.store(configuration))
   }
 
@@ -40,36 +34,29 @@ struct DeliverySettings {
     _ configuration: Configuration, bucket: String? = nil, endpoint: String? = nil, region: String? = nil,
     isPathStyle: Bool? = nil, prefix: String? = nil
   ) throws -> S3Target {
-    guard let bucket = bucket ?? configuration[.s3Bucket]?.text else {
+    guard let bucket = bucket ?? configuration.text(.s3Bucket) else {
       throw Failure(.usage, "no bucket is set; set RECBOT_S3_BUCKET, or delivery.s3-bucket in the configuration")
     }
-    let pathStyle = try configuration.value(.s3PathStyle, default: Bool?.none) { text throws(ValueError) in
-      guard let value = Bool(text) else { throw ValueError("'\(text)': true or false") }
-      return value
-    }
-    let addresses = try configuration.value(.privateAddresses, default: .refuse) { text throws(ValueError) in
-      guard let value = PrivateAddresses(rawValue: text) else { throw ValueError("'\(text)': refuse or allow") }
-      return value
-    }
     let addressing: S3Target.Addressing =
-      switch isPathStyle ?? pathStyle {
+      switch try isPathStyle ?? configuration.value(.s3PathStyle) {
       case true?: .path
       case false?: .host
       case nil: .automatic
       }
-    var prefix = Substring(prefix ?? configuration[.s3Prefix]?.text ?? "")
+    var prefix = Substring(prefix ?? configuration.text(.s3Prefix) ?? "")
     while prefix.last == "/" { prefix.removeLast() }
     return S3Target(
-      bucket: bucket, endpoint: endpoint ?? configuration[.s3Endpoint]?.text,
-      region: region ?? configuration[.s3Region]?.text ?? "us-east-1", addressing: addressing,
-      prefix: String(prefix), credentials: try credentials(configuration), privateAddresses: addresses)
+      bucket: bucket, endpoint: endpoint ?? configuration.text(.s3Endpoint),
+      region: configuration.text(.s3Region, flag: region), addressing: addressing,
+      prefix: String(prefix), credentials: try credentials(configuration),
+      privateAddresses: try configuration.value(.privateAddresses))
   }
 
   private static func credentials(_ configuration: Configuration) throws -> S3Credentials.Source {
-    switch (configuration[.s3AccessKey]?.text, configuration[.s3SecretKey]?.text) {
+    switch (configuration.text(.s3AccessKey), configuration.text(.s3SecretKey)) {
     case (let id?, let key?):
       return .fixed(
-        S3Credentials(accessKeyID: id, secretAccessKey: key, sessionToken: configuration[.s3SessionToken]?.text))
+        S3Credentials(accessKeyID: id, secretAccessKey: key, sessionToken: configuration.text(.s3SessionToken)))
     case (nil, nil):
       let environment = Environment.all
       guard

@@ -15,8 +15,8 @@ struct ServerCredentials: ParsableArguments {
   func resolve(_ configuration: Configuration, withoutDefaultBecause reason: String) throws -> (
     key: String, secret: String
   ) {
-    let key = configuration.text(flag: apiKey, .apiKey) ?? ""
-    let secret = configuration.text(flag: apiSecret, .apiSecret) ?? ""
+    let key = configuration.text(.apiKey, flag: apiKey) ?? ""
+    let secret = configuration.text(.apiSecret, flag: apiSecret) ?? ""
     if !key.isEmpty, !secret.isEmpty { return (key, secret) }
     let missing = (key.isEmpty ? ["LIVEKIT_API_KEY"] : []) + (secret.isEmpty ? ["LIVEKIT_API_SECRET"] : [])
     throw Failure(.usage, "\(reason): set \(missing.joined(separator: " and "))")
@@ -24,8 +24,8 @@ struct ServerCredentials: ParsableArguments {
 
   /// The pair in force. The well-known secret is given out only when `allowsDefault`.
   func resolve(_ configuration: Configuration, allowsDefault: Bool = true) throws -> (key: String, secret: String) {
-    let key = configuration.text(flag: apiKey, .apiKey) ?? "devkey"
-    if let secret = configuration.text(flag: apiSecret, .apiSecret), !secret.isEmpty { return (key, secret) }
+    let key = configuration.text(.apiKey, flag: apiKey) ?? "devkey"
+    if let secret = configuration.text(.apiSecret, flag: apiSecret), !secret.isEmpty { return (key, secret) }
     guard allowsDefault else {
       throw Failure(
         .usage, "a server that others can reach needs a secret: give --api-secret or set LIVEKIT_API_SECRET")

@@ -7,56 +7,40 @@ import Worker
 
 /// The flags of a worker; shared by `worker` and `serve --with-worker`.
 struct WorkerOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("Recordings at once: a number, or auto: by what they cost (default: auto).", valueName: "n"))
+  @Option(help: .setting(.workerCapacity))
   var capacity: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long SIGTERM waits for running recordings before they are handed over (default: 1h).", valueName: "time"))
+  @Option(help: .setting(.workerDrainTimeout))
   var drainTimeout: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Upload finished files to the store (delivery.s3-…): off, after, or live: while recording (default: off).",
-      valueName: "when"))
+  @Option(help: .setting(.upload))
   var upload: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Parts of jobs that others completed are deleted when they are so old (default: 7d).", valueName: "time"))
+  @Option(help: .setting(.workerKeepParts))
   var keepParts: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Run this by the shell after each file is finished; RECORDING_FILE and others are in its environment.",
-      valueName: "command"))
+  @Option(help: .setting(.workerAfter))
   var after: String?
 
-  @Option(
-    help: ArgumentHelp("When the command after finishing runs longer, it is ended (default: 10m).", valueName: "time"))
+  @Option(help: .setting(.workerAfterTimeout))
   var afterTimeout: String?
 
   /// The settings of a worker over this data folder.
   func settings(_ configuration: Configuration, data: String, name: String? = nil) throws -> WorkerSettings {
     var launch = RecordingLaunch()
     launch.environment = Self.childEnvironment()
-    launch.turnCredential = configuration.text(flag: nil, .turnCredential)
+    launch.turnCredential = configuration.text(.turnCredential)
     var settings = WorkerSettings(
-      dataDirectory: data, name: configuration.text(flag: name, .workerName), launch: launch)
-    settings.capacity = try configuration.value(
-      flag: capacity, "--capacity", .workerCapacity, default: nil
-    ) { text throws(ValueError) in text == "auto" ? nil : try Values.whole(text, in: 1...1000) }
-    let drain = try configuration.value(
-      flag: drainTimeout, "--drain-timeout", .workerDrainTimeout, parse: Values.duration)
-    if let drain { settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000) }
-    let keep = try configuration.value(flag: keepParts, "--keep-parts", .workerKeepParts, parse: Values.duration)
-    if let keep { settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000) }
-    if let command = configuration.text(flag: after, .workerAfter), !command.isEmpty {
+      dataDirectory: data, name: configuration.text(.workerName, flag: name), launch: launch)
+    settings.capacity = try configuration.value(.workerCapacity, flag: capacity)
+    let drain = try configuration.value(.workerDrainTimeout, flag: drainTimeout)
+    settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000)
+    let keep = try configuration.value(.workerKeepParts, flag: keepParts)
+    settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000)
+    if let command = configuration.text(.workerAfter, flag: after), !command.isEmpty {
       var after = AfterCommand(command, environment: launch.environment)
-      let limit = try configuration.value(
-        flag: afterTimeout, "--after-timeout", .workerAfterTimeout, parse: Values.duration)
-      if let limit { after.timeLimit = .nanoseconds(limit.nanoseconds) }
+      let limit = try configuration.value(.workerAfterTimeout, flag: afterTimeout)
+      after.timeLimit = .nanoseconds(limit.nanoseconds)
       settings.after = after
     }
     // The store is known though nothing is uploaded by default: a job may ask for it.
@@ -66,14 +50,15 @@ struct WorkerOptions: ParsableArguments {
     settings.delivery.backup = delivery.backupFolder
     settings.delivery.store = configuration[.s3Bucket] == nil ? nil : try DeliverySettings.store(configuration)
     settings.keys = configuration[.keysDir].map { KeyFolder($0.text) }
-    settings.layouts = LayoutStore(folder: configuration[.layoutsDir]?.text).entries().map(\.name)
+    settings.layouts = LayoutStore(folder: configuration.text(.layoutsDir)).entries().map(\.name)
     return settings
   }
 
   /// This process's environment without anything secret: recordings get by pipe what they need to know.
   static func childEnvironment() -> [String: String] {
-    let hidden = Setting.allCases.filter(\.isSecret) + [.database, .apiKey, .s3AccessKey, .webhookURLs]
-    let secret = Set(hidden.flatMap(\.environmentNames))
+    let hidden =
+      AnySetting.all.filter(\.isSecret) + [.of(.database), .of(.apiKey), .of(.s3AccessKey), .of(.webhookURLs)]
+    let secret = Set(hidden.flatMap(\.variables))
     let words = ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL", "PRIVATE_KEY"]
     return Environment.all.filter { name, _ in
       !secret.contains(name) && !words.contains { name.uppercased().contains($0) }
@@ -88,13 +73,13 @@ enum WorkerPlace {
 
   /// The worker secret: a file's, or the environment's.
   static func secret(_ configuration: Configuration, file: String?) throws -> String {
-    if let path = configuration.text(flag: file, .workerSecretFile) {
+    if let path = configuration.text(.workerSecretFile, flag: file) {
       guard let text = read(path) else {
         throw Failure(.inputUnusable, "the secret file \(path) cannot be read: \(String(cString: strerror(errno)))")
       }
       return try check(text, "the secret in \(path)")
     }
-    guard let text = configuration[.workerSecret]?.text else {
+    guard let text = configuration.text(.workerSecret) else {
       throw Failure(
         .usage, "no worker secret: set RECBOT_WORKER_SECRET to the backend's, or give --secret-file FILE")
     }

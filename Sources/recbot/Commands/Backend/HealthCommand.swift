@@ -15,7 +15,7 @@ struct HealthCommand: AsyncParsableCommand {
 
   func run() async throws {
     let configuration = try shared.load()
-    let url = configuration.text(flag: url, .backendURL) ?? "http://127.0.0.1:8080"
+    let url = configuration.text(.backendURL, flag: url)
     let client: BackendClient
     do throws(WorkerError) {
       // Health needs no credential, but the client takes none that is empty.
