@@ -48,7 +48,7 @@ let package = Package(
         "Recording", "SessionLog", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
-        "Worker", "Delivery", "Jobs", "JobsAPI", "MediaCore", arguments, signals, lifecycle, logging,
+        "Worker", "Delivery", "Jobs", "JobsAPI", "Platform", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
     // L5
     .target(
@@ -60,17 +60,22 @@ let package = Package(
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
-      dependencies: ["JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests", "MediaCore", subprocess, http, logging]
+      dependencies: [
+        "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore", subprocess, http, logging,
+      ]
         + nio),
     // L4
     .target(
       name: "Rooms",
-      dependencies: ["Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "MediaCore", logging]
+      dependencies: [
+        "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "Platform", "MediaCore", logging,
+      ]
         + nio),
     .target(
       name: "RoomServer",
       dependencies: [
-        "Signaling", "PeerConnection", "Transport", "HTTPGuard", "RTP", "SDP", "MediaCore", protobuf, logging,
+        "Signaling", "PeerConnection", "Transport", "HTTPGuard", "RTP", "SDP", "Platform", "MediaCore", protobuf,
+        logging,
       ] + nio,
       // The page of two-party rooms becomes part of the program.
       resources: [
@@ -80,21 +85,23 @@ let package = Package(
     .target(
       name: "Recording",
       dependencies: [
-        "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "MediaCore", logging,
+        "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM", "Platform", "MediaCore",
+        logging,
       ]),
-    .target(name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "MediaCore", http, logging] + nio),
-    .target(name: "Jobs", dependencies: ["JobsAPI", "CPostgres", "MediaCore", grdb]),
+    .target(
+      name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "Platform", "MediaCore", http, logging] + nio),
+    .target(name: "Jobs", dependencies: ["JobsAPI", "CPostgres", "Platform", "MediaCore", grdb]),
     .target(
       name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
-    .target(name: "WebClient", dependencies: ["Compositor", "MediaCore", http] + nio),
+    .target(name: "WebClient", dependencies: ["Compositor", "Platform", "MediaCore", http] + nio),
     // L3
-    .target(name: "JobsAPI", dependencies: ["MediaCore"]),
+    .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
       name: "SessionLog", dependencies: ["Session", "Layouts", "MediaCore", protobuf],
       exclude: ["Protobuf/session_log.proto"]),
-    .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "MediaCore"]),
+    .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "Platform", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
     .target(
       name: "Signaling", dependencies: ["MediaCore", "Digests", protobuf],
@@ -105,8 +112,8 @@ let package = Package(
     // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"]),
-    .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
-    .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
+    .target(name: "Transport", dependencies: ["Platform", "MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(name: "WebM", dependencies: ["Platform", "MediaCore", "CWebMParser"]),
     .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
     // L1
     .target(name: "Digests", dependencies: ["CCrypto"]),
@@ -115,6 +122,7 @@ let package = Package(
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     .target(name: "AudioMix", dependencies: ["MediaCore"]),
     .target(name: "Synthetic", dependencies: ["MediaCore"]),
+    .target(name: "Platform"),
     // L0
     .target(name: "MediaCore"),
     // C
@@ -138,6 +146,7 @@ let package = Package(
     .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"]),
     .testTarget(name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),

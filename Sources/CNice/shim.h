@@ -78,9 +78,6 @@ static inline const char *cnice_foundation(const NiceCandidate *candidate) { ret
 // The signal that this process gets when the thread that started it ends (prctl(2)).
 static inline void cnice_follow_parent(int signal) { prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0, 0, 0); }
 
-// The first 15 bytes count (prctl(2)).
-static inline void cnice_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
-
 // When the kernel last gave a datagram of any of the agent's sockets to its reader, in nanoseconds of the wall clock; 0
 // when that is not known. The first call switches the stamps on.
 static inline int64_t cnice_last_datagram(NiceAgent *agent, unsigned int stream, unsigned int component) {

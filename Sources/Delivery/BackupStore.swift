@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MediaCore
+import Platform
 
 /// A folder where files wait that could not be delivered, each with a note of where it belongs. Several processes may
 /// use one folder.
@@ -36,13 +37,13 @@ public struct BackupStore: Sendable {
   public func keep(
     file: String, name: String, job: String, reason: DeliveryError
   ) async throws(DeliveryError) -> Entry {
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       try KeyTemplate.check(name)
       let label = KeyTemplate.component("\(job)-\(name.split(separator: "/").last ?? "")")
       let path = "\(folder)/\(label)"
       let entry = Entry(
         file: path, name: name, job: job, reason: reason.description, attempts: 0,
-        since: Int64(Date().timeIntervalSince1970))
+        since: WallClock.seconds)
       let taken = DeliveryError(.exists, "\(path): another file of that name waits already")
       if access(path, F_OK) == 0 {
         guard let known = note(of: path), (known.name, known.job) == (name, job),
@@ -70,7 +71,7 @@ public struct BackupStore: Sendable {
 
   /// What waits, oldest first. Throws `.file`.
   public func entries() async throws(DeliveryError) -> [Entry] {
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
         throw DeliveryError(.file, "\(folder): cannot be read")
       }
@@ -95,10 +96,10 @@ public struct BackupStore: Sendable {
       entry.attempts += 1
       entry.reason = error.description
       let noted = entry
-      _ = try? await DiskWork.run { () throws(DeliveryError) in try write(noted) }
+      _ = try? await BlockingWork.run { () throws(DeliveryError) in try write(noted) }
       throw error
     }
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       // The note goes last: without the file it is passed over.
       unlink(entry.file)
       unlink(entry.file + ".json")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 
 /// Parts of a recording that goes on elsewhere.
 extension Delivery {
@@ -18,7 +19,7 @@ extension Delivery {
   public func fetchPart(_ name: String, to path: String) async throws(DeliveryError) -> Bool {
     guard let objects = try objects(name) else { return false }
     let temporary = "\(path).\(getpid())"
-    let descriptor = try await DiskWork.run { () throws(DeliveryError) -> Int32 in
+    let descriptor = try await BlockingWork.run { () throws(DeliveryError) -> Int32 in
       unlink(temporary)
       let descriptor = open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0o600)
       guard descriptor >= 0 else { throw SourceFile.failed(temporary, "cannot be created") }
@@ -29,7 +30,7 @@ extension Delivery {
       unlink(temporary)
     }
     let isThere = try await objects.read { bytes throws(DeliveryError) in
-      try await DiskWork.run { () throws(DeliveryError) in
+      try await BlockingWork.run { () throws(DeliveryError) in
         var rest = bytes[...]
         while !rest.isEmpty {
           let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -42,7 +43,7 @@ extension Delivery {
       }
     }
     guard isThere else { return false }
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       guard fsync(descriptor) == 0, rename(temporary, path) == 0 else {
         throw SourceFile.failed(path, "cannot be written")
       }

@@ -1,4 +1,5 @@
 public import Logging
+import Platform
 
 /// Brings finished files to where they belong, and compares them there with the original before it says so.
 ///
@@ -34,7 +35,7 @@ public struct Delivery: Sendable {
     switch target {
     case .local(let root):
       let local = LocalDelivery(root: root, file: file, name: name, progress: progress)
-      return try await DiskWork.run { () throws(DeliveryError) in try local.run() }
+      return try await BlockingWork.run { () throws(DeliveryError) in try local.run() }
     case .s3(let target):
       return try await S3Delivery(
         client: S3Client(target, options: options, logger: logger), file: file, key: Self.key(name, target),
@@ -66,7 +67,7 @@ public struct Delivery: Sendable {
   public func check() async throws(DeliveryError) {
     switch target {
     case .local(let root):
-      try await DiskWork.run { () throws(DeliveryError) in try LocalDelivery.check(root) }
+      try await BlockingWork.run { () throws(DeliveryError) in try LocalDelivery.check(root) }
     case .s3(let target):
       let client = try S3Client(target, options: options, logger: logger)
       let answer = try await client.send(S3Client.Request(method: .HEAD))

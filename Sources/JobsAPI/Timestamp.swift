@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// A moment of the calendar: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 ///
@@ -14,11 +15,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   public init(seconds: Int64) { microseconds = seconds.multipliedClamped(by: 1_000_000) }
 
   /// The machine's idea of now.
-  public static var now: Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
-  }
+  public static var now: Timestamp { Timestamp(microseconds: WallClock.microseconds) }
 
   /// Whole seconds since 1970, rounded down.
   public var seconds: Int64 { microseconds.floorDivided(by: 1_000_000) }

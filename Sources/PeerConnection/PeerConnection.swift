@@ -1,5 +1,5 @@
-import Glibc
 import MediaCore
+import Platform
 import RTP
 import SDP
 import Transport
@@ -363,7 +363,7 @@ public final class PeerConnection: @unchecked Sendable {
     let isConnected = state == .connected
     if isConnected, tickTimer == nil {
       tickTimer = loop.timer(after: Self.tickInterval, repeats: true) { [weak self] in
-        self?.engine.tick(at: MediaLoop.now())
+        self?.engine.tick(at: MonotonicClock.now)
       }
     }
     engine.setCanSend(isConnected || state == .disconnected, isConnected: isConnected, at: now)
@@ -409,16 +409,14 @@ public final class PeerConnection: @unchecked Sendable {
 }
 
 extension PeerConnection: MediaEngineHost {
-  var now: Int64 { MediaLoop.now() }
+  var now: Int64 { MonotonicClock.now }
 
   func wallClock(at now: Int64) -> NTPTime {
     if let wallClock = configuration.wallClock { return wallClock(now) }
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    // From 1970 to 1900 (RFC 868).
-    let seconds = Int64(time.tv_sec) &+ 2_208_988_800
+    // From 1900 to 1970 (RFC 868).
+    let epoch: Int64 = 2_208_988_800_000_000_000
     let elapsed = self.now &- now
-    return NTPTime(nanoseconds: seconds &* 1_000_000_000 &+ Int64(time.tv_nsec) &- elapsed)
+    return NTPTime(nanoseconds: epoch &+ WallClock.nanoseconds &- elapsed)
   }
 
   func send(rtp packet: MediaBuffer) -> Bool { transport?.sendRTP(packet) ?? false }

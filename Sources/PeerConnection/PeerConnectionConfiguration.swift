@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import SDP
 import Transport
 
@@ -52,7 +53,7 @@ extension PeerConnection {
     /// Name in the RTCP source description, the same for all senders of one participant (RFC 8834 section 4.9);
     /// nil for a random one.
     public var cname: String?
-    /// Wall-clock time for sender reports, as NTP, at `MediaLoop.now()` time; nil for the system's clock.
+    /// Wall-clock time for sender reports, as NTP, at `MonotonicClock.now` time; nil for the system's clock.
     public var wallClock: (@Sendable (_ now: Int64) -> NTPTime)?
 
     /// The defaults: a subscriber of everything that can be decoded, on all interfaces.

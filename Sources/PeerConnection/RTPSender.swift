@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import RTP
 
 // Sendable by confinement: made by its connection and used on that connection's loop only.
@@ -76,7 +77,7 @@ public final class RTPSender: @unchecked Sendable {
   /// Packets sent again because the peer asked for them.
   public var retransmittedCount: Int { streams.reduce(0) { $0 + $1.retransmittedCount } }
 
-  /// Packetizes and sends one frame: a VP8 frame or an Opus packet. `capturedAt` is `MediaLoop.now()` time and makes
+  /// Packetizes and sends one frame: a VP8 frame or an Opus packet. `capturedAt` is `MonotonicClock.now` time and makes
   /// the sender reports true; `audioLevel` is in -dBov, 0 (loudest) ... 127 (RFC 6464); `layer` is a position in
   /// `layers`. False when it could not be sent, or not wholly.
   @discardableResult
@@ -146,7 +147,7 @@ public final class RTPSender: @unchecked Sendable {
     return stream.finish(buffer, sequence, buffer.count - head, engine, now)
   }
 
-  /// For forwarding: at `now` (`MediaLoop.now()` time), this sender's timestamp `rtpTimestamp` belongs to `ntp` on
+  /// For forwarding: at `now` (`MonotonicClock.now` time), this sender's timestamp `rtpTimestamp` belongs to `ntp` on
   /// the publisher's clock. From then on sender reports are sent, advanced by the time that passed, so that the
   /// tracks of one publisher stay in sync.
   public func updateSource(ntp: NTPTime, rtpTimestamp: UInt32, at now: Int64) {

@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import RTP
 
 /// What an outgoing stream needs of its connection for each packet.
@@ -28,7 +29,7 @@ final class SendStream {
   private(set) var packetCount: UInt32 = 0
   private(set) var octetCount: UInt32 = 0
   private(set) var retransmittedCount = 0
-  /// The timestamp that belongs to an instant of `MediaLoop.now()`, and for forwarding the publisher's clock then.
+  /// The timestamp that belongs to an instant of `MonotonicClock.now`, and for forwarding the publisher's clock then.
   private var anchor: (rtp: UInt32, at: Int64, ntp: NTPTime?)?
   /// Sender reports that were sent: the middle of their NTP time, and when.
   private var reports: [(middle: UInt32, sentAt: Int64)] = []

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import MediaCore
+import Platform
 import Session
 import SessionLog
 import Synchronization

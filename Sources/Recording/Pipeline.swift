@@ -3,6 +3,7 @@ import Compositor
 import Layouts
 import Logging
 import MediaCore
+import Platform
 import Session
 
 /// From the core's outputs to bytes in the file: decode, mix, compose, encode, write. Confined to the recording's

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import MediaCore
+import Platform
 import Session
 import SessionLog
 import Synchronization
@@ -157,11 +158,7 @@ public final class Recording: Sendable {
   }
 
   /// When the session began, nanoseconds since 1970-01-01 UTC.
-  private func startDate() -> Int64 {
-    var date = timespec()
-    clock_gettime(CLOCK_REALTIME, &date)
-    return Int64(date.tv_sec) * 1_000_000_000 + Int64(date.tv_nsec) - sequencer.now.nanoseconds
-  }
+  private func startDate() -> Int64 { WallClock.nanoseconds - sequencer.now.nanoseconds }
 
   /// What the local time is ahead of UTC, seconds.
   private static func utcOffset(at date: Int64) -> Int {

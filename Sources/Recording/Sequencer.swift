@@ -1,5 +1,5 @@
-import Glibc
 import MediaCore
+import Platform
 import Session
 import Synchronization
 
@@ -34,7 +34,7 @@ public final class Sequencer: SessionSink {
 
   /// Takes one payload.
   public func put(_ payload: SessionEvent.Payload) {
-    let now = Sequencer.monotonicNow()
+    let now = MonotonicClock.now
     state.withLock { state in
       if state.epoch == nil, case .room(.joined) = payload { state.epoch = now }
       guard let epoch = state.epoch else { return }
@@ -66,14 +66,14 @@ public final class Sequencer: SessionSink {
       guard let epoch = state.epoch else { return nil }
       swap(&state.waiting, &events)
       (state.frames, state.pending) = (0, pending)
-      return SessionTime(nanoseconds: Sequencer.monotonicNow() - epoch)
+      return SessionTime(nanoseconds: MonotonicClock.now - epoch)
     }
   }
 
   /// What time it is in the session; zero before it has begun.
   var now: SessionTime {
     let epoch = state.withLock { $0.epoch }
-    return epoch.map { SessionTime(nanoseconds: Sequencer.monotonicNow() - $0) } ?? .zero
+    return epoch.map { SessionTime(nanoseconds: MonotonicClock.now - $0) } ?? .zero
   }
 
   /// When somebody stopped the recording, as soon as that is in the stream, however much waits before it.
@@ -84,11 +84,4 @@ public final class Sequencer: SessionSink {
 
   /// Frames dropped because nobody took them.
   public var droppedFrames: UInt64 { state.withLock { $0.droppedFrames } }
-
-  /// Nanoseconds on the monotonic clock.
-  static func monotonicNow() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-  }
 }

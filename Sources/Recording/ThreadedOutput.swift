@@ -1,5 +1,6 @@
 import Dispatch
 import MediaCore
+import Platform
 import Synchronization
 
 /// Lets another output work on a thread of its own, so that encoding goes on beside decoding and composing: for

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 extension MediaLoop {
   /// Does what takes long, or waits, on a thread of its own, and hands what comes of it to `completion` on the loop. Loop
@@ -8,30 +8,11 @@ extension MediaLoop {
     _ work: @escaping @Sendable () -> Result, completion: @escaping (Result) -> Void
   ) {
     let carried = Carried(completion)
-    let run = Unmanaged.passRetained(
-      Offloaded { [self] in
-        let result = work()
-        post { carried.take()?(result) }
-      })
-    var thread = pthread_t()
-    let status = pthread_create(
-      &thread, nil,
-      { data in
-        if let data { Unmanaged<Offloaded>.fromOpaque(data).takeRetainedValue().body() }
-        return nil
-      }, run.toOpaque())
-    if status == 0 {
-      pthread_detach(thread)
-    } else {
-      run.takeRetainedValue().body()
+    DetachedThread.start(name: "offload") { [self] in
+      let result = work()
+      post { carried.take()?(result) }
     }
   }
-}
-
-/// What a thread is given to do.
-private final class Offloaded: Sendable {
-  let body: @Sendable () -> Void
-  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
 // Sendable: what is in it is put in, taken out, called and let go on the loop's thread; the other thread only carries it.

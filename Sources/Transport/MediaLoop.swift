@@ -1,23 +1,22 @@
 import CNice
 import Glibc
+import Platform
 import Synchronization
 
 // Sendable: what several threads touch is in `queue` (a lock); the rest is set before the thread starts or only
 // touched on the loop's thread.
 /// A thread of its own with a private GLib main context. All state of ICE, DTLS, SRTP, RTP and RTCP is confined to one.
 public final class MediaLoop: @unchecked Sendable {
-  private struct Queue {
+  private struct Queue: ~Copyable {
     var work: [@Sendable () -> Void] = []
     var closed = false
-    // Joined or detached.
-    var reaped = false
+    // Until it is joined or detached.
+    var thread: NamedThread?
   }
 
   let context: OpaquePointer
-  private let name: String
   private let queue = Mutex(Queue())
   private var wakeSource: UnsafeMutablePointer<GSource>
-  private var thread = pthread_t()
   private var stopping = false
   private var closings = 0
   private var stopDeadline: Int64 = 0
@@ -29,7 +28,6 @@ public final class MediaLoop: @unchecked Sendable {
   /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists.
   public init(name: String) {
     ignoreBrokenPipes()
-    self.name = name
     context = g_main_context_new()
     wakeSource = cnice_ready_source_new()
     timerSource = cnice_ready_source_new()
@@ -53,16 +51,12 @@ public final class MediaLoop: @unchecked Sendable {
       g_source_set_ready_time(source, -1)
       g_source_attach(source, context)
     }
-    let box = Unmanaged.passRetained(self)
-    let status = pthread_create(
-      &thread, nil,
-      { data in
-        guard let data else { return nil }
-        Unmanaged<MediaLoop>.fromOpaque(data).takeRetainedValue().run()
-        return nil
-      }, box.toOpaque())
     // Without a thread nothing can work at all; the process has met its limit of threads.
-    precondition(status == 0, "pthread_create failed with \(status)")
+    let isStarted = queue.withLock { queue in
+      queue.thread = NamedThread(name) { [self] in run() }
+      return queue.thread != nil
+    }
+    precondition(isStarted, "the system has no thread for the loop \(name)")
   }
 
   deinit {
@@ -91,12 +85,8 @@ public final class MediaLoop: @unchecked Sendable {
   /// True on the loop's thread.
   public var isCurrent: Bool { g_main_context_is_owner(context) != 0 }
 
-  /// CLOCK_MONOTONIC in nanoseconds.
-  public static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-  }
+  /// What its timers go by: `MonotonicClock.now`.
+  public static func now() -> Int64 { MonotonicClock.now }
 
   /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
   @discardableResult
@@ -122,12 +112,8 @@ public final class MediaLoop: @unchecked Sendable {
       return true
     }
     if first { g_source_set_ready_time(wakeSource, 0) }
-    let reaps = queue.withLock { queue in
-      defer { queue.reaped = true }
-      return !queue.reaped
-    }
-    guard reaps else { return }
-    if isCurrent { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    guard let thread = queue.withLock({ $0.thread.take() }) else { return }
+    if isCurrent { thread.detach() } else { thread.join() }
   }
 
   // Closing of an ICE agent goes on after `close()` has returned; the loop must not end before it.
@@ -184,7 +170,6 @@ public final class MediaLoop: @unchecked Sendable {
   }
 
   private func run() {
-    cnice_name_thread(name)
     g_main_context_acquire(context)
     g_main_context_push_thread_default(context)
     while !stopping || (closings > 0 && MediaLoop.now() < stopDeadline) {

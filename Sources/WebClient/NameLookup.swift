@@ -1,5 +1,5 @@
-import Dispatch
 import Glibc
+import Platform
 
 /// Finds the addresses of a name. A name is looked up once for each request: what was found is checked, and then exactly
 /// that is asked.
@@ -8,11 +8,7 @@ struct NameLookup: Sendable {
   var addresses: @Sendable (_ host: String) async -> [IPAddress]
 
   /// The system's resolver, on a thread that may block.
-  static let system = NameLookup { host in
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: ask(host)) }
-    }
-  }
+  static let system = NameLookup { host in await BlockingWork.run { ask(host) } }
 
   private static func ask(_ host: String) -> [IPAddress] {
     var hints = addrinfo()

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Synchronization
 
 // Sendable: `stopping` and `dirty` are guarded by the mutex, `failure` is atomic, the rest is set before the thread
@@ -44,22 +45,8 @@ final class FileSyncer: @unchecked Sendable {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return nil }
     let syncer = FileSyncer(descriptor: copy, interval: interval)
-    let argument = Unmanaged.passRetained(syncer)
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { argument in
-        guard let argument else { return nil }
-        Unmanaged<FileSyncer>.fromOpaque(argument).takeRetainedValue().run()
-        return nil
-      }, argument.toOpaque())
-    guard result == 0 else {
-      argument.release()
-      return nil
-    }
     // Never joined: a disk that hangs must not hang whoever lets go of the file. The thread owns what it uses.
-    pthread_detach(thread)
-    return syncer
+    return DetachedThread.isStarted(name: "file sync") { syncer.run() } ? syncer : nil
   }
 
   /// Says that there is something new to sync. Any thread.
@@ -80,11 +67,8 @@ final class FileSyncer: @unchecked Sendable {
   private func run() {
     pthread_mutex_lock(mutex)
     while !stopping {
-      var deadline = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &deadline)
-      let nanoseconds = Int64(deadline.tv_nsec) + interval
-      deadline.tv_sec += Int(nanoseconds / 1_000_000_000)
-      deadline.tv_nsec = Int(nanoseconds % 1_000_000_000)
+      let due = MonotonicClock.now + interval
+      var deadline = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
       while !stopping, pthread_cond_timedwait(condition, mutex, &deadline) != ETIMEDOUT {}
       guard dirty, !stopping else { continue }
       dirty = false

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Digests
 import Glibc
 import JobsAPI
+import Platform
 
 /// Why a file did not arrive.
 public enum DownloadError: Error, Hashable, Sendable {
@@ -54,7 +55,7 @@ public struct FileDownload: Sendable {
       if let problem = sink.problem { throw .disk(problem) }
     }
     if let expected = entry.file.sha256, sink.sha256 != expected {
-      await Blocking.run { sink.discard() }
+      await BlockingWork.run { sink.discard() }
       throw .damaged("what arrived of \(path) is not what was recorded (SHA-256); it was removed, try again")
     }
     let path = path
@@ -64,7 +65,7 @@ public struct FileDownload: Sendable {
   private func fetch(into sink: PartialFile, _ progress: @Sendable (Int64) -> Void) async throws(BackendError) {
     try await client.readFile(of: entry, from: sink.count) { start, bytes in
       if start != sink.count { sink.restart(at: start) }
-      let isKept = await Blocking.run { sink.append(bytes) }
+      let isKept = await BlockingWork.run { sink.append(bytes) }
       progress(sink.count)
       return isKept
     }
@@ -73,7 +74,7 @@ public struct FileDownload: Sendable {
   private static func apart<Value: Sendable>(
     _ body: @escaping @Sendable () throws(DownloadError) -> Value
   ) async throws(DownloadError) -> Value {
-    let result: Result<Value, DownloadError> = await Blocking.run {
+    let result: Result<Value, DownloadError> = await BlockingWork.run {
       do throws(DownloadError) { return .success(try body()) } catch { return .failure(error) }
     }
     return try result.get()

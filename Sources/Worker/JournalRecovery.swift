@@ -1,6 +1,7 @@
 import Foundation
 import JobsAPI
 import Logging
+import Platform
 
 /// What a worker that is gone left behind in a place of the data folder: jobs that its journal has no end of.
 struct JournalRecovery: Sendable {
@@ -99,7 +100,7 @@ struct JournalRecovery: Sendable {
 
   /// The job's parts that have something in them, with the length that the files have.
   private func lookAtParts(of job: OpenJob, worker: String) async -> [JobPart] {
-    await Blocking.run {
+    await BlockingWork.run {
       job.parts.compactMap { part in
         guard let found = PartFile.probe(part.location) else { return nil }
         var part = part

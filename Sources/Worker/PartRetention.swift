@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import JobsAPI
 import Logging
+import Platform
 
 /// What workers that were replaced have left of their jobs. It is deleted when it is old and the backend says that the
 /// job's files are complete without it; what may be the only copy of anything is never touched.
@@ -17,11 +18,11 @@ struct PartRetention: Sendable {
   @discardableResult
   func sweep(now: Timestamp) async -> [String] {
     var deleted: [String] = []
-    for folder in await Blocking.run({ old(now: now) }) {
+    for folder in await BlockingWork.run({ old(now: now) }) {
       guard !Task.isCancelled else { break }
       let id = String(folder.split(separator: "/").last ?? "")
       guard let job = try? await client.workerJob(id), Self.isComplete(job) else { continue }
-      await Blocking.run { try? FileManager.default.removeItem(atPath: folder) }
+      await BlockingWork.run { try? FileManager.default.removeItem(atPath: folder) }
       logger.notice("old parts of a completed job are deleted", metadata: ["job": "\(id)", "folder": "\(folder)"])
       deleted.append(id)
     }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import JobsAPI
 import Logging
+import Platform
 
 /// Takes jobs from a backend, and runs each recording as a process of its own.
 ///
@@ -148,7 +149,7 @@ public actor Worker {
 
   private func claim() async {
     let free = admission.free
-    if let folder = settings.keys { frameKeys = await Blocking.run { folder.names() } }
+    if let folder = settings.keys { frameKeys = await BlockingWork.run { folder.names() } }
     let request = ClaimRequest(
       worker: settings.name, count: free, status: status.worker, wait: free > 0 ? settings.pollTime : 0)
     do {

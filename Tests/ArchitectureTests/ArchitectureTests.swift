@@ -20,6 +20,7 @@ import Testing
 
   static let table: [String: Row] = [
     "MediaCore": Row(level: 0, targets: []),
+    "Platform": Row(level: 1, targets: [], libraries: ["Glibc", "Dispatch"]),
     "Digests": Row(level: 1, targets: ["CCrypto"]),
     "RTP": Row(level: 1, targets: ["MediaCore"]),
     "SDP": Row(level: 1, targets: ["MediaCore"]),
@@ -30,10 +31,10 @@ import Testing
     "Codecs": Row(
       level: 2, targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"], libraries: system),
     "Transport": Row(
-      level: 2, targets: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
-    "WebM": Row(level: 2, targets: ["MediaCore", "CWebMParser"], libraries: system),
+      level: 2, targets: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
+    "WebM": Row(level: 2, targets: ["MediaCore", "Platform", "CWebMParser"], libraries: system),
     "FrameEncryption": Row(level: 2, targets: ["MediaCore", "Digests"]),
-    "PeerConnection": Row(level: 3, targets: ["MediaCore", "RTP", "SDP", "Transport"], libraries: system),
+    "PeerConnection": Row(level: 3, targets: ["MediaCore", "Platform", "RTP", "SDP", "Transport"], libraries: system),
     "Compositor": Row(
       level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
@@ -44,20 +45,26 @@ import Testing
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
-      level: 4, targets: ["MediaCore", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
+      level: 4,
+      targets: ["MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
-      level: 4, targets: ["MediaCore", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
+      level: 4,
+      targets: ["MediaCore", "Platform", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "Recording": Row(
-      level: 4, targets: ["MediaCore", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM"],
+      level: 4,
+      targets: [
+        "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",
+      ],
       libraries: system.union(["Logging", "FoundationEssentials"])),
     "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
-    "JobsAPI": Row(level: 4, targets: ["MediaCore"], libraries: ["Foundation"]),
+    "JobsAPI": Row(level: 4, targets: ["MediaCore", "Platform"], libraries: ["Foundation"]),
     "Jobs": Row(
-      level: 5, targets: ["MediaCore", "JobsAPI", "CPostgres"], libraries: system.union(["GRDB", "Foundation"])),
+      level: 5, targets: ["MediaCore", "Platform", "JobsAPI", "CPostgres"],
+      libraries: system.union(["GRDB", "Foundation"])),
     "Delivery": Row(
-      level: 5, targets: ["MediaCore", "Digests", "WebClient", "WebM"],
+      level: 5, targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
       level: 6,
@@ -67,13 +74,13 @@ import Testing
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      level: 6, targets: ["MediaCore", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
-      libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess", "System"])
+      level: 6, targets: ["MediaCore", "Platform", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess"])
     ),
     "Settings": Row(
       level: 4, targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
-      level: 4, targets: ["MediaCore", "Compositor"],
+      level: 4, targets: ["MediaCore", "Platform", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
@@ -174,6 +181,24 @@ import Testing
         #expect(lines.count <= 501, "\(target)/\(file.lastPathComponent) has \(lines.count) lines")
       }
     }
+  }
+
+  /// Threads, and what time it is: only `Platform` asks the system for them.
+  @Test func onlyThePlatformStartsThreadsAndReadsClocks() throws {
+    let sources = Self.root.appending(path: "Sources")
+    let calls = #/\bpthread_create\b|\bThread\(|\bclock_gettime\b|\btime\(nil\)|\bgettimeofday\b/#
+    var found = 0
+    for case let path as String in FileManager.default.enumerator(atPath: sources.path) ?? .init()
+    where path.hasSuffix(".swift") {
+      let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
+      for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
+        guard let call = code.firstMatch(of: calls) else { continue }
+        found += 1
+        #expect(path.hasPrefix("Platform/"), "\(path):\(number + 1) calls \(call.output) by itself")
+      }
+    }
+    #expect(found >= 2, "Platform itself was not looked at")
   }
 
   /// What turns bytes from outside into values without the door, and where the doors themselves stand.

@@ -27,6 +27,7 @@ let package = Package(
     .target(
       name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
     .target(name: "MediaCore"),
+    .target(name: "Platform"),
     .target(name: "RTP", dependencies: ["MediaCore"]),
     .target(name: "SDP", dependencies: ["MediaCore"]),
     // The offer/answer machine.
@@ -34,7 +35,7 @@ let package = Package(
       name: "PeerConnection", dependencies: ["MediaCore", "RTP", "SDP"],
       sources: ["Negotiation", "PeerConnectionError.swift"]),
     // All of it: DTLS, SRTP and SCTP are looked at together with their libraries.
-    .target(name: "Transport", dependencies: ["MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(name: "Transport", dependencies: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .systemLibrary(name: "CNice", pkgConfig: "nice"),
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CCrypto"),
@@ -85,7 +86,7 @@ let package = Package(
     .systemLibrary(name: "CAVCodec", pkgConfig: "libavcodec"),
     .systemLibrary(name: "CDav1d", pkgConfig: "dav1d"),
     .systemLibrary(name: "COpus", pkgConfig: "opus"),
-    .target(name: "WebM", dependencies: ["MediaCore", "CWebMParser"]),
+    .target(name: "WebM", dependencies: ["MediaCore", "Platform", "CWebMParser"]),
     .target(name: "CWebMParser", linkerSettings: [.linkedLibrary("webm")]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import Platform
 
 /// The finished files in the folders that belong to a data folder. A file is named by its location, as jobs have it; what
 /// lies elsewhere, or is reached only over a symbolic link, is not there.
@@ -73,7 +74,7 @@ public struct KeptFiles: Hashable, Sendable {
   /// Runs `body` on a thread that may block.
   public static func apart<Value: Sendable>(
     _ body: @escaping @Sendable () throws(DeliveryError) -> Value
-  ) async throws(DeliveryError) -> Value { try await DiskWork.run(body) }
+  ) async throws(DeliveryError) -> Value { try await BlockingWork.run(body) }
 
   // MARK: The folder's name
 
@@ -121,6 +122,6 @@ public final class KeptFile: Sendable {
   /// Reads a part, on a thread that may block. Throws `.file`, also when the file has become shorter.
   public func read(_ range: Range<Int64>) async throws(DeliveryError) -> ByteBuffer {
     let source = source
-    return try await DiskWork.run { () throws(DeliveryError) in try source.bytes(range) }
+    return try await BlockingWork.run { () throws(DeliveryError) in try source.bytes(range) }
   }
 }

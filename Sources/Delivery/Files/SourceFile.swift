@@ -1,6 +1,7 @@
 import Digests
 import Glibc
 import NIOCore
+import Platform
 import Synchronization
 import WebM
 
@@ -11,7 +12,7 @@ final class SourceFile: Sendable {
 
   /// Opens a regular file; symbolic links are followed.
   static func open(_ path: String) async throws(DeliveryError) -> SourceFile {
-    try await DiskWork.run { () throws(DeliveryError) in try SourceFile(path) }
+    try await BlockingWork.run { () throws(DeliveryError) in try SourceFile(path) }
   }
 
   /// Opens a regular file. Blocks.
@@ -50,7 +51,7 @@ final class SourceFile: Sendable {
 
   /// Reads a part and its checksums; `whole` takes it, too. Throws `.file`, also when the file has become shorter.
   func part(_ range: Range<Int64>, whole: WholeHash? = nil) async throws(DeliveryError) -> (ByteBuffer, ContentHash) {
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       let count = Int(range.upperBound - range.lowerBound)
       let buffer = try self.bytes(range)
       let content = buffer.withUnsafeReadableBytes { bytes in
@@ -99,7 +100,7 @@ final class SourceFile: Sendable {
 
   /// Looks at what of a recording that is still written has become final since the last look.
   func follow(_ before: ClusterTail) async throws(DeliveryError) -> ClusterTail {
-    try await DiskWork.run { () throws(DeliveryError) in
+    try await BlockingWork.run { () throws(DeliveryError) in
       var tail = before
       tail.advance { buffer, offset in
         guard offset + Int64(buffer.count) <= self.size else { return false }

@@ -1,5 +1,6 @@
 import Logging
 import NIOCore
+import Platform
 
 /// One multipart upload: its name in the store, and the parts that are there. Survives the process by its journal.
 actor MultipartUpload {
@@ -23,7 +24,7 @@ actor MultipartUpload {
   func resume() async throws(DeliveryError) -> Bool {
     if upload != nil { return true }
     let file = file
-    guard let journal = try await DiskWork.run({ () throws(DeliveryError) in UploadJournal.read(for: file) }) else {
+    guard let journal = try await BlockingWork.run({ () throws(DeliveryError) in UploadJournal.read(for: file) }) else {
       return false
     }
     guard journal.endpoint == endpoint, journal.bucket == client.target.bucket else { return false }
@@ -54,7 +55,7 @@ actor MultipartUpload {
     upload = name
     stored = [:]
     do throws(DeliveryError) {
-      try await DiskWork.run { () throws(DeliveryError) in try journal.write(for: file) }
+      try await BlockingWork.run { () throws(DeliveryError) in try journal.write(for: file) }
     } catch {
       // Without a journal nobody would ever take back what a crash leaves in the store.
       await abort()
@@ -100,7 +101,7 @@ actor MultipartUpload {
     upload = nil
     stored = [:]
     let file = file
-    _ = try? await DiskWork.run { () throws(DeliveryError) in UploadJournal.remove(for: file) }
+    _ = try? await BlockingWork.run { () throws(DeliveryError) in UploadJournal.remove(for: file) }
   }
 
   private var endpoint: String { client.target.endpoint ?? client.target.region }

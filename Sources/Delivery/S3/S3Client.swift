@@ -5,6 +5,7 @@ import Logging
 import MediaCore
 import NIOCore
 import NIOHTTP1
+import Platform
 import Synchronization
 import WebClient
 
@@ -116,8 +117,8 @@ final class S3Client: Sendable {
   func address(
     _ method: HTTPMethod, _ key: String, query: [(name: String, value: String)] = [], seconds: Int64
   ) async throws(DeliveryError) -> String {
-    let credentials = try await DiskWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
-    let now = Int64(Date().timeIntervalSince1970) &+ clockOffset.load(ordering: .relaxed)
+    let credentials = try await BlockingWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
+    let now = WallClock.seconds &+ clockOffset.load(ordering: .relaxed)
     let path = basePath + "/" + S3Signer.encoded(key, keepsSlashes: true)
     let signed = S3Signer(credentials: credentials, region: target.region).query(
       S3Signer.Request(
@@ -161,8 +162,8 @@ final class S3Client: Sendable {
   }
 
   private func ask(_ request: Request) async throws(DeliveryError) -> Verdict {
-    let credentials = try await DiskWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
-    let now = Int64(Date().timeIntervalSince1970) &+ clockOffset.load(ordering: .relaxed)
+    let credentials = try await BlockingWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
+    let now = WallClock.seconds &+ clockOffset.load(ordering: .relaxed)
     let outgoing = signed(request, credentials, now: now)
     let answer: Answer
     do throws(WebExchangeError) {

@@ -2,6 +2,7 @@ import CPostgres
 import Glibc
 import JobsAPI
 import MediaCore
+import Platform
 import Synchronization
 
 /// A queue in PostgreSQL, for several backends at once: libpq, one thread and connection per parallel transaction.
@@ -27,12 +28,10 @@ public final class PostgresDatabase: SQLDatabase {
   public init(address: String, connections: Int = 4, clock: DatabaseClock = .system) {
     self.address = Redacted(address)
     let queue = queue
-    for index in 0..<max(1, connections) {
-      DatabaseThread.start(name: "postgres-\(index)") {
-        let connection = PostgresConnection(address: address, clock: clock)
-        while let entries = queue.take(most: 1) {
-          for entry in entries { entry.finish(connection.perform(entry.run)) }
-        }
+    queue.serve(name: "postgres", threads: connections) {
+      let connection = PostgresConnection(address: address, clock: clock)
+      while let entries = queue.take(most: 1) {
+        for entry in entries { entry.finish(connection.perform(entry.run)) }
       }
     }
   }
@@ -47,7 +46,8 @@ public final class PostgresDatabase: SQLDatabase {
   /// See `SQLDatabase`.
   public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {
     let address = address.wrappedValue
-    DatabaseThread.start(name: "postgres-listen") { [weak self] in
+    // Without a thread, what others say is found by polling.
+    _ = DetachedThread.isStarted(name: "postgres-listen") { [weak self] in
       while self?.isClosed.load(ordering: .relaxed) == false {
         let connection = PostgresConnection(address: address, clock: .system)
         connection.listen(channel, while: { self?.isClosed.load(ordering: .relaxed) == false }, wake)

@@ -36,7 +36,7 @@ public final class SQLiteDatabase: SQLDatabase {
       throw SQLiteConnection.error(error)
     }
     let queue = queue
-    DatabaseThread.start(name: "sqlite") {
+    queue.serve(name: "sqlite") {
       while let group = queue.take(most: Self.groupSize) { Self.perform(group, on: database, clock: clock) }
       try? database.close()
     }

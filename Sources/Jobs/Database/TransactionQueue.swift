@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 import Synchronization
 
 /// Transactions that wait for a database thread. Bounded: a backend that can't keep up says so instead of growing.
@@ -23,6 +23,13 @@ final class TransactionQueue: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
   init(limit: Int) { self.limit = limit }
+
+  /// Starts threads that serve the queue. When the system has none to give, the queue closes: everybody is refused, and
+  /// nobody waits for ever.
+  func serve(name: String, threads: Int = 1, _ body: @escaping @Sendable () -> Void) {
+    let started = (0..<max(1, threads)).count { DetachedThread.isStarted(name: "\(name)-\($0)", body) }
+    if started == 0 { close() }
+  }
 
   /// Puts a transaction in and waits for its result.
   func run<Value: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> Value) async throws -> Value {
@@ -85,15 +92,5 @@ final class TransactionQueue: Sendable {
     private let value = Mutex<Value?>(nil)
     func set(_ new: Value) { value.withLock { $0 = new } }
     func get() -> Value? { value.withLock { $0 } }
-  }
-}
-
-/// Starts a named thread that nobody joins.
-enum DatabaseThread {
-  static func start(name: String, _ body: @escaping @Sendable () -> Void) {
-    let thread = Thread(block: body)
-    thread.name = name
-    thread.stackSize = 1 << 20
-    thread.start()
   }
 }

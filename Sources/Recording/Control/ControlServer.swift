@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Synchronization
 
 /// The control socket of one recording: takes commands, one JSON object a line, and tells listeners what happens
@@ -113,11 +114,7 @@ private struct ControlService {
   var listeners: Int { clients.count { $0.connection.isSubscribed } }
 
   /// Seconds on the monotonic clock.
-  private var now: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec)
-  }
+  private var now: Int64 { MonotonicClock.now / 1_000_000_000 }
 
   /// Tells the listeners of an event.
   mutating func tell(_ event: String) {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Signaling
 import SwiftProtobuf
 
@@ -18,7 +18,7 @@ struct RoomServiceAPI: HTTPService {
     let token: AccessToken
     do throws(JoinGate.Refusal) {
       let text = try JoinGate.token(request.headers["authorization"].first, SignalQuery(parsing: request.query))
-      token = try gate.verify(text, now: Int64(time(nil)))
+      token = try gate.verify(text, now: WallClock.seconds)
     } catch {
       return reply(HTTPReply(error.status, error.text))
     }

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Platform
 import Signaling
 import SwiftProtobuf
 import Synchronization
@@ -156,7 +157,7 @@ final class WebhookSender: @unchecked Sendable {
     let token: String
     do throws(AccessTokenError) {
       token = try AccessToken(
-        vouchingFor: event.body, apiKey: apiKey, now: WallClock.seconds(), lifetime: Self.lifetime
+        vouchingFor: event.body, apiKey: apiKey, now: WallClock.seconds, lifetime: Self.lifetime
       ).signed(secret: secret.wrappedValue)
     } catch {
       return eventLoop.makeFailedFuture(error)

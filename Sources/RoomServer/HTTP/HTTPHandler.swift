@@ -1,8 +1,8 @@
-import Glibc
 import HTTPGuard
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
+import Platform
 import Signaling
 
 /// Answers plain HTTP requests: health, the check of a token without joining, what services are there for, and every
@@ -106,7 +106,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   private func refusal(of head: HTTPRequestHead) -> HTTPReply? {
     do throws(JoinGate.Refusal) {
       let query = SignalQuery(parsing: RequestTarget(head.uri).query)
-      _ = try gate.verify(JoinGate.token(head.headers["authorization"].first, query), now: Int64(time(nil)))
+      _ = try gate.verify(JoinGate.token(head.headers["authorization"].first, query), now: WallClock.seconds)
       return nil
     } catch {
       return HTTPReply(error.status, error.text)

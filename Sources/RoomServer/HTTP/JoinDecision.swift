@@ -1,5 +1,5 @@
-import Glibc
 import NIOHTTP1
+import Platform
 import Synchronization
 
 /// What the gate says about the request of one connection: decided once, though it is asked for when an upgrade is
@@ -22,7 +22,7 @@ final class JoinDecision: Sendable {
         return .success(
           try gate.admit(
             authorization: head.headers["authorization"].first, query: RequestTarget(head.uri).query,
-            now: Int64(time(nil))))
+            now: WallClock.seconds))
       } catch {
         return .failure(error)
       }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Signaling
 
 /// `/mailbox/v1/…`: the mailbox over HTTP, for who has a token that lets join the room.
@@ -31,7 +31,7 @@ struct MailboxAPI: HTTPService {
       let room = PercentCoding.decode(parts[parts.startIndex + 2]), !room.isEmpty
     else { throw .init(status: 404, text: "404 page not found\n") }
     let join = try gate.admit(
-      authorization: request.headers["authorization"].first, query: "", now: Int64(time(nil)))
+      authorization: request.headers["authorization"].first, query: "", now: WallClock.seconds)
     guard join.room == room else {
       throw .init(status: 403, text: "permissions denied: the token's grant is for another room")
     }

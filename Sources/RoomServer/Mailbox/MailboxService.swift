@@ -1,3 +1,4 @@
+import Platform
 import Signaling
 import Transport
 
@@ -58,7 +59,7 @@ final class MailboxService: @unchecked Sendable {
   /// caller's own, for `cancel`. Any thread.
   func perform(_ call: Call, number: Int, reply: @escaping Reply) {
     loop.post { [self] in
-      let now = MediaLoop.now()
+      let now = MonotonicClock.now
       advance(to: now)
       let result = result(of: call, number, at: now, reply)
       tellWatches(at: now)
@@ -71,7 +72,7 @@ final class MailboxService: @unchecked Sendable {
   func cancel(_ number: Int) {
     loop.post { [self] in
       guard let watch = watches.removeValue(forKey: number) else { return }
-      stopped(watch, at: MediaLoop.now())
+      stopped(watch, at: MonotonicClock.now)
       setTimer()
     }
   }
@@ -163,7 +164,7 @@ final class MailboxService: @unchecked Sendable {
     guard timer == nil else { return }
     timer = loop.timer(after: 1_000_000_000, repeats: true) { [weak self] in
       guard let self else { return }
-      let now = MediaLoop.now()
+      let now = MonotonicClock.now
       advance(to: now)
       tellWatches(at: now)
       setTimer()

@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Signaling
 import Transport
 
@@ -95,7 +96,7 @@ final class Room {
   }
 
   /// The time by both clocks.
-  static func now() -> Moment { Moment(steady: MediaLoop.now(), wall: WallClock.microseconds()) }
+  static func now() -> Moment { Moment(steady: MonotonicClock.now, wall: WallClock.microseconds) }
 
   // MARK: Actions
 
@@ -239,7 +240,7 @@ final class Room {
     if closing?.at != machine.closesAt {
       closing?.timer.cancel()
       closing = machine.closesAt.map { at in
-        let timer = loop.timer(after: max(0, at &- MediaLoop.now())) { [weak self] in
+        let timer = loop.timer(after: max(0, at &- MonotonicClock.now)) { [weak self] in
           self?.closing = nil
           self?.handle(.tick)
         }
@@ -258,7 +259,7 @@ final class Room {
 
   private func tick() {
     tickCount &+= 1
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     if let lateness = monitor.note(now) {
       logger.warning(
         "the room server has too much to do",

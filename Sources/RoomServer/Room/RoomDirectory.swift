@@ -1,4 +1,5 @@
 import Logging
+import Platform
 import Signaling
 import Synchronization
 import Transport
@@ -85,7 +86,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
     var message = Livekit_WebhookEvent()
     message.event = event
     message.id = SID.event(using: &random)
-    message.createdAt = WallClock.seconds()
+    message.createdAt = WallClock.seconds
     message.room = room
     if let participant { message.participant = participant }
     if let track { message.track = track }

@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Signaling
 import Transport
 
@@ -52,7 +53,7 @@ final class Subscriber: PeerConnectionDelegate {
 
   /// Offers what there is, if only the data channels: the client's join waits for this connection.
   func start() {
-    schedule.request(now: MediaLoop.now())
+    schedule.request(now: MonotonicClock.now)
     pump()
   }
 
@@ -63,7 +64,7 @@ final class Subscriber: PeerConnectionDelegate {
   func signalLost() {
     guard schedule.isAwaitingAnswer else { return }
     connection.withdrawOffer()
-    schedule.withdrawn(now: MediaLoop.now())
+    schedule.withdrawn(now: MonotonicClock.now)
   }
 
   /// The signal connection is there again: ICE restarts, for the network may be another one.
@@ -93,7 +94,7 @@ final class Subscriber: PeerConnectionDelegate {
     let subscription = Subscription(publication: publication, sender: sender, wish: wish)
     subscription.setPaused(isPausedOnCommand(publication), .command)
     subscriptions[publication.sid] = subscription
-    publication.add(subscription, now: MediaLoop.now())
+    publication.add(subscription, now: MonotonicClock.now)
     needsOffer()
     tellStreamStates()
   }
@@ -110,7 +111,7 @@ final class Subscriber: PeerConnectionDelegate {
   func setVideo(_ sid: String, _ wish: VideoWish) {
     guard let subscription = subscriptions[sid] else { return }
     subscription.wish = wish
-    subscription.publication.choose(for: subscription, now: MediaLoop.now())
+    subscription.publication.choose(for: subscription, now: MonotonicClock.now)
   }
 
   // MARK: Pauses
@@ -124,7 +125,7 @@ final class Subscriber: PeerConnectionDelegate {
     } else {
       pausedOnCommand.subtract(sids)
     }
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     for subscription in subscriptions.values {
       subscription.setPaused(isPausedOnCommand(subscription.publication), .command)
       subscription.publication.choose(for: subscription, now: now)
@@ -185,7 +186,7 @@ final class Subscriber: PeerConnectionDelegate {
   // MARK: Offers
 
   private func needsOffer() {
-    schedule.request(now: MediaLoop.now())
+    schedule.request(now: MonotonicClock.now)
     pump()
   }
 
@@ -195,7 +196,7 @@ final class Subscriber: PeerConnectionDelegate {
     pumping = nil
     // Nobody would hear an offer; the change waits for the client to come back.
     guard participant.connection != nil else { return }
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     switch schedule.next(now: now) {
     case .wait(let until):
       guard let until else { return }
@@ -231,7 +232,7 @@ final class Subscriber: PeerConnectionDelegate {
 
   /// Takes the client's answer. The id isn't looked at: some SDKs always send 0.
   func handle(_ answer: Livekit_SessionDescription) {
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     guard schedule.answered(now: now) else {
       participant.logger.warning("an answer came that nobody waited for")
       return
@@ -280,17 +281,17 @@ final class Subscriber: PeerConnectionDelegate {
   }
 
   func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
-    if state == .connected { startStreams(now: MediaLoop.now()) }
+    if state == .connected { startStreams(now: MonotonicClock.now) }
     participant.room.handle(.media(participant.sid, .subscriber, state))
   }
 
   func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     guard let subscription = subscriptions.values.first(where: { $0.sender === sender }) else { return }
-    subscription.publication.requestKeyframe(layer: subscription.keyframeLayer, now: MediaLoop.now())
+    subscription.publication.requestKeyframe(layer: subscription.keyframeLayer, now: MonotonicClock.now)
   }
 
   func peerConnection(_ pc: PeerConnection, receivedBitrateEstimate bitrate: UInt64) {
-    keeper.note(estimate: bitrate, now: MediaLoop.now())
+    keeper.note(estimate: bitrate, now: MonotonicClock.now)
   }
 
   func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {

@@ -1,4 +1,5 @@
 import Logging
+import Platform
 import Signaling
 import Transport
 
@@ -73,7 +74,7 @@ final class FaultInjector: RoomInterposer {
       end(faults.refuse(status: status, room: room), after: time)
       return 0
     case .expireToken(let target):
-      _ = faults.begin(.tokensExpired(WallClock.seconds()), target)
+      _ = faults.begin(.tokensExpired(WallClock.seconds), target)
       return 0
     case .pauseStreams(let target, let tracks, let isPaused):
       return try each(target) { $0.subscriber?.setPaused(tracks, isPaused) }
@@ -157,7 +158,7 @@ final class FaultInjector: RoomInterposer {
     }
     if condition.isDeaf {
       let member = participant.room.machine.member(participant.sid)
-      deafSince[participant.sid] = deafSince[participant.sid] ?? member?.unheardSince ?? MediaLoop.now()
+      deafSince[participant.sid] = deafSince[participant.sid] ?? member?.unheardSince ?? MonotonicClock.now
     } else if let since = deafSince.removeValue(forKey: participant.sid) {
       participant.room.handle(.missed(participant.sid, since: since))
     }

@@ -1,3 +1,4 @@
+import Platform
 import Signaling
 import Transport
 
@@ -22,7 +23,7 @@ final class FaultySender: SignalSender {
   }
 
   private func sendDelayed(all: Bool = false) {
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     while let first = delayed.first, all || first.due <= now {
       delayed.removeFirst()
       base.send(first.message)
@@ -42,7 +43,7 @@ final class FaultySender: SignalSender {
 
   func describe(_ message: Livekit_SignalResponse) {
     guard condition.delay > 0 || !delayed.isEmpty else { return base.describe(message) }
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     let due = max(now &+ condition.delay, delayed.last?.due ?? 0)
     delayed.append((message, due))
     loop.timer(after: due &- now) { [weak self] in self?.sendDelayed() }

@@ -1,5 +1,5 @@
-import Glibc
 import MediaCore
+import Platform
 import Signaling
 
 /// `POST /test/<verb>`: the verbs of `TestVerb` over HTTP. Needs a token with the roomAdmin grant for the room that the
@@ -16,7 +16,7 @@ struct TestService: HTTPService {
     let grant: VideoGrant
     do throws(JoinGate.Refusal) {
       let token = try JoinGate.token(request.headers["authorization"].first, SignalQuery(parsing: request.query))
-      guard let video = try gate.verify(token, now: Int64(time(nil))).video, video.roomAdmin == true else {
+      guard let video = try gate.verify(token, now: WallClock.seconds).video, video.roomAdmin == true else {
         throw JoinGate.Refusal(status: 403, text: "the test API needs a token with the roomAdmin grant")
       }
       grant = video

@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Session
 import Transport
 
@@ -110,7 +111,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     isHandling = true
     while !waitingInputs.isEmpty {
       let next = waitingInputs.removeFirst()
-      let now = MediaLoop.now()
+      let now = MonotonicClock.now
       machine.observe(
         MediaTraffic(
           lastPacketAt: media?.lastPacketAt, heardAt: media?.heardAt(now: now),
@@ -160,7 +161,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     timer?.cancel()
     (timer, timerAt) = (nil, wanted)
     guard let wanted else { return }
-    timer = loop.timer(after: max(1_000_000, wanted &- MediaLoop.now())) { [weak self] in
+    timer = loop.timer(after: max(1_000_000, wanted &- MonotonicClock.now)) { [weak self] in
       guard let self else { return }
       timerAt = nil
       handle(.timer)

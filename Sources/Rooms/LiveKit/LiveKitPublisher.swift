@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Session
 import Signaling
 import Transport
@@ -178,7 +179,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
       openMedia()
       let interval = max(1, Int64(join.pingInterval)) * 1_000_000_000
       pingTimer = loop.timer(after: interval, repeats: true) { [weak self] in
-        self?.send(.pingReq(.with { $0.timestamp = MediaLoop.now() / 1_000_000 }))
+        self?.send(.pingReq(.with { $0.timestamp = MonotonicClock.now / 1_000_000 }))
       }
       joined(nil)
       next()

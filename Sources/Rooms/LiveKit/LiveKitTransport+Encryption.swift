@@ -1,6 +1,7 @@
 import FrameEncryption
 import MediaCore
 import PeerConnection
+import Platform
 import Session
 import Transport
 
@@ -13,7 +14,7 @@ extension LiveKitTransport {
     // What is missing is not encrypted.
     guard frame.payload.count > 0, connection.machine.room.report.roster.encrypted.contains(track) else { return frame }
     guard let owner = connection.machine.room.report.roster.track(track)?.participant.rawValue else { return nil }
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     let outcome = decryption?.open(
       frame.payload.bytes, codec: frame.codec, layers: frame.layerCount, from: owner, at: now)
     deriveKeys(for: connection)
@@ -39,7 +40,7 @@ extension LiveKitTransport {
   func decrypt(_ message: EncryptedMessage, for connection: Connection) {
     let content = decryption?.open(
       message: message.sealed, nonce: message.nonce, keyIndex: message.keyIndex, from: message.sender.rawValue,
-      at: MediaLoop.now())
+      at: MonotonicClock.now)
     deriveKeys(for: connection)
     connection.handle(.decrypted(generation: connection.generation, content, from: message.sender))
   }

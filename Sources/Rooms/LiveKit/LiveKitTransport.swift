@@ -1,8 +1,8 @@
 import FrameEncryption
-import Glibc
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Session
 import Signaling
 import Transport
@@ -22,7 +22,7 @@ extension RoomConnection where Link == LiveKitTransport {
     let settings = LiveKitSettings(
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
-      wallClockOffset: LiveKitTransport.wallClock() &- MediaLoop.now(), receivesMedia: options.receivesMedia,
+      wallClockOffset: WallClock.nanoseconds &- MonotonicClock.now, receivesMedia: options.receivesMedia,
       selection: options.selection, keys: options.keys)
     let policy = ReconnectPolicy(settings: options.reconnect, seed: options.seed)
     self.init(
@@ -134,9 +134,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
       connection.handle(.reached(attempt: attempt))
     case .opened: connection.logger.debug("the signal connection is open")
     case .message(let message):
-      let start = MediaLoop.now()
+      let start = MonotonicClock.now
       connection.handle(.message(attempt: attempt, message))
-      spent &+= MediaLoop.now() &- start
+      spent &+= MonotonicClock.now &- start
     case .malformed(let text):
       malformedMessages += 1
       connection.logger.notice(
@@ -171,7 +171,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     configuration.bandwidthFeedback = options.bandwidthFeedback
   }
 
-  func opened(_ media: PeerConnection, _ request: MediaRequest) { sampledAt = MediaLoop.now() }
+  func opened(_ media: PeerConnection, _ request: MediaRequest) { sampledAt = MonotonicClock.now }
 
   private func apply(_ number: Int, _ id: UInt32, _ sdp: String, for connection: Connection) {
     guard number == connection.generation, let media = connection.media else { return }
@@ -195,7 +195,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
 
   /// Tells how the connection does, each second.
   func sample(_ media: PeerConnection, for connection: Connection) {
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     let elapsed = max(1, now &- sampledAt)
     sampledAt = now
     let sample = media.sampleReception()
@@ -232,13 +232,6 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   func pathFailed(_ reason: String, for connection: Connection) {
     connection.logger.warning(
       "a way to the room server cannot be used; the others are tried", metadata: ["way": "\(reason)"])
-  }
-
-  /// Nanoseconds since 1970.
-  static func wallClock() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }
 

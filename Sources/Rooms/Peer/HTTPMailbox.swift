@@ -1,9 +1,9 @@
-import Glibc
 import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Platform
 import Signaling
 
 /// The mailbox of the embedded room server: `/mailbox/v1/…` over HTTP/1.1, watched by requests that wait for a change.
@@ -44,7 +44,7 @@ public final class HTTPMailbox: Mailbox {
     let token: String
     let tls: NIOSSLContext?
     do throws(RoomError) {
-      token = try tokens.token(now: Int64(time(nil)), refreshed: nil)
+      token = try tokens.token(now: WallClock.seconds, refreshed: nil)
       tls = url.isSecure ? try TLSSetup.context(caFile: tlsCAFile) : nil
     } catch {
       completion(.failure(.failed(error)))

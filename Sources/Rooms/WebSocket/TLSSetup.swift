@@ -1,8 +1,8 @@
-import Glibc
 import MediaCore
 import NIOCore
 import NIOPosix
 import NIOSSL
+import Platform
 import Signaling
 
 /// TLS of a signal connection: TLS 1.2 or later, the server's certificate and name are verified always.
@@ -47,7 +47,7 @@ enum TLSSetup {
             context: context, serverHostname: isAddress ? nil : url.host,
             customVerificationCallback: { certificates, verdict in
               let times = certificates.map { (from: Int64($0.notValidBefore), until: Int64($0.notValidAfter)) }
-              found.succeed(TLSFault(validity: times, now: Int64(time(nil)), day: day))
+              found.succeed(TLSFault(validity: times, now: WallClock.seconds, day: day))
               verdict.succeed(.failed)
             })
           try channel.pipeline.syncOperations.addHandler(handler)

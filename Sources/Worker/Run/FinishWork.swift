@@ -2,6 +2,7 @@ import Delivery
 import Glibc
 import JobsAPI
 import Logging
+import Platform
 import WebM
 
 /// Carries out the steps of finishing a job: finds, joins and delivers files. Any thread.
@@ -39,7 +40,7 @@ struct FinishWork: Sendable {
       for part in parts { places.append(await find(part)) }
       return .gathered(places)
     case .inspect(let path):
-      let isWhole = await Blocking.run {
+      let isWhole = await BlockingWork.run {
         (try? WebMProbe.probe(path)).map { $0.problems.isEmpty && $0.declaredDuration != nil }
       }
       return .inspected(isWhole: isWhole ?? false)
@@ -55,7 +56,7 @@ struct FinishWork: Sendable {
     guard let name = part.location.split(separator: "/").last, let folder = try? context.folder.parts(of: job.id)
     else { return .missing }
     let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
-    guard await handover.fetch(part.location, to: path), let found = await Blocking.run({ PartFile.probe(path) })
+    guard await handover.fetch(part.location, to: path), let found = await BlockingWork.run({ PartFile.probe(path) })
     else { return .missing }
     logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
     return .fetched(path: path, duration: found.duration)
@@ -76,7 +77,7 @@ struct FinishWork: Sendable {
 
   private func deliver(_ item: RunFinish.Item, upload: RecordingUpload?) async -> RunFinish.Event {
     var duration = item.duration
-    if duration == nil { duration = await Blocking.run { PartFile.probe(item.source)?.duration } }
+    if duration == nil { duration = await BlockingWork.run { PartFile.probe(item.source)?.duration } }
     do {
       let target = try context.delivery.target(isStore: item.output.destination.map { $0 == .s3 })
       let name = try context.delivery.name(
@@ -133,7 +134,7 @@ struct FinishWork: Sendable {
 
   /// Deletes what was delivered and verified, and takes it from where other workers reach it.
   func tidy(_ paths: Set<String>, shared: [String]) async {
-    await Blocking.run {
+    await BlockingWork.run {
       for path in paths {
         unlink(path)
         unlink(path + ".upload")

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import JobsAPI
 import Logging
+import Platform
 
 /// The shell of a `RunMachine`: owns the recording's process, the timer, the requests to the backend, the journal's
 /// entries and the work on files. It turns what comes of them into events, and carries actions out.
@@ -172,14 +173,14 @@ actor JobRun {
 
   private func probe(_ piece: RunPiece) {
     Task {
-      let found = await Blocking.run { PartFile.probe(piece.path) }
+      let found = await BlockingWork.run { PartFile.probe(piece.path) }
       handle(.probed(piece, found, hasLog: Self.isThere(piece.log)))
     }
   }
 
   private func delete(_ piece: RunPiece) {
     files.add {
-      await Blocking.run {
+      await BlockingWork.run {
         unlink(piece.path)
         if let log = piece.log { try? FileManager.default.removeItem(atPath: log) }
       }

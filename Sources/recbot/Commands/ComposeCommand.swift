@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Layouts
 import MediaCore
+import Platform
 import Recording
 import Session
 import SessionLog

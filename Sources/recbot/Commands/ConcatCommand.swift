@@ -1,7 +1,7 @@
 import ArgumentParser
-import Glibc
 import JobsAPI
 import MediaCore
+import Platform
 import Settings
 import WebM
 
@@ -129,9 +129,7 @@ private struct ConcatProgress {
 
   mutating func tell(_ bytes: Int64) {
     guard isJSON || Console.errorIsTerminal else { return }
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    let milliseconds = MonotonicClock.now / 1_000_000
     guard milliseconds - told >= (isJSON ? 1000 : 200) else { return }
     told = milliseconds
     if isJSON {

@@ -1,6 +1,7 @@
 import ArgumentParser
-import Glibc
 import MediaCore
+import Glibc
+import Platform
 import Recording
 import Session
 import SessionLog
@@ -176,11 +177,9 @@ struct LogCommand: AsyncParsableCommand {
     func run() async throws {
       let (folder, dryRun) = (folder, dryRun)
       try await BlockingWork.run {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
         do {
           let pruned = try LogRetention.prune(
-            folder, at: Int64(now.tv_sec) * 1_000_000_000, layouts: LogAccess.layouts, isDryRun: dryRun)
+            folder, at: WallClock.nanoseconds, layouts: LogAccess.layouts, isDryRun: dryRun)
           for path in pruned { Console.print("\(path)\(dryRun ? ": would be deleted" : ": deleted")") }
         } catch let error as LogError {
           throw Failure(error)

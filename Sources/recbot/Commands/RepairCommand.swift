@@ -1,6 +1,7 @@
 import ArgumentParser
-import Glibc
 import MediaCore
+import Glibc
+import Platform
 import Session
 import WebM
 
@@ -60,10 +61,7 @@ struct RepairCommand: AsyncParsableCommand {
 
   private func work(on file: String, _ chapters: [WebMRepair.Chapter]) throws -> WebMRepair.Report {
     if check { return try WebMRepair.examine(file, chapters: chapters) }
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return try WebMRepair.repair(
-      file, output: output, chapters: chapters, now: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+    return try WebMRepair.repair(file, output: output, chapters: chapters, now: WallClock.nanoseconds)
   }
 
   private func exitCode(_ error: WebMError) -> ExitCode {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import Platform
 import Settings
 import Signaling
 
@@ -61,7 +61,7 @@ struct TokenCommand: ParsableCommand {
       grant = VideoGrant(room: room, roomJoin: true, canPublish: publish, canSubscribe: true, canPublishData: publish)
     }
     let token = AccessToken(
-      apiKey: key, identity: identity ?? "admin", video: grant, now: Int64(time(nil)), lifetime: lifetime, name: name)
+      apiKey: key, identity: identity ?? "admin", video: grant, now: WallClock.seconds, lifetime: lifetime, name: name)
     let text: String
     do {
       text = try token.signed(secret: secret)

@@ -1,6 +1,7 @@
 import Codecs
 import Logging
 import MediaCore
+import Platform
 import Rooms
 import Session
 import Synchronization
@@ -83,7 +84,7 @@ final class DemoParticipant: @unchecked Sendable {
   /// Leaves the room.
   func leave() { publisher.leave() }
 
-  /// Does what is due at `time` of the demo; `block` counts steps of 20 ms, `now` is `MediaLoop.now()` time.
+  /// Does what is due at `time` of the demo; `block` counts steps of 20 ms, `now` is `MonotonicClock.now` time.
   func tick(block: Int64, at time: SessionTime, now: Int64) throws {
     act(at: time)
     let snapshot = state.withLock { $0 }

@@ -1,6 +1,7 @@
-import Glibc
 import Logging
 import MediaCore
+import Glibc
+import Platform
 import Recording
 import Signaling
 import Synchronization
@@ -21,7 +22,7 @@ final class DemoStage: Sendable {
       let grant = VideoGrant(
         room: room, roomJoin: true, canPublish: true, canSubscribe: false, canPublishData: false)
       let token = AccessToken(
-        apiKey: apiKey, identity: script.name(person).lowercased(), video: grant, now: Int64(time(nil)),
+        apiKey: apiKey, identity: script.name(person).lowercased(), video: grant, now: WallClock.seconds,
         name: script.name(person))
       return try DemoParticipant(
         person: person, script: script, url: url, token: try token.signed(secret: apiSecret), loop: loop,
@@ -52,11 +53,11 @@ final class DemoStage: Sendable {
 
   /// The demo's thread: a step each 20 ms of the monotonic clock, without drift.
   private func play() {
-    let start = MediaLoop.now()
+    let start = MonotonicClock.now
     var block: Int64 = 0
     while isRunning.load(ordering: .acquiring) {
       let due = start + block * 20_000_000
-      let now = MediaLoop.now()
+      let now = MonotonicClock.now
       if now < due {
         usleep(UInt32((due - now) / 1000 + 100))
         continue

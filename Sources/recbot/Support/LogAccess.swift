@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import SessionLog
 import Settings
 

@@ -1,10 +1,11 @@
 import Glibc
+import Platform
 
 /// Where a recording is to be written.
 enum OutputPath {
   /// The default name in the current folder: the room and the time (UTC).
   static func standard(room: String, ending: String = "webm") -> String {
-    var now = time(nil)
+    var now = time_t(WallClock.seconds)
     var parts = tm()
     gmtime_r(&now, &parts)
     var text = [CChar](repeating: 0, count: 32)

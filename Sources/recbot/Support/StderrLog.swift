@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import MediaCore
+import Platform
 
 /// One line a record on standard error: `12:34:56 warning room: text key=value`.
 ///
@@ -30,7 +31,7 @@ struct StderrLog: LogHandler {
   }
 
   func log(event: LogEvent) {
-    var now = time(nil)
+    var now = time_t(WallClock.seconds)
     var parts = tm()
     gmtime_r(&now, &parts)
     func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }

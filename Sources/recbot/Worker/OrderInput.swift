@@ -1,6 +1,7 @@
 import Glibc
 import JobsAPI
 import MediaCore
+import Platform
 import Recording
 
 /// Reads, on a thread of its own, what a worker says on standard input: a line of JSON each time.

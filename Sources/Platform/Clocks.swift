@@ -1,0 +1,28 @@
+import Glibc
+
+/// The clock that media runs on: it never leaps and never goes back, and means nothing outside this machine.
+public enum MonotonicClock {
+  /// Nanoseconds since some moment before the program began (`CLOCK_MONOTONIC`). Any thread.
+  public static var now: Int64 { read(CLOCK_MONOTONIC) }
+}
+
+/// The clock of the calendar: it may be set, so it leaps and goes back. Not for measuring.
+public enum WallClock {
+  /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds (`CLOCK_REALTIME`). Any thread.
+  public static var nanoseconds: Int64 { read(CLOCK_REALTIME) }
+
+  /// Whole microseconds since 1970.
+  public static var microseconds: Int64 { nanoseconds / 1000 }
+
+  /// Whole milliseconds since 1970.
+  public static var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+  /// Whole seconds since 1970.
+  public static var seconds: Int64 { nanoseconds / 1_000_000_000 }
+}
+
+private func read(_ clock: clockid_t) -> Int64 {
+  var time = timespec()
+  clock_gettime(clock, &time)
+  return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+}
