@@ -153,7 +153,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "recbot", "Backend", "Jobs", "JobsAPI", "Recording", "Session", "Settings", "MediaCore", yams, arguments,
+        "recbot", "Backend", "Jobs", "JobsAPI", "Recording", "Rooms", "Session", "Settings", "MediaCore", yams,
+        arguments,
       ]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(

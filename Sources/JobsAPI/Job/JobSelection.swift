@@ -81,7 +81,7 @@ public struct JobPicture: Codable, Hashable, Sendable {
   }
 
   /// What is wrong with it, one line each.
-  var problems: [String] {
+  public var problems: [String] {
     var problems: [String] = []
     if (width == nil) != (height == nil) { problems.append("picture: width and height go together") }
     for (name, side) in [("width", width), ("height", height)] {

@@ -39,8 +39,10 @@ struct ConnectionOptions: ParsableArguments {
   @Option(help: .setting(.keyFile))
   var e2eeKeyFile: String?
 
-  /// Puts what is set into the options of a room connection.
-  func apply(_ configuration: Configuration, to options: inout RoomOptions) throws {
+  /// Puts what is set into the options of a room connection. The key file and the credential of a job go before.
+  func apply(
+    _ configuration: Configuration, to options: inout RoomOptions, keyFile: String? = nil, turnCredential: String? = nil
+  ) throws {
     options.reconnect.allowsReconnect = try !noReconnect && configuration.value(.allowReconnect)
     let attempts = try configuration.value(.numberOfAttempts, flag: reconnectAttempts)
     let interval = try configuration.value(.timeoutInterval, flag: reconnectInterval)
@@ -52,7 +54,7 @@ struct ConnectionOptions: ParsableArguments {
     options.reconnect.waitForAdmission =
       try configuration.value(.waitForAdmission, flag: waitForAdmission)?.nanoseconds
     options.reconnect.relayOnly = try forceTurn || configuration.value(.forceTurn)
-    if let file = configuration.text(.keyFile, flag: e2eeKeyFile) {
+    if let file = keyFile ?? configuration.text(.keyFile, flag: e2eeKeyFile) {
       guard options.kind == .liveKit else {
         throw Failure(.usage, "--e2ee-key-file: two-party rooms are not encrypted beyond WebRTC's own encryption")
       }
@@ -65,7 +67,7 @@ struct ConnectionOptions: ParsableArguments {
     options.iceServers = [
       ICEServer(
         urls: [server], username: configuration.text(.turnUsername, flag: turnUsername) ?? "",
-        credential: configuration.text(.turnCredential, flag: turnCredential) ?? "")
+        credential: turnCredential ?? configuration.text(.turnCredential, flag: self.turnCredential) ?? "")
     ]
   }
 }

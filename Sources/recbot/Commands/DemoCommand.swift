@@ -37,8 +37,9 @@ struct DemoCommand: AsyncParsableCommand {
     guard length >= .seconds(2), length <= .seconds(3600) else {
       throw Failure(.usage, "--duration: from 2s to 1h")
     }
+    let picture = try recording.picture.plan(configuration)
     var settings = try recording.settings(
-      configuration, output: output, title: "recbot demo", maximumDuration: length)
+      configuration, picture, output: output, title: "recbot demo", maximumDuration: length)
     settings.log = try recording.logSettings(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
@@ -64,10 +65,10 @@ struct DemoCommand: AsyncParsableCommand {
     try await stage.begin()
     let tokens = TokenSource.minted(
       apiKey: key, apiSecret: secret, room: "demo", identity: "recbot", name: "recbot")
-    let job = Job(
-      room: "demo", options: RoomOptions(url: url, tokens: tokens, seed: UInt64.random(in: .min ... .max)),
-      settings: settings, progress: progress,
-      commands: try recording.commands(configuration, output: output, canvas: settings.session.canvas), logger: logger)
+    let plan = RecordingPlan(
+      room: "demo", connection: RoomOptions(url: url, tokens: tokens, seed: UInt64.random(in: .min ... .max)),
+      recording: settings, commands: try recording.commands(configuration, picture, of: settings), progress: progress)
+    let job = Job(plan: plan, logger: logger)
     let summary: RecordingSummary
     do {
       summary = try await job.run().summary

@@ -70,6 +70,16 @@ struct JoinCommand: AsyncParsableCommand {
     let loaded = try shared.load()
     let logger = try shared.logger("recbot", loaded)
     let configuration = try reception.merge(into: loaded, logger: logger)
+    let plan = try plan(configuration)
+    recording.tellLog(plan.recording.log, plan.progress)
+    let result = try await Job(plan: plan, logger: logger).run()
+    Console.print(result.summary.output)
+    // The file is whole in all cases; the exit code says when it is not all that was wanted.
+    if let error = result.error { throw Failure(error) }
+  }
+
+  /// What flags and settings say.
+  func plan(_ configuration: Configuration) throws -> RecordingPlan {
     let (name, kind) = try roomKind(configuration)
     let isChatOnly = try reception.isChatOnly(configuration)
     if isChatOnly, kind != .liveKit { throw Failure(.usage, "a two-party room has no chat that could be written") }
@@ -77,8 +87,9 @@ struct JoinCommand: AsyncParsableCommand {
       throw Failure(.usage, "--chat-only writes no WebM: give --transcript instead of --output")
     }
     let output = OutputPath.named(output, room: name)
+    let picture = try recording.picture.plan(configuration)
     var settings = try recording.settings(
-      configuration, output: output, title: name,
+      configuration, picture, output: output, title: name,
       maximumDuration: try configuration.value(.maxDuration, flag: maxDuration),
       stopWhenEmpty: try configuration.value(.stopWhenEmpty, flag: stopWhenEmpty))
     settings.log = try recording.logSettings(configuration)
@@ -94,26 +105,19 @@ struct JoinCommand: AsyncParsableCommand {
       options.selection = RoomSelection(part)
     }
     let progress = try recording.progressMode(configuration)
-    recording.tellLog(settings.log, progress)
     if !isChatOnly { try OutputPath.check(output) }
     if let transcript = settings.transcript {
       try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")
     }
-    var commands = try recording.commands(
-      configuration, output: isChatOnly ? settings.transcript ?? "" : output, canvas: settings.session.canvas)
-    let (layouts, look) = (commands.layouts, try reception.look(configuration))
-    commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
-    var job = Job(
-      room: name, options: options, settings: settings, progress: progress,
-      commands: commands, logger: logger)
+    var plan = RecordingPlan(
+      room: name, connection: options, recording: settings,
+      commands: try recording.commands(configuration, picture, of: settings, look: reception.look(configuration)),
+      progress: progress)
     if kind == .liveKit, case .minted(let key, let secret, _, _, _) = options.tokens {
-      job.occupiedRooms = OccupiedRooms(
+      plan.occupiedRooms = OccupiedRooms(
         url: options.url, apiKey: key, apiSecret: secret, tlsCA: options.tlsCAFile)
     }
-    let result = try await job.run()
-    Console.print(result.summary.output)
-    // The file is whole in all cases; the exit code says when it is not all that was wanted.
-    if let error = result.error { throw Failure(error) }
+    return plan
   }
 
   /// The room's name, and what kind of room it is.

@@ -37,8 +37,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
     let report = ReportOutput(order: order)
     do {
-      let job = try makeJob(order, input: input, report: report)
-      let result = try await job.run()
+      let result = try await makeJob(order, input: input, report: report).run()
       await report.finish(result.summary, result.error)
       if let error = result.error { throw Failure(error) }
     } catch let failure as Failure {
@@ -55,51 +54,13 @@ struct RecordCommand: AsyncParsableCommand {
     let configuration = try reception.merge(into: shared.load(), logger: shared.logger("recbot", Configuration()))
     var logger = try shared.logger("recbot", configuration)
     logger[metadataKey: "job"] = "\(order.job)"
-    let request = order.request
-    let (name, kind) = Self.roomKind(request.room)
-    var chosen = recording
-    chosen.job = chosen.job ?? order.job
-    if let picture = request.picture {
-      if let width = picture.width, let height = picture.height { chosen.picture.size = "\(width)x\(height)" }
-      chosen.picture.fps = picture.framesPerSecond.map { "\($0)" } ?? chosen.picture.fps
-      chosen.picture.codec = picture.codec?.rawValue ?? chosen.picture.codec
-      chosen.picture.videoBitrate = picture.bitrate.map { "\($0)" } ?? chosen.picture.videoBitrate
-    }
-    try OutputPath.check(order.output)
-    let beginning = JobBeginning(order, layouts: try chosen.picture.finder(configuration), logger: logger)
-    report.prepare(beginning)
-    chosen.picture.layout = beginning.steering.layout ?? request.layout ?? recording.picture.layout
-    var settings = try chosen.settings(
-      configuration, output: order.output, title: beginning.steering.title ?? name,
-      maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
-      stopWhenEmpty: request.stopWhenEmpty.map { .seconds($0) })
-    try reception.apply(configuration, to: &settings)
-    if let log = order.log {
-      chosen.log = log
-      settings.log = try chosen.logSettings(configuration)
-      if settings.log?.keep == nil { settings.log?.keep = Self.logKeep }
-    }
-    // What one file name is right for is one recording: these belong to `recbot join`.
-    (settings.timeline, settings.transcript, settings.isChatOnly) = (nil, nil, false)
     let token = RenewedToken(order.ticket.token)
-    var options = RoomOptions(url: order.ticket.url, tokens: .renewed(token), seed: UInt64.random(in: .min ... .max))
-    options.kind = kind
-    options.tlsCAFile = configuration.text(.tlsCA)
-    var connection = connection
-    connection.turnCredential = order.turnCredential ?? connection.turnCredential
-    if let key = request.key { connection.e2eeKeyFile = try Self.keyFile(of: key, configuration) }
-    try connection.apply(configuration, to: &options)
-    try reception.apply(configuration, to: &options)
-    options.receivesMedia = true
-    if let selection = request.selection { options.selection = RoomSelection(selection) }
-    if let seconds = request.waitForRoom { options.reconnect.waitForRoom = seconds * 1_000_000_000 }
-    var commands = try chosen.commands(configuration, output: order.output, canvas: settings.session.canvas)
-    let (layouts, look) = (commands.layouts, try reception.look(configuration))
-    commands.layouts = { name throws(ValueError) in look(try layouts(name)) }
-    // A second process of the same job, after a crash, may find the name still taken.
-    commands.address?.isChosen = false
-    var job = Job(
-      room: name, options: options, settings: settings, progress: .none, commands: commands, logger: logger)
+    let picture = try picture(order, configuration)
+    try OutputPath.check(order.output)
+    let beginning = JobBeginning(order, layouts: picture.layouts, logger: logger)
+    report.prepare(beginning)
+    let plan = try plan(order, beginning, picture, token, configuration)
+    var job = Job(plan: plan, logger: logger)
     job.onStart = { [logger] running in
       report.start(running)
       input.start { line in
@@ -120,6 +81,59 @@ struct RecordCommand: AsyncParsableCommand {
       }
     }
     return job
+  }
+
+  /// The picture that the worker's settings say, with what the job asks for over them.
+  func picture(_ order: RecordingOrder, _ configuration: Configuration) throws -> PicturePlan {
+    var picture = try recording.picture.plan(configuration)
+    if let wish = order.request.picture { try picture.take(wish) }
+    return picture
+  }
+
+  /// What the worker orders, over what its settings say.
+  func plan(
+    _ order: RecordingOrder, _ beginning: JobBeginning, _ picture: PicturePlan, _ token: RenewedToken,
+    _ configuration: Configuration
+  ) throws -> RecordingPlan {
+    let request = order.request
+    let (name, kind) = Self.roomKind(request.room)
+    var picture = picture
+    if let layout = beginning.steering.layout ?? request.layout { picture.layout = (layout, "--layout") }
+    var settings = try recording.settings(
+      configuration, picture, output: order.output, title: beginning.steering.title ?? name,
+      maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
+      stopWhenEmpty: request.stopWhenEmpty.map { .seconds($0) })
+    try reception.apply(configuration, to: &settings)
+    if let log = order.log {
+      settings.log = try RecordingOptions.logSettings(log, keep: recording.logKeep(configuration) ?? Self.logKeep)
+    }
+    // What one file name is right for is one recording: these belong to `recbot join`.
+    (settings.timeline, settings.transcript, settings.isChatOnly) = (nil, nil, false)
+    var commands = try recording.commands(
+      configuration, picture, of: settings, look: reception.look(configuration), usualName: order.job)
+    // A second process of the same job, after a crash, may find the name still taken.
+    commands.address?.isChosen = false
+    return RecordingPlan(
+      room: name, connection: try roomOptions(order, kind, token, configuration), recording: settings,
+      commands: commands)
+  }
+
+  /// How the room of the order is joined.
+  private func roomOptions(
+    _ order: RecordingOrder, _ kind: RoomKind, _ token: RenewedToken, _ configuration: Configuration
+  ) throws -> RoomOptions {
+    let request = order.request
+    var options = RoomOptions(url: order.ticket.url, tokens: .renewed(token), seed: UInt64.random(in: .min ... .max))
+    options.kind = kind
+    options.tlsCAFile = configuration.text(.tlsCA)
+    try connection.apply(
+      configuration, to: &options, keyFile: request.key.map { try Self.keyFile(of: $0, configuration) },
+      turnCredential: order.turnCredential)
+    try reception.apply(configuration, to: &options)
+    options.receivesMedia = true
+    if let selection = request.selection { options.selection = RoomSelection(selection) }
+    if let seconds = request.waitForRoom { options.reconnect.waitForRoom = seconds * 1_000_000_000 }
+    return options
   }
 
   /// The file of the key that a job names.

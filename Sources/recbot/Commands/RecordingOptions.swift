@@ -23,12 +23,12 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: .setting(.logKeep))
   var logKeep: String?
 
-  /// The settings of a recording into `output`.
+  /// The settings of a recording into `output` with this picture.
   func settings(
-    _ configuration: Configuration, output: String, title: String, maximumDuration: SessionTime? = nil,
-    stopWhenEmpty: SessionTime? = nil
+    _ configuration: Configuration, _ picture: PicturePlan, output: String, title: String,
+    maximumDuration: SessionTime? = nil, stopWhenEmpty: SessionTime? = nil
   ) throws -> RecordingSettings {
-    var settings = try picture.settings(configuration, output: output)
+    var settings = try picture.settings(output: output)
     settings.session.maximumDuration = maximumDuration
     settings.session.stopWhenEmpty = stopWhenEmpty
     settings.session.talker = try configuration.talker()
@@ -38,15 +38,25 @@ struct RecordingOptions: ParsableArguments {
 
   /// Where the session is logged. A folder that can't be it is refused before anything is recorded.
   func logSettings(_ configuration: Configuration) throws -> LogSettings? {
-    let keep = try configuration.value(.logKeep, flag: logKeep)
+    let keep = try logKeep(configuration)
     guard let folder = configuration.text(.log, flag: log) else {
       if logKeep != nil {
         throw Failure(.usage, "--log-keep says how long a log is kept; there is none: give --log FOLDER")
       }
       return nil
     }
+    return try Self.logSettings(folder, keep: keep)
+  }
+
+  /// The session is logged into `folder`, which must not hold anything.
+  static func logSettings(_ folder: String, keep: SessionTime?) throws -> LogSettings {
     try OutputPath.checkFolder(folder, flag: "--log")
     return LogSettings(folder: folder, keep: keep, program: "recbot \(Build.version)")
+  }
+
+  /// How long the log is kept; nil: for ever.
+  func logKeep(_ configuration: Configuration) throws -> SessionTime? {
+    try configuration.value(.logKeep, flag: logKeep)
   }
 
   /// Says beforehand what a session log takes, where progress is for people.
@@ -60,17 +70,21 @@ struct RecordingOptions: ParsableArguments {
         + (free.map { " (\($0) GB are free)." } ?? "."))
   }
 
-  /// How the job can be commanded while it runs.
+  /// How a recording of these settings can be commanded while it runs. `look` changes the layouts that are asked for;
+  /// `usualName` is its name where no flag gives it one.
   func commands(
-    _ configuration: Configuration, output: String, canvas: CanvasSize
+    _ configuration: Configuration, _ picture: PicturePlan, of settings: RecordingSettings,
+    look: @escaping @Sendable (Layout) -> Layout = { $0 }, usualName: String? = nil
   ) throws -> JobCommands {
-    let policy = try configuration.value(.pausePolicy)
+    let layouts = picture.finder.layouts(for: settings.session.canvas)
     var commands = JobCommands(
-      address: nil, pausePolicy: policy, layouts: try picture.finder(configuration, canvas: canvas))
+      address: nil, pausePolicy: try configuration.value(.pausePolicy),
+      layouts: { name throws(ValueError) in look(try layouts(name)) })
     guard try configuration.value(.control) else { return commands }
-    let name = try configuration.value(.job, flag: job)
+    let name = try configuration.value(.job, flag: job ?? usualName)
+    let file = settings.isChatOnly ? settings.transcript ?? "" : settings.output
     commands.address = JobAddress(
-      job: name ?? RunDirectory.name(from: output), isChosen: name != nil,
+      job: name ?? RunDirectory.name(from: file), isChosen: name != nil,
       directory: RunDirectory(named: configuration.text(.runDirectory), environment: Environment.all))
     return commands
   }

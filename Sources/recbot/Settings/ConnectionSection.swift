@@ -53,12 +53,14 @@ extension Setting {
   }
   static var turnUsername: Setting<String?> {
     .init(
-      "connection.turn-username", "The user name for the TURN server", flag: "--turn-username", example: "…",
+      "connection.turn-username", "The user name for the TURN server", flag: "--turn-username", placeholder: "text",
+      example: "…",
       parse: Values.text)
   }
   static var turnCredential: Setting<String?> {
     .init(
-      "connection.turn-credential", "The credential for the TURN server", flag: "--turn-credential", example: "…",
+      "connection.turn-credential", "The credential for the TURN server", flag: "--turn-credential",
+      placeholder: "text", example: "…",
       isSecret: true, parse: Values.text)
   }
   static var keyFile: Setting<String?> {

@@ -8,11 +8,13 @@ import Settings
 extension Setting {
   static var identity: Setting<String?> {
     .init(
-      "recording.identity", "The bot's identity in the room", flag: "--identity",
+      "recording.identity", "The bot's identity in the room", flag: "--identity", placeholder: "text",
       otherwise: "recbot- and a random text", example: "recbot-x7k2m9pq", parse: Values.text)
   }
   static var name: Setting<String> {
-    .init("recording.name", "The bot's display name", flag: "--name", default: "recbot", parse: Values.text)
+    .init(
+      "recording.name", "The bot's display name", flag: "--name", placeholder: "text", default: "recbot",
+      parse: Values.text)
   }
   static var transcript: Setting<String?> {
     .init(

@@ -17,7 +17,8 @@ extension Setting {
   }
   static var logLevel: Setting<Logger.Level> {
     .init(
-      "log.level", "Log level: trace, debug, info, notice, warning, error", flag: "--log-level", placeholder: "level",
+      "log.level", "Log level: trace, debug, info, notice, warning, error; a worker's is info where nobody says",
+      flag: "--log-level", placeholder: "level",
       variables: ["RECBOT_LOG_LEVEL"], default: "warning", parse: Values.word("log level"))
   }
 

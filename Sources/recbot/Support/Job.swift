@@ -7,16 +7,11 @@ import Synchronization
 import Transport
 import UnixSignals
 
-/// One recording of one room, from the join to the finished file: what `join` and `demo` have in common.
+/// One recording of one room, from the join to the finished file: what `join`, `record` and `demo` have in common.
 struct Job {
-  var room: String
-  var options: RoomOptions
-  var settings: RecordingSettings
-  var progress: ProgressMode
-  var commands: JobCommands
-  var logger: Logger
-  /// Names rooms that have people when nobody is in this one; nil: who records can't know.
-  var occupiedRooms: OccupiedRooms?
+  /// What is recorded, and how.
+  let plan: RecordingPlan
+  let logger: Logger
   /// Is given the recording as soon as it can be watched and told things.
   var onStart: (@Sendable (RunningJob) -> Void)?
 
@@ -31,7 +26,7 @@ struct Job {
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
   func run() async throws -> Result {
     let relay = EventRelay()
-    let (logger, mode) = (logger, progress)
+    let (logger, mode, settings) = (logger, plan.progress, plan.recording)
     let news = EventBuffer()
     let recording = Recording(settings: settings, logger: logger) { event in
       relay.tell(event)
@@ -41,7 +36,7 @@ struct Job {
     let board = StatusBoard()
     let client: any RoomClient
     do {
-      client = try options.makeClient(
+      client = try plan.connection.makeClient(
         loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
         onEnd: { _, error in board.finish(error) })
     } catch {
@@ -66,11 +61,12 @@ struct Job {
       client.leave()
     }
     let control = JobControl(
-      recording: recording, room: room, output: settings.output, commands: commands, stop: stop, refusal: refusal)
+      recording: recording, room: plan.room, output: settings.output, commands: plan.commands, stop: stop,
+      refusal: refusal)
     onStart?(
       RunningJob(
         recording: recording, board: board, control: control, stop: stop, roomMayHaveBegun: client.roomMayHaveBegun))
-    let server = try commands.address?.open(logger: logger) { control.answer($0, job: $1) }
+    let server = try plan.commands.address?.open(logger: logger) { control.answer($0, job: $1) }
     relay.server = server
     defer { server?.close() }
     let signals = Task {
@@ -87,7 +83,7 @@ struct Job {
       }
     }
     defer { signals.cancel() }
-    let (room, isChatOnly, others) = (room, settings.isChatOnly, occupiedRooms)
+    let (room, isChatOnly, others) = (plan.room, settings.isChatOnly, plan.occupiedRooms)
     let emptiness = Mutex(EmptyRoomWatch())
     let reporting = Task {
       var reporter = ProgressReporter(mode: mode, room: room, isChatOnly: isChatOnly)

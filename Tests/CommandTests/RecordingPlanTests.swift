@@ -1,0 +1,129 @@
+import ArgumentParser
+import Foundation
+import JobsAPI
+import Logging
+import MediaCore
+import Rooms
+import Settings
+import Testing
+
+@testable import recbot
+
+/// What becomes of flags, settings and jobs before anything is recorded.
+@Suite struct RecordingPlanTests {
+  /// Settings of these variables, and of no file.
+  private func configuration(_ environment: [String: String] = [:]) -> Configuration {
+    Configuration.inspect(path: "/dev/null", environment: environment).configuration
+  }
+
+  private func join(_ flags: [String], _ environment: [String: String] = [:]) throws -> RecordingPlan {
+    let name = "/tmp/recbot-plan-\(UUID()).webm"
+    let command = try JoinCommand.parse(["room", "--token", "x", "--output", name] + flags)
+    return try command.plan(configuration(environment))
+  }
+
+  private func record(
+    _ request: JobRequest, steering: JobSteering = JobSteering(), commands: [JobCommand] = [], log: String? = nil,
+    remaining: Int64? = nil, flags: [String] = [], _ environment: [String: String] = [:]
+  ) throws -> RecordingPlan {
+    let order = RecordingOrder(
+      job: "job_1", attempt: 1, request: request,
+      ticket: RoomTicket(url: "ws://ticket", token: "t", until: Timestamp(seconds: 0)),
+      output: "/tmp/recbot-plan.webm", log: log, remaining: remaining, steering: steering, commands: commands,
+      turnCredential: "c")
+    let command = try RecordCommand.parse(flags)
+    let configuration = configuration(environment)
+    let picture = try command.picture(order, configuration)
+    let beginning = JobBeginning(order, layouts: picture.layouts, logger: Logger(label: "test"))
+    return try command.plan(order, beginning, picture, RenewedToken("t"), configuration)
+  }
+
+  @Test func whatNobodySaysHasTheDefaultsOfTheSettings() throws {
+    let plan = try join(["--url", "ws://host"])
+    #expect(plan.room == "room" && plan.connection.url == "ws://host" && plan.progress == .auto)
+    #expect(plan.recording.session.canvas.description == "1280x720" && plan.recording.session.framesPerSecond == 30)
+    #expect(plan.recording.codec == .vp8 && plan.recording.videoBitrate == 2_500_000)
+    #expect(plan.recording.audioBitrate == 96_000 && plan.recording.log == nil)
+    #expect(plan.connection.reconnect.allowsReconnect && plan.connection.receivesMedia)
+    #expect(plan.commands.address?.isChosen == false)
+  }
+
+  @Test func flagsGoBeforeVariables() throws {
+    let variables = [
+      "RECBOT_SIZE": "640x360", "RECBOT_FPS": "10", "RECBOT_JOB": "env", "LIVEKIT_URL": "ws://env",
+      "RECBOT_NUMBER_OF_ATTEMPTS": "2",
+    ]
+    let plan = try join(["--fps", "15", "--codec", "vp9", "--no-reconnect"], variables)
+    #expect(plan.connection.url == "ws://env" && plan.recording.session.canvas.description == "640x360")
+    #expect(plan.recording.session.framesPerSecond == 15 && plan.recording.videoBitrate == 1_500_000)
+    #expect(plan.commands.address?.job == "env" && plan.commands.address?.isChosen == true)
+    #expect(plan.connection.reconnect.rule == .fixed(attempts: 2, interval: 10_000_000_000))
+    #expect(!plan.connection.reconnect.allowsReconnect)
+  }
+
+  @Test(arguments: [
+    (["--fps", "61"], [:], "--fps: "), ([], ["RECBOT_FPS": "61"], "RECBOT_FPS: "),
+    (["--layout", "gird"], [:], "--layout: there is no layout"), ([], ["RECBOT_LAYOUT": "gird"], "RECBOT_LAYOUT: "),
+    (["--log-keep", "7d"], [:], "--log-keep says"), ([], ["RECBOT_TALKER_PAUSE": "x"], "RECBOT_TALKER_PAUSE: "),
+  ])
+  func aBadValueSaysWhereItStands(flags: [String], variables: [String: String], says: String) throws {
+    let failure = #expect(throws: Failure.self) { try join(["--url", "ws://host"] + flags, variables) }
+    #expect(failure?.message.hasPrefix(says) == true, "\(failure?.message ?? "")")
+    #expect(failure?.exitCode == .usage)
+  }
+
+  @Test func aJobGoesBeforeTheWorkersSettings() throws {
+    let request = JobRequest(
+      room: "talk", layout: "speaker", selection: JobSelection(participant: "ann"),
+      picture: JobPicture(width: 320, height: 180, framesPerSecond: 5, bitrate: 20_000, codec: .vp9),
+      stopWhenEmpty: 60, waitForRoom: 9)
+    let variables = [
+      "RECBOT_SIZE": "640x360", "RECBOT_LAYOUT": "grid", "RECBOT_TIMELINE": "t.jsonl", "RECBOT_TRANSCRIPT": "t.vtt",
+      "RECBOT_CHAT_ONLY": "true", "RECBOT_JOB": "other", "RECBOT_TURN_SERVER": "turn:host",
+      "RECBOT_AUDIO_BITRATE": "64k",
+    ]
+    let plan = try record(request, remaining: 5_000_000, variables)
+    let settings = plan.recording
+    #expect(plan.room == "talk" && settings.session.title == "talk" && settings.session.layout.name == "speaker")
+    #expect(settings.session.canvas.description == "320x180" && settings.session.framesPerSecond == 5)
+    #expect(settings.codec == .vp9 && settings.videoBitrate == 20_000 && settings.audioBitrate == 64_000)
+    #expect(settings.session.maximumDuration == .seconds(5) && settings.session.stopWhenEmpty == .seconds(60))
+    #expect(settings.timeline == nil && settings.transcript == nil && !settings.isChatOnly)
+    #expect(plan.connection.url == "ws://ticket" && plan.connection.receivesMedia)
+    #expect(plan.connection.selection.participant?.rawValue == "ann")
+    #expect(plan.connection.reconnect.waitForRoom == 9_000_000_000)
+    #expect(plan.connection.iceServers.first?.credential == "c")
+    #expect(plan.commands.address?.job == "job_1" && plan.commands.address?.isChosen == false)
+  }
+
+  @Test func aJobThatSaysNothingHasTheWorkersSettings() throws {
+    let plan = try record(JobRequest(room: "peer:booth"), ["RECBOT_SIZE": "640x360", "RECBOT_CODEC": "vp9"])
+    #expect(plan.room == "booth" && plan.connection.kind == .peer(room: "booth", role: nil))
+    #expect(plan.recording.session.canvas.description == "640x360" && plan.recording.codec == .vp9)
+    #expect(plan.recording.session.layout.name == "grid" && plan.recording.log == nil)
+  }
+
+  @Test func whatTheRecordingWasToldGoesBeforeTheRequest() throws {
+    var steering = JobSteering()
+    (steering.layout, steering.title) = ("speaker", "Later")
+    let folder = "/tmp/recbot-plan-\(UUID())"
+    let plan = try record(JobRequest(room: "r", layout: "grid"), steering: steering, log: folder)
+    #expect(plan.recording.session.layout.name == "speaker" && plan.recording.session.title == "Later")
+    #expect(plan.recording.log?.folder == folder && plan.recording.log?.keep == .seconds(7 * 86_400))
+  }
+
+  /// An order comes from another process.
+  @Test(arguments: [
+    JobPicture(width: 7, height: 7), JobPicture(width: 1280), JobPicture(width: .max - 1, height: .max - 1),
+    JobPicture(framesPerSecond: 0), JobPicture(bitrate: -1),
+  ])
+  func aPictureThatCannotBeIsRefused(picture: JobPicture) {
+    let failure = #expect(throws: Failure.self) { try record(JobRequest(room: "r", picture: picture)) }
+    #expect(failure?.message.hasPrefix("picture") == true && failure?.exitCode == .usage)
+  }
+
+  @Test func aKeyThatTheWorkerDoesNotHaveIsToldByItsName() {
+    let failure = #expect(throws: Failure.self) { try record(JobRequest(room: "r", key: "k")) }
+    #expect(failure?.message.contains("the key 'k'") == true)
+  }
+}
