@@ -41,7 +41,6 @@ let package = Package(
     .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
   ],
   targets: [
-    // L6
     .executableTarget(
       name: "recbot",
       dependencies: [
@@ -50,7 +49,6 @@ let package = Package(
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
         "Worker", "Delivery", "Jobs", "JobsAPI", "Platform", "MediaCore", arguments, signals, lifecycle, logging,
       ]),
-    // L5
     .target(
       name: "Backend",
       dependencies: [
@@ -64,7 +62,6 @@ let package = Package(
         "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore", subprocess, http, logging,
       ]
         + nio),
-    // L4
     .target(
       name: "Rooms",
       dependencies: [
@@ -95,7 +92,6 @@ let package = Package(
       name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", "Platform", "MediaCore", http] + nio),
-    // L3
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
@@ -109,13 +105,11 @@ let package = Package(
         "Protobuf/livekit_egress.proto", "Protobuf/livekit_models.proto", "Protobuf/livekit_room.proto",
         "Protobuf/livekit_rtc.proto",
       ]),
-    // L2
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"]),
     .target(name: "Transport", dependencies: ["Platform", "MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .target(name: "WebM", dependencies: ["Platform", "MediaCore", "CWebMParser"]),
     .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
-    // L1
     .target(name: "Digests", dependencies: ["CCrypto"]),
     .target(name: "RTP", dependencies: ["MediaCore"]),
     .target(name: "SDP", dependencies: ["MediaCore"]),
@@ -123,7 +117,6 @@ let package = Package(
     .target(name: "AudioMix", dependencies: ["MediaCore"]),
     .target(name: "Synthetic", dependencies: ["MediaCore"]),
     .target(name: "Platform"),
-    // L0
     .target(name: "MediaCore"),
     // C
     .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),

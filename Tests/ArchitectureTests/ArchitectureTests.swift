@@ -3,9 +3,8 @@ import Testing
 
 /// Holds the sources to the architecture: arrows point downward, C libraries have one owner, the lower levels are pure.
 @Suite struct ArchitectureTests {
-  /// One row of the architecture's table: a target, its level, and what it may import.
+  /// What a target may import. Its level stands in `Architecture.md`, and there only.
   struct Row {
-    var level: Int
     var targets: Set<String>
     var libraries: Set<String> = []
     /// Where it stands.
@@ -19,31 +18,28 @@ import Testing
   static let system: Set<String> = ["Glibc", "Synchronization", "Dispatch"]
 
   static let table: [String: Row] = [
-    "MediaCore": Row(level: 0, targets: []),
-    "Platform": Row(level: 1, targets: [], libraries: ["Glibc", "Dispatch"]),
-    "Digests": Row(level: 1, targets: ["CCrypto"]),
-    "RTP": Row(level: 1, targets: ["MediaCore"]),
-    "SDP": Row(level: 1, targets: ["MediaCore"]),
-    "Layouts": Row(level: 1, targets: ["MediaCore"]),
-    "AudioMix": Row(level: 1, targets: ["MediaCore"]),
-    "Synthetic": Row(level: 1, targets: ["MediaCore"]),
-    "Session": Row(level: 2, targets: ["MediaCore", "Layouts"]),
-    "Codecs": Row(
-      level: 2, targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"], libraries: system),
-    "Transport": Row(
-      level: 2, targets: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
-    "WebM": Row(level: 2, targets: ["MediaCore", "Platform", "CWebMParser"], libraries: system),
-    "FrameEncryption": Row(level: 2, targets: ["MediaCore", "Digests"]),
-    "PeerConnection": Row(level: 3, targets: ["MediaCore", "Platform", "RTP", "SDP", "Transport"], libraries: system),
-    "Compositor": Row(
-      level: 3, targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
+    "MediaCore": Row(targets: []),
+    "Platform": Row(targets: [], libraries: ["Glibc", "Dispatch"]),
+    "Digests": Row(targets: ["CCrypto"]),
+    "RTP": Row(targets: ["MediaCore"]),
+    "SDP": Row(targets: ["MediaCore"]),
+    "Layouts": Row(targets: ["MediaCore"]),
+    "AudioMix": Row(targets: ["MediaCore"]),
+    "Synthetic": Row(targets: ["MediaCore"]),
+    "Session": Row(targets: ["MediaCore", "Layouts"]),
+    "Codecs": Row(targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"], libraries: system),
+    "Transport": Row(targets: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
+    "WebM": Row(targets: ["MediaCore", "Platform", "CWebMParser"], libraries: system),
+    "FrameEncryption": Row(targets: ["MediaCore", "Digests"]),
+    "PeerConnection": Row(targets: ["MediaCore", "Platform", "RTP", "SDP", "Transport"], libraries: system),
+    "Compositor": Row(targets: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"], libraries: system),
     "Signaling": Row(
-      level: 3, targets: ["MediaCore", "Digests"],
+      targets: ["MediaCore", "Digests"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "SessionLog": Row(
-      level: 3, targets: ["MediaCore", "Layouts", "Session"],
+      targets: ["MediaCore", "Layouts", "Session"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
-    "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
+    "HTTPGuard": Row(targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       level: 4,
       targets: ["MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
@@ -58,13 +54,13 @@ import Testing
         "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",
       ],
       libraries: system.union(["Logging", "FoundationEssentials"])),
-    "TestKit": Row(level: 1, targets: ["MediaCore"], folder: "Tests"),
-    "JobsAPI": Row(level: 4, targets: ["MediaCore", "Platform"], libraries: ["Foundation"]),
+    "TestKit": Row(targets: ["MediaCore"], folder: "Tests"),
+    "JobsAPI": Row(targets: ["MediaCore", "Platform"], libraries: ["Foundation"]),
     "Jobs": Row(
-      level: 5, targets: ["MediaCore", "Platform", "JobsAPI", "CPostgres"],
+      targets: ["MediaCore", "Platform", "JobsAPI", "CPostgres"],
       libraries: system.union(["GRDB", "Foundation"])),
     "Delivery": Row(
-      level: 5, targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
+      targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
       level: 6,
@@ -74,13 +70,13 @@ import Testing
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      level: 6, targets: ["MediaCore", "Platform", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
+      targets: ["MediaCore", "Platform", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess"])
     ),
     "Settings": Row(
-      level: 4, targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
+      targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
-      level: 4, targets: ["MediaCore", "Platform", "Compositor"],
+      targets: ["MediaCore", "Platform", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
@@ -137,16 +133,30 @@ import Testing
     #expect(extra.isEmpty, "\(target) declares \(extra.sorted().joined(separator: ", "))")
   }
 
-  @Test func arrowsPointDownward() {
-    for (target, row) in Self.table {
-      for other in row.targets {
-        guard let below = Self.table[other] else {
-          #expect(other.hasPrefix("C"), "\(target) uses \(other), which is not in the table")
-          continue
-        }
-        #expect(below.level < row.level, "\(target) (L\(row.level)) uses \(other) (L\(below.level))")
+  /// The levels of the targets, from the table of `Architecture.md`.
+  static func levels() throws -> [String: Int] {
+    let page = try String(
+      contentsOf: root.appending(path: "Sources/recbot/Documentation.docc/Architecture.md"), encoding: .utf8)
+    var levels: [String: Int] = [:]
+    var level: Int?
+    for line in page.split(separator: "\n") where line.hasPrefix("| L") || (level != nil && line.hasPrefix("| |")) {
+      let cells = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: [" "]) }
+      if cells[1].hasPrefix("L") { level = Int(cells[1].dropFirst()) }
+      for name in cells[2].split(separator: " ") { levels[name.trimmingCharacters(in: ["`"])] = level }
+    }
+    return levels
+  }
+
+  @Test func arrowsPointDownward() throws {
+    let levels = try Self.levels()
+    for (target, row) in Self.table where row.folder == "Sources" {
+      let level = try #require(levels[target], "Architecture.md says no level of \(target)")
+      for other in row.targets where Self.table[other] != nil || !other.hasPrefix("C") {
+        let below = try #require(levels[other], "\(target) uses \(other), which is not in the table")
+        #expect(below < level, "\(target) (L\(level)) uses \(other) (L\(below))")
       }
     }
+    #expect(Set(levels.keys) == Set(Self.table.filter { $0.value.folder == "Sources" }.keys).union(["recbot"]))
   }
 
   @Test func everyCLibraryHasOneOwner() throws {
