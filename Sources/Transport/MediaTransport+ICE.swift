@@ -77,12 +77,12 @@ extension MediaTransport {
     else { return (ice.ufrag, ice.password) }
     if ice !== carrier { ice.close() }
     ice = agent
-    if !carrier.isConnected, carrier !== agent, dtls == nil {
+    if !carrier.isConnected, carrier !== agent, !dtls.hasBegun {
       carrier.close()
       carrier = agent
     }
     iceFailed = false
-    isDead = false
+    liveness.doubt()
     iceTimer?.cancel()
     if hasGathered { beginGathering() }
     update()
@@ -111,8 +111,6 @@ extension MediaTransport {
   // MARK: - Gathering
 
   private func beginGathering() {
-    signalledCandidate = false
-    heldLoopback = []
     let agent = ice
     // A name server that does not answer must not hold up the candidates that need no name: LiveKit servers hand out
     // public STUN servers, which a closed network cannot even look up. libnice looks such a name up beside gathering,
@@ -157,7 +155,7 @@ extension MediaTransport {
 
   private func gather(_ agent: ICEAgent, stun: (host: String, port: UInt16)?) {
     var addresses = configuration.localAddresses ?? NetworkInterfaces.addresses()
-    holdsLoopback = configuration.localAddresses == nil && !addresses.isEmpty
+    candidates.begin(holdsLoopback: configuration.localAddresses == nil && !addresses.isEmpty)
     if configuration.localAddresses == nil, configuration.includeLoopback { addresses.append("127.0.0.1") }
     let hasSockets = agent.gather(
       ICEAgent.Gathering(addresses: addresses, stun: stun, portRange: configuration.portRange))
@@ -185,11 +183,10 @@ extension MediaTransport {
     guard state != .closed else { return }
     switch event {
     case .candidate(let candidate):
-      if agent === ice { signal(candidate) }
+      if agent === ice, candidates.tellsAtOnce(candidate) { tell(candidate) }
     case .gatheringDone:
       guard agent === ice else { return }
-      if !signalledCandidate { for candidate in heldLoopback { tell(candidate) } }
-      heldLoopback = []
+      for candidate in candidates.finish() { tell(candidate) }
       delegate?.transportDidFinishGathering(self)
     case .connected: connected(agent)
     case .failed: failed(agent)
@@ -202,15 +199,6 @@ extension MediaTransport {
     // A service may name any number of relays, and a restart brings them all again.
     guard failedPaths.count < 16, failedPaths.insert(reason).inserted else { return }
     delegate?.transport(self, pathFailed: reason)
-  }
-
-  private func signal(_ candidate: ICECandidate) {
-    if holdsLoopback, candidate.isLoopback, candidate.kind == .host {
-      heldLoopback.append(candidate)
-      return
-    }
-    signalledCandidate = true
-    tell(candidate)
   }
 
   private func tell(_ candidate: ICECandidate) {
@@ -226,9 +214,7 @@ extension MediaTransport {
     iceTimer?.cancel()
     iceTimer = nil
     iceFailed = false
-    isDead = false
-    isSilent = false
-    lastHeard = MediaLoop.now()
+    liveness.begin(at: MediaLoop.now())
     if carrier !== agent {
       retire(carrier)
       carrier = agent
@@ -258,7 +244,7 @@ extension MediaTransport {
   private func connectLimitReached() {
     iceTimer = nil
     // A restart that leads nowhere harms nobody while the old pair is alive.
-    guard !ice.isConnected, !carrier.isConnected || isSilent else { return }
+    guard !ice.isConnected, !carrier.isConnected || liveness.isSilent else { return }
     failureReason = (["no candidate pair was found"] + failedPaths.sorted()).joined(separator: "; ")
     iceFailed = true
     update()

@@ -3,7 +3,10 @@ import MediaCore
 /// One BUNDLE'd transport (RFC 9143): ICE component 1 with rtcp-mux, DTLS, SRTP and SCTP. Confined to its loop: made,
 /// used and let go on the loop's thread only. Call `close()` before letting it go.
 ///
-/// Large: ICE, DTLS, SRTP and SCTP of one connection meet in it, a file for each, and still share its state.
+/// DTLS (`DTLSLink`), SCTP (`DataChannels`), which candidates are told (`LocalCandidates`) and whether the peer lives
+/// (`Liveness`) keep their own state.
+///
+/// Large: the generations of ICE, SRTP and the state as a whole still share what is left.
 public final class MediaTransport {
   /// Hears of candidates, states, packets and messages.
   public weak var delegate: (any MediaTransportDelegate)?
@@ -14,12 +17,11 @@ public final class MediaTransport {
   /// Why the state is `.failed`, for a log.
   public internal(set) var failureReason: String?
   /// True when DTLS has failed or was closed by the peer: no ICE restart brings the transport back.
-  public var isBeyondRestart: Bool { dtlsFailed || state == .closed }
+  public var isBeyondRestart: Bool { dtls.hasFailed || state == .closed }
   /// The SRTP profile that the handshake has chosen; nil before.
   public internal(set) var srtpProfile: SRTPProfile?
 
   let loop: MediaLoop
-  let certificate: DTLSCertificate
   var configuration: Configuration
 
   // ICE. `ice` is the newest generation; `carrier` is the one that packets leave by, an older one during a restart.
@@ -27,10 +29,7 @@ public final class MediaTransport {
   var carrier: ICEAgent
   var retiring: [ICEAgent] = []
   var hasGathered = false
-  var signalledCandidate = false
-  /// Whether loopback candidates are told only when there turns out to be no other one.
-  var holdsLoopback = false
-  var heldLoopback: [ICECandidate] = []
+  var candidates = LocalCandidates()
   var iceTimer: LoopTimer?
   var iceFailed = false
   /// Why ways over TCP or TLS have failed since the last time that there was a pair.
@@ -38,50 +37,31 @@ public final class MediaTransport {
   var isControlling: Bool
   var isCut = false
 
-  // DTLS and what lives on it.
-  var dtls: DTLSConnection?
-  var dtlsRole: DTLSRole = .auto
-  var expectedFingerprint: Fingerprint?
-  var dtlsTimer: LoopTimer?
-  var handshakeDeadline = HandshakeDeadline(began: 0)
-  var earlyRecords: [[UInt8]] = []
-  var dtlsFailed = false
+  // What lives on ICE.
+  let dtls: DTLSLink
   var srtp: SRTPSession?
+  let channels: DataChannels
 
-  // Liveness.
+  var liveness = Liveness()
   var livenessTimer: LoopTimer?
-  var lastHeard: Int64 = 0
-  var isSilent = false
   let probeTieBreaker = UInt64.random(in: .min ... .max)
-  var isDead = false
-
-  // SCTP.
-  var sctp: SCTPAssociation?
-  var wantsSCTP = false
-  var remoteSCTPPort: UInt16 = 5000
-  var channels: Set<UInt16> = []
-  var nextChannel: UInt16 = 0
-  var queuedOpens: [QueuedOpen] = []
 
   var pool = MediaBufferPool(capacity: 2048, limit: 4096)
   private let controlBuffer = MediaBuffer(capacity: 4096)
 
-  struct QueuedOpen {
-    var label: String
-    var ordered: Bool
-    var maxRetransmits: UInt16?
-  }
-
   /// Makes a transport with fresh ICE credentials; nothing is sent before `gather()`. Loop thread.
   public init(loop: MediaLoop, certificate: DTLSCertificate, configuration: Configuration) throws(TransportError) {
     self.loop = loop
-    self.certificate = certificate
     self.configuration = configuration
     isControlling = configuration.isControlling
+    dtls = DTLSLink(loop: loop, certificate: certificate, configuration: configuration)
+    channels = DataChannels(mtu: configuration.mtu)
     let events = ICEEvents()
     ice = try events.makeAgent(loop: loop, configuration: configuration, isControlling: isControlling)
     carrier = ice
     events.owner = self
+    dtls.owner = self
+    channels.owner = self
   }
 
   deinit { tearDown() }
@@ -96,15 +76,12 @@ public final class MediaTransport {
   }
 
   private func tearDown() {
-    for timer in [iceTimer, dtlsTimer, livenessTimer] { timer?.cancel() }
-    sctp?.close()
-    sctp = nil
-    dtls?.close()
-    dtls = nil
+    for timer in [iceTimer, livenessTimer] { timer?.cancel() }
+    channels.close()
+    dtls.close()
     srtp = nil
     for agent in [ice, carrier] + retiring { agent.close() }
     retiring = []
-    earlyRecords = []
   }
 
   // MARK: - Sending
@@ -173,7 +150,7 @@ public final class MediaTransport {
   private func accept(_ verdict: SRTPSession.Verdict, at now: Int64) -> Bool {
     switch verdict {
     case .good:
-      lastHeard = now
+      liveness.heard(at: now)
       return true
     case .authenticationFailed: counters.srtpAuthenticationFailures &+= 1
     case .replayed: counters.srtpReplays &+= 1
@@ -188,11 +165,11 @@ public final class MediaTransport {
   func update() {
     guard state != .closed else { return }
     let new: TransportState
-    if dtlsFailed || iceFailed || isDead {
+    if dtls.hasFailed || iceFailed || liveness.isDead {
       new = .failed
-    } else if dtls?.isConnected == true, carrier.isConnected {
-      new = isSilent ? .disconnected : .connected
-    } else if dtls?.isConnected == true {
+    } else if dtls.isConnected, carrier.isConnected {
+      new = liveness.isSilent ? .disconnected : .connected
+    } else if dtls.isConnected {
       new = .disconnected
     } else {
       new = hasGathered || ice.hasRemoteCredentials ? .connecting : .new

@@ -114,7 +114,7 @@ import Testing
     let channel = try #require(pair.a.on { $0.openDataChannel(label: "brief") } ?? nil)
     #expect(pair.b.heard.wait { $0.opened[channel] == "brief" })
     // Closing aborts (RFC 9260 section 9.1).
-    pair.a.run { $0.sctp?.close() }
+    pair.a.run { $0.channels.close() }
     #expect(pair.b.heard.wait { $0.closed == [channel] })
     let packet = rtpPacket(sequence: 3)
     for (from, to) in [(pair.a, pair.b), (pair.b, pair.a)] {
@@ -148,7 +148,7 @@ import Testing
     pair.b.run { transport in
       for _ in 0..<50 {
         for packet in stray {
-          packet.withUnsafeBytes { transport.receivedSCTP($0) }
+          packet.withUnsafeBytes { _ = transport.channels.receive($0) }
           packet.withUnsafeBytes { transport.received($0) }
         }
       }
@@ -189,7 +189,7 @@ import Testing
       var random = SeededRandomBytes(seed: 5)
       for _ in 0..<2000 {
         let bytes = random.next(upTo: 200)
-        bytes.withUnsafeBytes { transport.receivedSCTP($0) }
+        bytes.withUnsafeBytes { _ = transport.channels.receive($0) }
       }
     }
     let text = Array("hello".utf8)

@@ -91,7 +91,7 @@ import Testing
     let fingerprint = pair.b.certificate.fingerprint
     // The client begins alone; the server learns its fingerprint only after ICE has connected.
     pair.a.run { $0.startDTLS(role: .client, fingerprint: fingerprint) }
-    #expect(pair.b.wait { !$0.earlyRecords.isEmpty })
+    #expect(pair.b.wait { $0.dtls.hasEarlyRecords })
     let expected = pair.a.certificate.fingerprint
     pair.b.run { $0.startDTLS(role: .server, fingerprint: expected) }
     #expect(pair.isConnected)
