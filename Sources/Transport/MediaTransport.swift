@@ -3,7 +3,7 @@ import MediaCore
 /// One BUNDLE'd transport (RFC 9143): ICE component 1 with rtcp-mux, DTLS, SRTP and SCTP. Confined to its loop: made,
 /// used and let go on the loop's thread only. Call `close()` before letting it go.
 ///
-/// DTLS (`DTLSLink`), SCTP (`DataChannels`), which candidates are told (`LocalCandidates`) and whether the peer lives
+/// DTLS (`DTLSLink`), SCTP (`SCTPChannels`), which candidates are told (`LoopbackFilter`) and whether the peer lives
 /// (`Liveness`) keep their own state.
 ///
 /// Large: the generations of ICE, SRTP and the state as a whole still share what is left.
@@ -29,7 +29,7 @@ public final class MediaTransport {
   var carrier: ICEAgent
   var retiring: [ICEAgent] = []
   var hasGathered = false
-  var candidates = LocalCandidates()
+  var candidates = LoopbackFilter()
   var iceTimer: LoopTimer?
   var iceFailed = false
   /// Why ways over TCP or TLS have failed since the last time that there was a pair.
@@ -40,7 +40,7 @@ public final class MediaTransport {
   // What lives on ICE.
   let dtls: DTLSLink
   var srtp: SRTPSession?
-  let channels: DataChannels
+  let channels: SCTPChannels
 
   var liveness = Liveness()
   var livenessTimer: LoopTimer?
@@ -55,7 +55,7 @@ public final class MediaTransport {
     self.configuration = configuration
     isControlling = configuration.isControlling
     dtls = DTLSLink(loop: loop, certificate: certificate, configuration: configuration)
-    channels = DataChannels(mtu: configuration.mtu)
+    channels = SCTPChannels(mtu: configuration.mtu)
     let events = ICEEvents()
     ice = try events.makeAgent(loop: loop, configuration: configuration, isControlling: isControlling)
     carrier = ice

@@ -53,7 +53,7 @@ import Testing
       (false, [loopback], [true], 0), (true, [], [], 0),
     ]
     for (holds, gathered, told, atTheEnd) in table {
-      var candidates = LocalCandidates()
+      var candidates = LoopbackFilter()
       candidates.begin(holdsLoopback: holds)
       #expect(gathered.map { candidates.tellsAtOnce($0) } == told)
       #expect(candidates.finish().count == atTheEnd)

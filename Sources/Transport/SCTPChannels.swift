@@ -1,7 +1,7 @@
 // Sendable: only carried by the SCTP thread; read on the transport's loop.
 private final class WeakChannels: @unchecked Sendable {
-  weak var channels: DataChannels?
-  init(_ channels: DataChannels) { self.channels = channels }
+  weak var channels: SCTPChannels?
+  init(_ channels: SCTPChannels) { self.channels = channels }
 }
 
 /// The data channels of one transport, and the SCTP association below them (RFC 8831). Confined to the transport's loop.
@@ -14,7 +14,7 @@ private final class WeakChannels: @unchecked Sendable {
 ///
 /// Channels that are opened before the DTLS role is known wait: the role decides whether their ids are even or odd (RFC
 /// 8832 section 6).
-final class DataChannels {
+final class SCTPChannels {
   /// A channel that is to be opened.
   struct Request {
     var label: String

@@ -1,6 +1,6 @@
 /// Which local candidates the peer is told of, and when: loopback only when there turns out to be no other one. A value,
 /// for one generation of credentials at a time.
-struct LocalCandidates {
+struct LoopbackFilter {
   private var holdsLoopback = false
   private var held: [ICECandidate] = []
   private var hasTold = false
