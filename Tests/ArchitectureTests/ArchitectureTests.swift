@@ -72,6 +72,8 @@ import Testing
     ),
     "Settings": Row(
       level: 4, targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
+    "LayoutFiles": Row(
+      level: 5, targets: ["MediaCore", "Layouts", "Settings"], libraries: system.union(["Yams"])),
     "WebClient": Row(
       level: 4, targets: ["MediaCore", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),

@@ -15,7 +15,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "Layouts", "MediaCore",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "LayoutFiles", "Layouts",
+        "MediaCore",
         "PeerConnection",
         "Recording", "Rooms",
         "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
@@ -63,7 +64,10 @@ let package = Package(
     // Files of settings and layouts.
     .target(
       name: "Settings",
-      dependencies: ["Layouts", "FrameEncryption", "MediaCore", .product(name: "Yams", package: "Yams")],
+      dependencies: ["Layouts", "FrameEncryption", "MediaCore", .product(name: "Yams", package: "Yams")]),
+    .target(
+      name: "LayoutFiles",
+      dependencies: ["Settings", "Layouts", "MediaCore", .product(name: "Yams", package: "Yams")],
       resources: [.embedInCode("Gallery")]),
     // Pictures that others name.
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
