@@ -44,7 +44,8 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "SessionLog", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs", "WebM", "Compositor",
+        "Recording", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs",
+        "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
         "Worker", "Delivery", "Jobs", "JobsAPI", "Platform", "MediaCore", arguments, signals, lifecycle, logging,
@@ -88,8 +89,9 @@ let package = Package(
     .target(
       name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "Platform", "MediaCore", http, logging] + nio),
     .target(name: "Jobs", dependencies: ["JobsAPI", "CPostgres", "Platform", "MediaCore", grdb]),
+    .target(name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams]),
     .target(
-      name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
+      name: "LayoutFiles", dependencies: ["Settings", "Layouts", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Compositor", "Platform", "MediaCore", http] + nio),
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
@@ -171,10 +173,11 @@ let package = Package(
       name: "WorkerTests",
       dependencies: ["Worker", "Backend", "Jobs", "JobsAPI", "Delivery", "WebM", "MediaCore", http, logging] + nio),
     .testTarget(
-      name: "LayoutsTests", dependencies: ["Layouts", "Settings", "MediaCore"], exclude: ["Goldens", "Twilio"]),
+      name: "LayoutsTests", dependencies: ["Layouts", "LayoutFiles", "Settings", "MediaCore"],
+      exclude: ["Goldens", "Twilio"]),
     .testTarget(
       name: "PreviewTests",
-      dependencies: ["recbot", "Compositor", "CPango", "Layouts", "Settings", "WebM", "MediaCore"]),
+      dependencies: ["recbot", "Compositor", "CPango", "Layouts", "LayoutFiles", "Settings", "WebM", "MediaCore"]),
     .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard"] + nio),
     .testTarget(
       name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "TestKit", "MediaCore"]),
@@ -183,7 +186,8 @@ let package = Package(
     .testTarget(
       name: "RecordingTests",
       dependencies: [
-        "Recording", "SessionLog", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic", "WebM",
+        "Recording", "SessionLog", "LayoutFiles", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic",
+        "WebM",
         "MediaCore", logging,
       ],
       exclude: ["Goldens"]),
@@ -198,13 +202,15 @@ let package = Package(
         logging,
       ] + nio),
     .testTarget(
-      name: "SessionLogTests", dependencies: ["SessionLog", "Session", "Layouts", "Settings", "TestKit", "MediaCore"]),
+      name: "SessionLogTests",
+      dependencies: ["SessionLog", "Session", "Layouts", "LayoutFiles", "TestKit", "MediaCore"]),
     .target(
       name: "HearingKit", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"], path: "Tests/HearingKit"
     ),
     .executableTarget(name: "drift", dependencies: ["HearingKit"], path: "Tests/Tools/drift"),
     .testTarget(name: "SessionTests", dependencies: ["Session", "HearingKit", "Layouts", "MediaCore"]),
-    .testTarget(name: "SettingsTests", dependencies: ["Settings", "Layouts", "MediaCore"]),
+    .testTarget(name: "SettingsTests", dependencies: ["Settings", "LayoutFiles", "Layouts", "MediaCore"]),
+    .testTarget(name: "LayoutFilesTests", dependencies: ["LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),

@@ -171,15 +171,6 @@ public enum Values {
     return ValueError("there is no \(what) '\(text)'" + (hint ?? "; known: \(known.joined(separator: ", "))"))
   }
 
-  /// A set of colours.
-  public static func theme(_ text: String) throws(ValueError) -> ThemeName {
-    guard let name = ThemeName(rawValue: text) else {
-      throw ValueError(
-        "there is no theme '\(text)'; known: \(ThemeName.allCases.map(\.rawValue).joined(separator: ", "))")
-    }
-    return name
-  }
-
   /// The bot's part in a two-party room: `host`, `guest`; nil for `auto`.
   public static func peerRole(_ text: String) throws(ValueError) -> String? {
     switch text {

@@ -6,13 +6,13 @@ import Yams
 /// Yams copies what an alias stands for without copying its bytes, so a few lines can stand for more values than there
 /// is memory. Readers count what they walk over; but Yams itself hashes the keys of every mapping, wholly. So where
 /// there are aliases, keys must be plain words.
-enum YAMLText {
+package enum YAMLText {
   /// A larger file is none of ours.
-  static let maximumBytes = 1 << 20
+  package static let maximumBytes = 1 << 20
 
   /// The only document of a text; nil when there is none. Throws `YamlError`, or `ConfigurationError` for what is more
   /// than is read.
-  static func compose(_ text: String) throws -> Node? {
+  package static func compose(_ text: String) throws -> Node? {
     guard text.utf8.count <= maximumBytes else {
       throw ConfigurationError(description: "larger than 1 MiB is no file of settings or layouts")
     }
@@ -23,7 +23,7 @@ enum YAMLText {
   }
 
   /// What is wrong with a text that is no YAML, as a line that begins with the place.
-  static func fault(_ error: YamlError, in text: String, file: String) -> String {
+  package static func fault(_ error: YamlError, in text: String, file: String) -> String {
     switch error {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
@@ -36,7 +36,7 @@ enum YAMLText {
   }
 
   /// A text without line breaks, for errors: what they quote may have some, also of two characters.
-  static func oneLine(_ text: String) -> String {
+  package static func oneLine(_ text: String) -> String {
     text.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 

@@ -75,6 +75,7 @@ import Testing
     ),
     "Settings": Row(
       targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
+    "LayoutFiles": Row(targets: ["MediaCore", "Layouts", "Settings"], libraries: system.union(["Yams"])),
     "WebClient": Row(
       targets: ["MediaCore", "Platform", "Compositor"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),

@@ -5,22 +5,35 @@ import Testing
 @testable import recbot
 
 @Suite struct ConfigTests {
-  /// The file is made by `REWRITE_CONFIG=1 swift test --filter ConfigTests`.
-  @Test func theShippedFileIsWhatTheSettingsSay() throws {
-    let path = Project.root.appending(path: "Config/recbot.yaml").path
-    if Environment.all["REWRITE_CONFIG"] != nil {
-      try ConfigurationText.text.write(toFile: path, atomically: true, encoding: .utf8)
+  /// What is made of the settings: `RECBOT_UPDATE_GOLDENS=1 swift test --filter ConfigTests` writes it.
+  private func expect(_ path: String, is text: String) throws {
+    let file = Project.root.appending(path: path).path
+    if Environment.all["RECBOT_UPDATE_GOLDENS"] != nil {
+      try text.write(toFile: file, atomically: true, encoding: .utf8)
     }
-    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-    for (line, wanted) in zip(lines, ConfigurationText.text.split(separator: "\n")) { #expect(line == wanted) }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == ConfigurationText.text)
-    #expect(lines.allSatisfy { $0.count <= 124 })
+    let shipped = try String(contentsOfFile: file, encoding: .utf8)
+    let lines = zip(shipped.split(separator: "\n"), text.split(separator: "\n"))
+    let difference = lines.first { $0 != $1 }.map { "\($0) | \($1)" }
+    #expect(difference == nil, "\(path)")
+    #expect(shipped == text, "\(path)")
+  }
+
+  @Test func theShippedFileIsWhatTheSettingsSay() throws {
+    try expect("Config/recbot.yaml", is: SettingTexts.file)
+    #expect(SettingTexts.file.split(separator: "\n").allSatisfy { $0.count <= 124 })
+    let path = Project.root.appending(path: "Config/recbot.yaml").path
     #expect(ConfigReport(file: path, environment: [:]).problems.isEmpty)
+  }
+
+  @Test func theTableOfTheTalkersSettingsIsWhatTheySay() throws {
+    let path = "Sources/recbot/Documentation.docc/Talkers.md"
+    let parts = try Project.text(path).split(separator: "| key |", maxSplits: 1)
+    try expect(path, is: parts[0] + SettingTexts.table(.talker))
   }
 
   /// Each line of the shipped file means what it shows: without its sign of a comment it is a good setting.
   @Test func theShippedFileShowsGoodValues() throws {
-    let text = ConfigurationText.text.split(separator: "\n").map { line in
+    let text = SettingTexts.file.split(separator: "\n").map { line in
       line.firstMatch(of: #/^  # [a-z0-9-]+: /#) == nil ? String(line) : "  " + line.dropFirst(4)
     }
     try withFile(text.joined(separator: "\n").replacing("…", with: "x")) { path in

@@ -16,8 +16,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "HTTPGuard", "Layouts",
-        "MediaCore", "PeerConnection", "Recording", "Rooms",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "HTTPGuard", "LayoutFiles",
+        "Layouts", "MediaCore", "PeerConnection", "Recording", "Rooms",
         "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -69,7 +69,10 @@ let package = Package(
     // Files of settings and layouts.
     .target(
       name: "Settings",
-      dependencies: ["Layouts", "FrameEncryption", "MediaCore", .product(name: "Yams", package: "Yams")],
+      dependencies: ["Layouts", "FrameEncryption", "MediaCore", .product(name: "Yams", package: "Yams")]),
+    .target(
+      name: "LayoutFiles",
+      dependencies: ["Settings", "Layouts", "MediaCore", .product(name: "Yams", package: "Yams")],
       resources: [.embedInCode("Gallery")]),
     // Pictures that others name.
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),

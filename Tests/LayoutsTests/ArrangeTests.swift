@@ -1,6 +1,6 @@
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 import Testing
 
 @Suite struct ArrangeTests {

@@ -1,6 +1,6 @@
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 import Testing
 
 /// What holds for every layout, canvas and room.

@@ -1,7 +1,7 @@
 import Foundation
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 
 /// `count` cameras p1, p2, … in the order of joining.
 func cameras(_ count: Int) -> [LayoutSource] {

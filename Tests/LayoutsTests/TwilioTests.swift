@@ -1,7 +1,7 @@
 import Foundation
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 import Testing
 
 @Suite struct TwilioTests {

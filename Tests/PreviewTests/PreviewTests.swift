@@ -1,9 +1,9 @@
 import Codecs
 import Compositor
 import Foundation
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 import Testing
 import WebM
 

@@ -1,9 +1,9 @@
+import LayoutFiles
 import Layouts
 import Logging
 import MediaCore
 import Session
 import SessionLog
-import Settings
 
 @testable import Recording
 

@@ -1,4 +1,5 @@
 import Foundation
+import LayoutFiles
 import Testing
 
 @testable import Settings

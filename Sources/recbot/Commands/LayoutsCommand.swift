@@ -1,5 +1,6 @@
 import ArgumentParser
 import Compositor
+import LayoutFiles
 import Layouts
 import Settings
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Backend
 import Glibc
 import JobsAPI
+import LayoutFiles
 import Logging
 import ServiceLifecycle
 import Settings

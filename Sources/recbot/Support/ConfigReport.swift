@@ -1,5 +1,6 @@
 import Backend
 import JobsAPI
+import LayoutFiles
 import MediaCore
 import Settings
 import WebClient

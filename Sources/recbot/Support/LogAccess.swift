@@ -1,3 +1,4 @@
+import LayoutFiles
 import MediaCore
 import Platform
 import SessionLog

@@ -1,4 +1,5 @@
 import JobsAPI
+import LayoutFiles
 import Layouts
 import MediaCore
 import Recording

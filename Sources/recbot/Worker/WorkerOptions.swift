@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import JobsAPI
+import LayoutFiles
 import Logging
 import Settings
 import Worker

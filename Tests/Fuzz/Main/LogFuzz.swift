@@ -1,8 +1,8 @@
 import Glibc
+import LayoutFiles
 import Layouts
 import MediaCore
 import Session
-import Settings
 
 @testable import SessionLog
 

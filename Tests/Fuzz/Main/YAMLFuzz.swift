@@ -1,6 +1,7 @@
 import Glibc
 import Layouts
 
+@testable import LayoutFiles
 @testable import Settings
 
 /// What reads files of settings, connect options, layouts and keys, in YAML and JSON. The first byte chooses.

@@ -1,3 +1,4 @@
+import Settings
 import Yams
 
 /// A value in a layout file, with its place: what YAML and JSON have in common.

@@ -1,12 +1,14 @@
 import Settings
 
-/// `Config/recbot.yaml`, as the settings say.
-enum ConfigurationText {
+@testable import recbot
+
+/// What the shipped files say of the settings.
+enum SettingTexts {
   /// Where comments begin, and where lines end.
   private static let (column, width) = (34, 120)
 
-  /// The text of the file.
-  static var text: String {
+  /// `Config/recbot.yaml`.
+  static var file: String {
     var lines = [
       "# recbot's settings. Flags go first, then the environment, then this file; what is set nowhere has the value shown here,",
       "# unless its line names another default. `recbot config check` checks a file, and shows what is in force.",
@@ -20,6 +22,12 @@ enum ConfigurationText {
       for setting in section.settings { lines += self.lines(setting) }
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// A section as a table of the documentation.
+  static func table(_ section: SettingSection) -> String {
+    let rows = section.settings.map { "| `\($0.key)` | `\($0.example)` | \($0.help) |\n" }
+    return "| key | default | meaning |\n| --- | --- | --- |\n" + rows.joined()
   }
 
   /// A setting with its value, which is no more than a comment, and what it is.

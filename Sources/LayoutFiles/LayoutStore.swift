@@ -1,5 +1,6 @@
 import Glibc
 import Layouts
+import Settings
 
 /// Finds layouts: those that are part of recbot, and files.
 public struct LayoutStore: Sendable {

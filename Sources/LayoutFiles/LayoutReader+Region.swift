@@ -1,5 +1,6 @@
 import Layouts
 import MediaCore
+import Settings
 
 /// The keys of a region.
 enum RegionKeys {

@@ -1,6 +1,6 @@
+import LayoutFiles
 import Layouts
 import MediaCore
-import Settings
 import Testing
 
 @Suite struct LayoutReaderTests {
@@ -234,7 +234,7 @@ import Testing
 @Suite struct LayoutStoreTests {
   @Test func theBuiltInTextsAreThoseOfTheFolder() throws {
     let folder =
-      String(#filePath.prefix(#filePath.count - "Tests/SettingsTests/LayoutReaderTests.swift".count)) + "layouts"
+      String(#filePath.prefix(#filePath.count - "Tests/LayoutFilesTests/LayoutReaderTests.swift".count)) + "layouts"
     let inFolder = LayoutStore(folder: folder)
     let builtIn = LayoutStore(folder: "/nonexistent")
     #expect(inFolder.entries().map(\.name) == LayoutStore.builtInNames)
