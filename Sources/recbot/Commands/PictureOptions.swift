@@ -1,4 +1,5 @@
 import ArgumentParser
+import JobsAPI
 import Layouts
 import MediaCore
 import Recording
@@ -38,6 +39,15 @@ struct PictureOptions: ParsableArguments {
 
   @Option(help: ArgumentHelp("Also write what happens when: a JSON object a line.", valueName: "file"))
   var timeline: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "At the end also write what the recording is: people, tracks and how well they came in, as NAME.json.",
+      valueName: "file"))
+  var manifest: String?
+
+  @Option(help: ArgumentHelp("Also write who talks when, as WebVTT: NAME.vtt.", valueName: "file"))
+  var talkers: String?
 
   /// The settings of a recording into `output`, by these flags and the configuration.
   func settings(
@@ -83,6 +93,9 @@ struct PictureOptions: ParsableArguments {
       session: session, output: output, codec: codec, videoBitrate: video, audioBitrate: audio,
       timeline: configuration.text(flag: timeline, .timeline))
     settings.images = try images(configuration)
+    if let manifest { try OutputPath.check(manifest, endings: [".json"], flag: "--manifest") }
+    if let talkers { try OutputPath.check(talkers, endings: [".vtt"], flag: "--talkers") }
+    (settings.manifest, settings.talkers, settings.program) = (manifest, talkers, "recbot \(Build.version)")
     return settings
   }
 

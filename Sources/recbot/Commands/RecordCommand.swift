@@ -81,6 +81,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
     // What one file name is right for is one recording: these belong to `recbot join`.
     (settings.timeline, settings.transcript, settings.isChatOnly) = (nil, nil, false)
+    (settings.manifest, settings.talkers) = (nil, nil)
     let token = RenewedToken(order.ticket.token)
     var options = RoomOptions(url: order.ticket.url, tokens: .renewed(token), seed: UInt64.random(in: .min ... .max))
     options.kind = kind
