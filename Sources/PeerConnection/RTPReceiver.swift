@@ -15,6 +15,10 @@ public struct ReceiverStatistics: Hashable, Sendable {
   public var requested = 0
   /// Packets that came after they had been asked for.
   public var recovered = 0
+  /// Packets that came as copies in later ones (RFC 2198).
+  public var copied = 0
+  /// Packets that did not come in time for their frames, after all repair.
+  public var missed = 0
   /// Packets given up.
   public var givenUp = 0
   /// Keyframe requests sent.
@@ -110,6 +114,8 @@ public final class RTPReceiver: @unchecked Sendable {
       result.duplicates += stream.duplicateCount
       result.requested += stream.nack?.statistics.requested ?? 0
       result.recovered += stream.nack?.statistics.recovered ?? 0
+      result.copied += stream.copiedCount
+      result.missed += stream.missedCount
       result.givenUp += stream.nack?.statistics.givenUp ?? 0
       result.keyframeRequests += stream.keyframes.requestCount
       result.frames += stream.frameCount

@@ -32,6 +32,8 @@ final class ReceiveStream {
   private var audio: AudioReorderBuffer?
   /// The keyframe that is wanted is for the jitter buffer only.
   private var wantsForGap = false
+  /// What the buffers of codecs before this one counted.
+  private var (pastCopied, pastMissed) = (0, 0)
   /// When frames may become available without a further packet.
   private var frameDeadline: Int64?
   /// Concealment for more than this is silence to the listener anyway.
@@ -87,6 +89,12 @@ final class ReceiveStream {
 
   private var kind: MediaKind { codec.kind }
 
+  /// Packets that came as copies in later ones.
+  var copiedCount: Int { pastCopied + (audio?.statistics.recovered ?? 0) }
+
+  /// Packets that did not come in time for their frames.
+  var missedCount: Int { pastMissed + (audio?.statistics.lost ?? 0) + (video?.statistics.lostPackets ?? 0) }
+
   /// Takes over the codec of a packet. Its frames begin anew, those of pictures with a keyframe.
   private func follow(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Int64) {
     guard let new = receiver.mediaCodec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
@@ -94,6 +102,7 @@ final class ReceiveStream {
     else { return }
     if video != nil || audio != nil {
       drain(into: engine, at: now, waits: false)
+      (pastCopied, pastMissed) = (copiedCount, missedCount)
       (video, audio, codecSince) = (nil, nil, sequence)
       if kind == .video { wantKeyframe() }
     }

@@ -87,6 +87,7 @@ public final class Composition {
       }.run(core, first: [])
     }
     try excerpt.finish(at: pipeline.progress.time)
+    pipeline.writeManifest([:], end: end)
     return RecordingSummary(end: end, progress: pipeline.progress, output: settings.result)
   }
 }

@@ -33,7 +33,8 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
 
   func prepare(_ event: inout SessionEvent) {
     // Time in the file never runs ahead of the session's.
-    if event.arrived + Self.soundLead >= from { work.prepare(&event) }
+    let isRoom = if case .room = event.payload { true } else { false }
+    if isRoom || event.arrived + Self.soundLead >= from { work.prepare(&event) }
   }
 
   func beginBurst() {
@@ -56,7 +57,10 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
       return try work.perform(.compose(plan), isLate: isLate)
     case .note(var entry):
       // What came before is known to those who look at the whole.
-      guard entry.time >= from else { return nil }
+      guard entry.time >= from else {
+        work.remember(entry)
+        return nil
+      }
       entry.time = entry.time - from
       return try work.perform(.note(entry), isLate: isLate)
     case .release(let track):
@@ -65,6 +69,8 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
     default: return try work.perform(output, isLate: isLate)
     }
   }
+
+  func remember(_ entry: TimelineEntry) { work.remember(entry) }
 
   func tell(_ core: borrowing SessionCore, at now: SessionTime) { work.tell(core, at: now) }
 

@@ -28,6 +28,7 @@ final class Pipeline: OutputHandler {
   private var scene = ScenePaint()
   private var attendance = AttendanceList()
   private let notes: Notes
+  private let chronicle: Chronicle?
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media. `listener` is told what goes into the timeline,
@@ -48,6 +49,7 @@ final class Pipeline: OutputHandler {
     compositor = Compositor(canvas: session.canvas, images: images)
     output = try makeOutput(settings)
     notes = try Notes(settings: settings, listener: listener)
+    chronicle = try Chronicle(settings)
     progress.phase = .recording
     progress.title = session.title
     DetachedThread.start(name: "images") { [images] in images.run() }
@@ -57,8 +59,11 @@ final class Pipeline: OutputHandler {
 
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
+    if case .room(let news) = event.payload { chronicle?.collector.prepare(news) }
     guard case .frame(var frame, let track) = event.payload, frame.codec.kind == .audio else { return }
+    let errors = sounds.errors
     let level = sounds.decode(FrameID(event.sequence), frame, of: track, arrived: event.arrived)
+    if sounds.errors != errors { chronicle?.collector.decodeError(track) }
     progress.decodeErrors = videos.errors + sounds.errors
     guard frame.audioLevel == nil else { return }
     frame.audioLevel = level
@@ -74,8 +79,14 @@ final class Pipeline: OutputHandler {
     switch output {
     case .decode where settings.isAudioOnly: break
     case .decode(_, _, let track, _) where isLate: videos.skip(track)
-    case .decode(let id, let frame, let track, _):
+    case .decode(let id, let frame, let track, let time):
+      let errors = videos.errors
       let outcome = videos.decode(id, frame, of: track)
+      if let collector = chronicle?.collector {
+        if videos.errors != errors { collector.decodeError(track) }
+        // What comes too late for its place is shown by the next plan.
+        collector.picture(track, frame.codec, isShown: outcome.isDecoded, at: max(time, progress.time))
+      }
       progress.decodeErrors = videos.errors + sounds.errors
       switch outcome {
       case .decoded: return SessionFinding(track: track, unsupported: nil)
@@ -90,14 +101,19 @@ final class Pipeline: OutputHandler {
           ])
       case .unsupported(let form): return SessionFinding(track: track, unsupported: form)
       }
-    case .sound(let id, _, let track, let time, let end): sounds.play(id, of: track, at: time, until: end)
+    case .sound(let id, let frame, let track, let time, let end):
+      sounds.play(id, of: track, at: time, until: end)
+      chronicle?.collector.sound(track, frame, at: time)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
-    case .receive(let wishes): control.receive(wishes)
+    case .receive(let wishes):
+      control.receive(wishes)
+      chronicle?.collector.receive(wishes, at: progress.time)
     case .view(let tracks): control.view(tracks)
     case .release(let track):
+      chronicle?.collector.lateSound(track, sounds.dropped(of: track))
       videos.release(track)
       sounds.release(track)
     case .ended: break
@@ -117,14 +133,32 @@ final class Pipeline: OutputHandler {
   func finish(at end: SessionTime) throws(RecordingError) {
     // The sound reaches the end of the last picture, never falls short of it.
     while sounds.position < SoundTracks.samples(at: end) { try mixBlock() }
+    if let chronicle {
+      for track in sounds.tracks { chronicle.collector.lateSound(track, sounds.dropped(of: track)) }
+    }
     progress.bytes = UInt64(clamping: try output.finish())
     progress.time = end
     progress.phase = .finished
     sounds.finish()
+    chronicle?.finish(at: end)
+  }
+
+  /// Remembers what happened before the part of the session that is recorded.
+  func remember(_ entry: TimelineEntry) { chronicle?.collector.remember(entry) }
+
+  /// Writes the manifest, if one is wanted, of a file that is whole: `counts` is what the transport says of each track, `end`
+  /// why the recording ended.
+  func writeManifest(_ counts: [TrackID: ReceptionCounts], end: SessionEnd) {
+    do throws(RecordingError) {
+      try chronicle?.write(settings, progress, counts, end)
+    } catch {
+      logger.error("the manifest cannot be written; the recording is whole", metadata: ["reason": "\(error)"])
+    }
   }
 
   private func compose(_ plan: FramePlan, isLate: Bool) throws(RecordingError) {
     let slotEnd = settings.session.slotTime(plan.slot + 1)
+    chronicle?.take(plan.talking, at: plan.time)
     // With few pictures a second most of the sound comes between them.
     try mix(until: plan.time)
     if isLate {
@@ -147,6 +181,7 @@ final class Pipeline: OutputHandler {
   /// What happened goes into the timeline; what divides the recording becomes a chapter.
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
+    chronicle?.collector.take(entry)
     if case .title(let title) = entry.event { output.setTitle(title) }
     if case .unsupportedCodec(let track, let identity, _, let codec) = entry.event {
       let supported = CodecTable.codecs.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")

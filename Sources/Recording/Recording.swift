@@ -117,7 +117,9 @@ public final class Recording: Sendable {
         return .success(try run(pipeline, source, settings, control: control, first: events))
       }
       let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
-      return .success(try run(pipeline, source, settings, control: control, first: events))
+      let summary = try run(pipeline, source, settings, control: control, first: events)
+      pipeline.writeManifest(sequencer.counts, end: summary.end)
+      return .success(summary)
     } catch {
       logger.debug("the recording stopped", metadata: ["reason": "\(error)"])
       control.leave()

@@ -22,6 +22,12 @@ public struct RecordingSettings: Sendable {
   public var timeline: String?
   /// The file for chat and captions: .jsonl, .srt or .vtt; nil: none. It must not exist.
   public var transcript: String?
+  /// The file that tells, at the end, what the recording is (JSON); nil: none. It must not exist.
+  public var manifest: String?
+  /// The file of who talks when (WebVTT); nil: none. It must not exist.
+  public var talkers: String?
+  /// The program's name and version, for the manifest.
+  public var program = ""
   /// True to write the transcript only: no media is wanted, and `output` is not made.
   public var isChatOnly = false
   /// True to write the mixed sound only: no picture is composed.

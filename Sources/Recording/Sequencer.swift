@@ -22,12 +22,16 @@ public final class Sequencer: SessionSink {
     var droppedFrames: UInt64 = 0
     /// Tracks whose latest frames were dropped.
     var interrupted: Set<TrackID> = []
+    /// What the transport says of each track.
+    var counts: [TrackID: ReceptionCounts] = [:]
   }
 
   private let state = Mutex(State())
   private let limit: Int
   /// So many events may wait, here and in the recording, before those who bring them are held up.
   private static let crowd = 16_384
+  /// Tracks that are counted.
+  private static let mostCounted = 16_384
 
   /// Keeps at most `limit` frames waiting: 20 s of nine people at 30 pictures and 50 sounds a second by default.
   public init(limit: Int = 16_384) { self.limit = limit }
@@ -69,6 +73,17 @@ public final class Sequencer: SessionSink {
       return SessionTime(nanoseconds: MonotonicClock.now - epoch)
     }
   }
+
+  /// Adds to what the transport says of a track.
+  public func count(_ counts: ReceptionCounts, of track: TrackID) {
+    state.withLock { state in
+      guard state.counts[track] != nil || state.counts.count < Self.mostCounted else { return }
+      state.counts[track, default: ReceptionCounts()] += counts
+    }
+  }
+
+  /// What the transport says of each track so far.
+  var counts: [TrackID: ReceptionCounts] { state.withLock { $0.counts } }
 
   /// What time it is in the session; zero before it has begun.
   var now: SessionTime {

@@ -79,6 +79,15 @@ struct SoundTracks {
   /// Sound that arrived and was dropped, as it came too late for its place, so far.
   var dropped: SessionTime { SessionTime(nanoseconds: Int64(mixer.droppedSamples) * 125_000 / 6) }
 
+  /// The tracks that are played.
+  var tracks: [TrackID] { Array(entries.keys) }
+
+  /// The same of one track, as long as it has not been released.
+  func dropped(of track: TrackID) -> SessionTime {
+    let statistics = entries[track].flatMap { mixer.statistics(of: $0.track) }
+    return SessionTime(nanoseconds: Int64(statistics?.lateSamples ?? 0) * 125_000 / 6)
+  }
+
   /// Decodes a packet that has arrived, and what was lost directly before it (empty payloads): the packet may carry a copy.
   /// Gives its level in -dBov (RFC 6464); nil when there is none.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID, arrived: SessionTime) -> UInt8? {

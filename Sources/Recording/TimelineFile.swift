@@ -10,7 +10,7 @@ final class TimelineFile {
   init(creating path: String) throws(RecordingError) {
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw RecordingError.output("cannot make the timeline \(path): \(String(cString: strerror(errno)))")
+      throw RecordingError.output("cannot make \(path): \(String(cString: strerror(errno)))")
     }
   }
 

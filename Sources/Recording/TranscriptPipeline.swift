@@ -14,8 +14,15 @@ protocol OutputHandler: AnyObject {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding?
   /// Takes over, for progress, what the core knows of the room at this instant.
   func tell(_ core: borrowing SessionCore, at now: SessionTime)
+  /// Remembers what happened before the part of the session that is recorded.
+  func remember(_ entry: TimelineEntry)
   /// Completes what was written.
   func finish(at end: SessionTime) throws(RecordingError)
+}
+
+extension OutputHandler {
+  /// What came before is nobody's concern.
+  func remember(_ entry: TimelineEntry) {}
 }
 
 /// A recording without media: only the transcript is written.

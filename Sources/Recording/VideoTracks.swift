@@ -12,6 +12,9 @@ struct VideoTracks {
     case needsKeyframe(error: CodecError?)
     /// The frame is of a form that can't be shown, such as "H.265 (10 bits 4:2:0)", and no keyframe will help.
     case unsupported(String)
+
+    /// True when there is nothing to complain of.
+    var isDecoded: Bool { if case .decoded = self { true } else { false } }
   }
 
   private struct Entry {

@@ -94,6 +94,8 @@ public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
   public var participants: Int
   /// The name of the active talker, for progress lines; nil when nobody has talked.
   public var talker: String?
+  /// Who talks at this instant, seen or not, in the order of their identities; nobody while the recording is paused.
+  public var talking: [ParticipantIdentity] = []
   /// Name of the layout in force.
   public var layout: String
   /// Name of its scene.

@@ -21,6 +21,7 @@ extension SessionCore {
     plan.theme = layout.theme
     plan.pause = pause
     guard pause == nil else { return plan }
+    if lostSince == nil { plan.talking = talkers.talking }
     let arrangement = arrange(at: time)
     plan.scene = arrangement.scene
     plan.background = arrangement.background

@@ -7,11 +7,16 @@ public protocol SessionSink: AnyObject, Sendable {
   func put(_ payload: SessionEvent.Payload)
   /// True while more waits than is good: whoever can should let the sender wait, by reading no further.
   var isCrowded: Bool { get }
+  /// Takes what came of a track since the last call: no event of the session, for it decides nothing. About each second.
+  func count(_ counts: ReceptionCounts, of track: TrackID)
 }
 
 extension SessionSink {
   /// There is room for all.
   public var isCrowded: Bool { false }
+
+  /// Nobody wants to know.
+  public func count(_ counts: ReceptionCounts, of track: TrackID) {}
 }
 
 /// What the recording asks of the room connection. May be called on any thread; the work is done on the connection's.

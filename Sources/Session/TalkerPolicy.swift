@@ -57,6 +57,14 @@ public struct TalkerPolicy: Sendable {
   /// True while the participant is talking.
   public func isTalking(_ identity: ParticipantIdentity) -> Bool { voices[identity]?.talkingSince != nil }
 
+  /// Everybody who is talking, in the order of their identities.
+  public var talking: [ParticipantIdentity] {
+    var talking: [ParticipantIdentity] = []
+    for (identity, voice) in voices where voice.talkingSince != nil { talking.append(identity) }
+    talking.sort()
+    return talking
+  }
+
   /// How loud the participant is, for display: 0 (-60 dB and less) to 1000.
   public func meter(_ identity: ParticipantIdentity) -> Int {
     guard let voice = voices[identity] else { return 0 }

@@ -6,13 +6,16 @@ extension TimelineEntry {
   /// 1970-01-01 UTC.
   public func json(startDate: Int64) -> String {
     var line = "{\"time_ms\":\(time.wholeMilliseconds),\"session_ms\":\(sessionTime.wholeMilliseconds)"
-    line += ",\"at\":\"\(Self.date(startDate &+ sessionTime.nanoseconds))\",\"event\":\"\(event.name)\""
+    line += ",\"at\":\"\(UTCDate.text(startDate &+ sessionTime.nanoseconds))\",\"event\":\"\(event.name)\""
     for (key, value) in event.fields { line += ",\"\(key)\":\(value)" }
     return line + "}"
   }
+}
 
-  /// `2026-11-21T09:30:00.125Z` (RFC 3339).
-  private static func date(_ nanoseconds: Int64) -> String {
+/// Dates as they stand in files.
+public enum UTCDate {
+  /// `2026-11-21T09:30:00.125Z` (RFC 3339), of nanoseconds since 1970-01-01 UTC.
+  public static func text(_ nanoseconds: Int64) -> String {
     let milliseconds = max(0, nanoseconds) / 1_000_000
     let seconds = ClockFormat("%FT%T")?.text(seconds: milliseconds / 1000) ?? ""
     return "\(seconds).\(String(1000 + milliseconds % 1000).dropFirst())Z"
@@ -111,7 +114,8 @@ extension TimelineEvent {
 }
 
 extension TrackSource {
-  fileprivate var timelineName: String {
+  /// A word for it, as it stands in files.
+  public var timelineName: String {
     switch self {
     case .screenShare: "screen-share"
     case .screenShareAudio: "screen-share-audio"

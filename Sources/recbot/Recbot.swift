@@ -27,7 +27,7 @@ struct Recbot: AsyncParsableCommand {
         name: "File",
         subcommands: [
           ProbeCommand.self, RepairCommand.self, ConcatCommand.self, ComposeCommand.self, LogCommand.self,
-          UploadCommand.self,
+          StoryboardCommand.self, UploadCommand.self,
         ]),
       CommandGroup(
         name: "Service",

@@ -16,6 +16,8 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   let sink: any SessionSink
   /// To which tracks the frames of m-lines belong.
   private(set) var routes: [MID: TrackID] = [:]
+  /// What of them has been counted.
+  private var counted: [MID: (track: TrackID, counts: ReceptionCounts)] = [:]
   private(set) var media: PeerConnection?
   /// The number of the peer connection.
   private(set) var generation = 0
@@ -193,7 +195,24 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     }
     sampling = loop.timer(after: Link.samplingInterval, repeats: true) { [weak self] in
       guard let self, let media else { return }
+      count(media)
       transport.sample(media, for: self)
+    }
+  }
+
+  /// Tells what of each track came since the last time.
+  private func count(_ media: PeerConnection) {
+    for receiver in media.receivers where receiver.isActive {
+      guard let track = routes[receiver.mid] else { continue }
+      let statistics = receiver.statistics
+      let new = ReceptionCounts(
+        expected: statistics.packets &+ statistics.lost, lost: Int64(statistics.missed),
+        repaired: Int64(statistics.recovered + statistics.copied),
+        keyframeRequests: Int64(statistics.keyframeRequests))
+      var old = counted[receiver.mid].flatMap { $0.track == track ? $0.counts : nil } ?? ReceptionCounts()
+      let grown = old.advance(to: new)
+      counted[receiver.mid] = (track, old)
+      if !grown.isEmpty { sink.count(grown, of: track) }
     }
   }
 
@@ -202,9 +221,10 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     guard let closing = media else { return }
     // What came belongs to the recording, also when it is the last that comes.
     closing.releaseFrames()
+    count(closing)
     closing.delegate = nil
     closing.close()
-    (media, routes) = (nil, [:])
+    (media, routes, counted) = (nil, [:], [:])
     transport.bound([:])
     sampling?.cancel()
     sampling = nil

@@ -97,6 +97,9 @@ struct JoinCommand: AsyncParsableCommand {
     if isChatOnly, settings.transcript == nil {
       settings.transcript = OutputPath.standard(room: name, ending: "jsonl")
     }
+    if isChatOnly, settings.manifest != nil || settings.talkers != nil {
+      throw Failure(.usage, "--manifest and --talkers tell of a recording; with --chat-only there is none")
+    }
     var options = try roomOptions(name, kind, configuration)
     if let part = try selection.selection() {
       guard kind == .liveKit else {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JobsAPI
 import Layouts
 import MediaCore
 import Recording
@@ -34,12 +35,23 @@ struct PictureOptions: ParsableArguments {
   @Option(help: .setting(.timeline))
   var timeline: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "At the end also write what the recording is: people, tracks and how well they came in, as NAME.json.",
+      valueName: "file"))
+  var manifest: String?
+
+  @Option(help: ArgumentHelp("Also write who talks when, as WebVTT: NAME.vtt.", valueName: "file"))
+  var talkers: String?
+
   /// The picture, by these flags and the configuration.
   func plan(_ configuration: Configuration) throws -> PicturePlan { try plan(configuration, shape: configuration) }
 
   /// The picture; layout, size and pictures a second are by the flags and `shape`.
   private func plan(_ configuration: Configuration, shape: Configuration) throws -> PicturePlan {
     let flag = Setting<String>.layout.about.flag ?? ""
+    if let manifest { try OutputPath.check(manifest, endings: [".json"], flag: "--manifest") }
+    if let talkers { try OutputPath.check(talkers, endings: [".vtt"], flag: "--talkers") }
     let finder = LayoutFinder(store: layouts.store(configuration), theme: try layouts.theme(configuration))
     return PicturePlan(
       // The standard layout is found like any other, so that a theme, or a file of its name, counts for it too.
@@ -49,7 +61,7 @@ struct PictureOptions: ParsableArguments {
       codec: try configuration.value(.codec, flag: codec),
       videoBitrate: try configuration.value(.videoBitrate, flag: videoBitrate),
       audioBitrate: try configuration.value(.audioBitrate), timeline: configuration.text(.timeline, flag: timeline),
-      images: try images(configuration))
+      manifest: manifest, talkers: talkers, images: try images(configuration))
   }
 
   /// The settings of a file that is composed: what no flag says is as it was live, by `session` of layout, canvas and pictures

@@ -27,6 +27,10 @@ struct PicturePlan {
   let audioBitrate: Int
   /// The file for what happens when; nil: none.
   let timeline: String?
+  /// The file for what the recording is, at its end; nil: none.
+  let manifest: String?
+  /// The file for who talks when; nil: none.
+  let talkers: String?
   /// Where people's images come from.
   let images: ImageSettings
 
@@ -66,6 +70,7 @@ struct PicturePlan {
       session: session, output: output, codec: codec, videoBitrate: videoBitrate, audioBitrate: audioBitrate,
       timeline: timeline)
     settings.images = images
+    (settings.manifest, settings.talkers, settings.program) = (manifest, talkers, "recbot \(Build.version)")
     return settings
   }
 }

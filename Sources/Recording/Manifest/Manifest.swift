@@ -1,0 +1,91 @@
+import Layouts
+import MediaCore
+import Session
+
+/// What a finished recording is told by: who was there when, which tracks came how well, what happened. Bounded, however
+/// many come; what had no room is counted in `leftOut`.
+struct Manifest {
+  /// People, tracks, and entries of each other list that are kept.
+  static let mostPeople = 4096, mostTracks = 8192, mostEntries = 4096
+  /// Stays of one person, and sizes of one track.
+  static let mostOfOne = 64
+
+  /// A stretch of the file; without an end it goes on.
+  struct Span {
+    var start: SessionTime
+    var end: SessionTime?
+    /// The same in the session: where a cut takes the time out of the file, it has a length still.
+    var sessionStart: SessionTime
+    var sessionEnd: SessionTime?
+    /// Why, or how.
+    var text = ""
+  }
+
+  struct Person {
+    var name: String
+    var stays: [Span] = []
+    var talked = SessionTime.zero
+  }
+
+  struct TrackEntry {
+    var participant: ParticipantIdentity
+    var source: TrackSource
+    var published: Span
+    var kind: MediaKind?
+    var codec: Codec?
+    var first: SessionTime?
+    var last = SessionTime.zero
+    var frames: Int64 = 0
+    var sizes: [(at: SessionTime, width: Int, height: Int)] = []
+    var freezes = FreezeWatch()
+    /// Sound that never came.
+    var concealed = LossWindow()
+    /// Where the sound goes on; nil where nothing is missing if it does not.
+    var soundEnd: SessionTime?
+    var lateSound = SessionTime.zero
+    var decodeErrors: UInt64 = 0
+    var holds: Holds = []
+  }
+
+  /// Why no picture of a track is expected.
+  struct Holds: OptionSet, Hashable {
+    let rawValue: UInt8
+    static let muted = Holds(rawValue: 1), taken = Holds(rawValue: 2), narrow = Holds(rawValue: 4)
+    static let unwanted = Holds(rawValue: 8), obstacle = Holds(rawValue: 16)
+  }
+
+  var room = ""
+  var people: [ParticipantIdentity: Person] = [:]
+  /// In the order in which they came.
+  var peopleOrder: [ParticipantIdentity] = []
+  var bots: Set<ParticipantIdentity> = []
+  var tracks: [TrackID: TrackEntry] = [:]
+  var trackOrder: [TrackID] = []
+  var layouts: [(at: SessionTime, name: String)] = []
+  var markers: [(at: SessionTime, title: String)] = []
+  var gaps: [Span] = []
+  var pauses: [Span] = []
+  /// What had no room, by the name of its list.
+  var leftOut: [String: Int] = [:]
+}
+
+/// Counts what is lost, and finds the worst ten seconds.
+struct LossWindow: Hashable {
+  private static let window: Int64 = 10_000
+  /// How much in all, milliseconds.
+  private(set) var total: Int64 = 0
+  /// How much in the worst ten seconds, and when they begin, milliseconds.
+  private(set) var worst: Int64 = 0
+  /// See `worst`.
+  private(set) var worstAt: Int64 = 0
+  private var (index, sum): (Int64, Int64) = (-1, 0)
+
+  /// So much is lost at this time.
+  mutating func add(milliseconds: Int64, at time: SessionTime) {
+    let at = max(0, time.wholeMilliseconds) / Self.window
+    if at != index { (index, sum) = (at, 0) }
+    sum += milliseconds
+    total += milliseconds
+    if sum > worst { (worst, worstAt) = (sum, at * Self.window) }
+  }
+}

@@ -1,0 +1,104 @@
+import Codecs
+import Compositor
+import MediaCore
+import WebM
+
+/// Small pictures of a whole recording in one, for players that show where a viewer is about to jump: which are taken, and
+/// where they lie. Pure.
+public struct StoryboardPlan: Sendable, Hashable {
+  /// Small pictures in a row, and in all at most.
+  static let columns = 10, most = 100
+  /// Columns of each.
+  static let tileWidth = 160
+  /// In files up to this length all pictures are decoded, in longer ones only keyframes.
+  static let longestWhole = SessionTime.seconds(120)
+
+  /// Rows of each.
+  public let tileHeight: Int
+  /// From one to the next, whole seconds.
+  public let interval: SessionTime
+  /// How many the recording's length makes.
+  public let count: Int
+  /// The recording's length.
+  public let length: SessionTime
+  /// True to decode keyframes only.
+  public let keyframesOnly: Bool
+
+  /// Plans for a recording of this length, and of pictures of this size.
+  public init(length: SessionTime, width: Int, height: Int) {
+    self.length = max(.milliseconds(1), length)
+    let seconds = max(1, (self.length.wholeMilliseconds - 1) / (Int64(Self.most) * 1000) + 1)
+    keyframesOnly = length > Self.longestWhole
+    // A recording has a keyframe each five seconds.
+    interval = .seconds(keyframesOnly ? max(5, seconds) : seconds)
+    count = Int((self.length.nanoseconds - 1) / interval.nanoseconds + 1)
+    let rows = Self.tileWidth * max(1, min(height, 16_384)) / max(1, min(width, 16_384))
+    tileHeight = max(2, min(rows, 640)) / 2 * 2
+  }
+
+  /// Where the small picture of this number lies.
+  func place(_ index: Int) -> (x: Int, y: Int) {
+    (index % Self.columns * Self.tileWidth, index / Self.columns * tileHeight)
+  }
+
+  /// The WebVTT: `shown` says for each interval which small picture is shown in it.
+  func text(image: String, shown: [Int]) -> String {
+    var text = "WEBVTT\n"
+    for (index, tile) in shown.enumerated() {
+      let start = SessionTime(nanoseconds: interval.nanoseconds * Int64(index))
+      let (x, y) = place(tile)
+      let line = "\(image)#xywh=\(x),\(y),\(Self.tileWidth),\(tileHeight)"
+      text += "\n" + Cue(number: 0, start: start, end: min(length, start + interval), name: "", lines: [line]).vtt
+    }
+    return text
+  }
+}
+
+/// Makes storyboards.
+public enum Storyboard {
+  /// Writes the small pictures of a WebM file into `image` (PNG) and where they belong into `text` (WebVTT), which names the
+  /// image by `name`. Neither may exist. Slow: reads all of the file, and keeps a thread busy.
+  public static func write(of recording: String, image: String, text: String, name: String) throws(RecordingError) {
+    do {
+      let report = try WebMProbe.probe(recording)
+      guard let track = report.tracks.first(where: { $0.kind == .video }),
+        let row = CodecTable.row(matroskaCodecID: track.codec), let decoder = VideoDecoders.make(row.codec)
+      else { throw RecordingError.input("\(recording) has no pictures") }
+      let plan = StoryboardPlan(length: report.duration, width: track.width, height: track.height)
+      let rows = (plan.count - 1) / StoryboardPlan.columns + 1
+      let sprite = Picture(
+        width: StoryboardPlan.tileWidth * min(plan.count, StoryboardPlan.columns), height: plan.tileHeight * rows)
+      sprite.fill(y: 16, u: 128, v: 128)
+      var pool = PicturePool()
+      var shown = [Int?](repeating: nil, count: plan.count)
+      var painted = 0
+      _ = try WebMReader.forEachFrame(path: recording) { frame in
+        guard frame.track == track.number, frame.time >= .zero, !plan.keyframesOnly || frame.isKeyframe else { return }
+        let slot = Int(clamping: frame.time.nanoseconds / plan.interval.nanoseconds)
+        let isWanted = slot < plan.count && shown[slot] == nil
+        guard isWanted || !plan.keyframesOnly,
+          let picture = try? decoder.decode(frame.bytes, isKeyframe: frame.isKeyframe, into: &pool), isWanted
+        else { return }
+        let place = plan.place(painted)
+        sprite.paint(picture, x: place.x, y: place.y, width: StoryboardPlan.tileWidth, height: plan.tileHeight)
+        shown[slot] = painted
+        painted += 1
+      }
+      guard painted > 0 else { throw RecordingError.input("\(recording) has no pictures") }
+      // Where nothing new came, what was there before is on show.
+      var last = 0
+      let tiles = shown.map { tile in
+        last = tile ?? last
+        return last
+      }
+      try writePNG(sprite, path: image)
+      try WholeFile.write(plan.text(image: name, shown: tiles), to: text)
+    } catch let error as RecordingError {
+      throw error
+    } catch let error as WebMError {
+      throw RecordingError.input(error.description)
+    } catch {
+      throw RecordingError.output("\(error)")
+    }
+  }
+}

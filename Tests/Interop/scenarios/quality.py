@@ -1,0 +1,83 @@
+"""The manifest of a recording, the report that is made of it, and the file of who talks when."""
+
+import json
+import re
+
+from scenarios.common import load
+from stage import Stage
+from verdict import Verdict
+
+CUTS = 3
+CUT = 0.6  # seconds; 30 packets of sound
+
+
+def quality(stage: Stage, verdict: Verdict) -> None:
+    """Three people; nothing of one of them gets through for 0.6 s, three times. The manifest tells that person's loss and
+    nobody else's; so does `recbot probe --quality`; the talkers' file says who talked; composed again it is told alike."""
+    stage.server("0", "--test-api")
+    ann, bob, _ = people = [stage.publisher(name, colour=colour)
+                               for name, colour in (("ann", "red"), ("bob", "green"), ("cleo", "blue"))]
+    for person in people:
+        person.join()
+    manifest, talkers, log = (stage.folder / name for name in ("quality.json", "quality.vtt", "session"))
+    recorder = stage.recorder("quality", "--manifest", str(manifest), "--talkers", str(talkers), "--log", str(log))
+    began = recorder.recording()
+    bob.tell("talk", "talking")
+    for number in range(CUTS):
+        stage.until(began + 3 + 3 * number)
+        stage.verb("cut-media", identity="bob", **{"for": int(CUT * 1000)})
+    stage.until(began + 12)
+    bob.tell("hush")
+    ann.tell("talk", "talking")
+    stage.until(began + 16)
+    verdict.check(not manifest.exists(), "the manifest is there before the recording is over")
+    recorder.stop()
+    recording = load(recorder, verdict)
+
+    told = json.loads(manifest.read_text())
+    verdict.check(told["version"] == 1 and told["room"] == "test", f"version {told['version']}, room {told['room']}")
+    verdict.check(abs(told["length_ms"] / 1000 - recording.duration) < 0.05, f"the length is {told['length_ms']} ms")
+    verdict.check(told["file"]["bytes"] == recorder.path.stat().st_size, f"the file has {told['file']['bytes']} bytes")
+    verdict.check([person["identity"] for person in told["people"]] == ["ann", "bob", "cleo"], f"people: {told['people']}")
+    verdict.check(manifest.stat().st_mode & 0o777 == 0o600, "others may read the manifest")
+    faults = {}
+    for track in told["tracks"]:
+        found = track["quality"]
+        faults[track["participant"], track["kind"]] = (
+            found["packets_lost"], found.get("freezes", 0), found.get("concealed_ms", 0))
+        verdict.check(found["packets_expected"] > 300, f"{track['participant']}: {found['packets_expected']} packets")
+    clean = {key: fault for key, fault in faults.items() if key[0] != "bob"}
+    verdict.check(len(faults) == 6 and not any(map(any, clean.values())), f"others lost something: {clean}")
+    lost, _, concealed = faults["bob", "audio"]
+    verdict.check(lost > 60 and concealed >= 800, f"bob's sound: {lost} packets lost, {concealed} ms concealed")
+    lost, freezes, _ = faults["bob", "video"]
+    verdict.check(CUTS <= freezes <= CUTS + 2, f"bob's pictures: {lost} packets lost, {freezes} freezes")
+    talked = {person["identity"]: person["talked_ms"] for person in told["people"]}
+    verdict.check(talked["bob"] > 5000 and talked["ann"] > 2500 and talked["cleo"] < 1000, f"talked: {talked}")
+
+    report = stage.run("probe", "probe", "--quality", str(recorder.path))
+    verdict.check(report.exit(10) == 0, f"probe: {report.tail()}")
+    lines = [line.split() for line in report.output if re.match(r"(ann|bob|cleo) +(camera|microphone) ", line)]
+    verdict.check([line[0] for line in lines[:2]] == ["bob", "bob"], f"the worst are not the first: {lines}")
+    verdict.check(all(line[-1] == "clean" for line in lines[2:]) and len(lines) == 6, f"not clean: {lines[2:]}")
+
+    text = talkers.read_text()
+    cues = re.findall(r"(?m)^(\d\d):(\d\d):([\d.]+) --> \S+\n<v (\w+)>\w+$", text)
+    begins = [int(hours) * 3600 + int(minutes) * 60 + float(seconds) for hours, minutes, seconds, _ in cues]
+    verdict.check(text.startswith("WEBVTT\n") and begins == sorted(begins), "the talkers' file is no WebVTT in order")
+    verdict.check({"Ann", "Bob"} <= {name for *_, name in cues}, f"who talked: {cues}")
+
+    again = stage.folder / "again.json"
+    process = stage.run("compose", "compose", str(log), "--as-live", "--output", str(stage.folder / "again.webm"),
+                        "--manifest", str(again))
+    verdict.check(process.exit(120) == 0, f"compose: {process.tail()}")
+    composed = json.loads(again.read_text())
+    for name in ("room", "title", "start", "people", "layouts", "gaps", "pauses", "markers"):
+        verdict.check(composed[name] == told[name], f"{name}: live {told[name]}, composed {composed[name]}")
+    for live, track in zip(told["tracks"], composed["tracks"]):
+        live, track = live["quality"], track["quality"]
+        verdict.check("packets_lost" not in track, "a log cannot know of packets")
+        verdict.check(track.get("concealed_ms") == live.get("concealed_ms"), f"concealed: live {live}, composed {track}")
+        # Which pictures are decoded together is not the same.
+        verdict.check(abs(track.get("freezes", 0) - live.get("freezes", 0)) <= 1, f"freezes: live {live}, composed {track}")
+    verdict.figure(f"bob: {faults['bob', 'audio']}, {faults['bob', 'video']} (lost, freezes, concealed ms); {talked}")
