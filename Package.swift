@@ -94,7 +94,7 @@ let package = Package(
     .target(
       name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
-    .target(name: "WebClient", dependencies: ["Compositor", "Platform", "MediaCore", http] + nio),
+    .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
     // L3
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),

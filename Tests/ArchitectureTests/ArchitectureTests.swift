@@ -80,7 +80,7 @@ import Testing
     "Settings": Row(
       level: 4, targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "WebClient": Row(
-      level: 4, targets: ["MediaCore", "Platform", "Compositor"],
+      level: 4, targets: ["MediaCore", "Platform"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 
