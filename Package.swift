@@ -99,7 +99,7 @@ let package = Package(
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
-      name: "SessionLog", dependencies: ["Session", "Layouts", "MediaCore", protobuf],
+      name: "SessionLog", dependencies: ["Session", "Layouts", "Platform", "MediaCore", protobuf],
       exclude: ["Protobuf/session_log.proto"]),
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "Platform", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),

@@ -41,7 +41,7 @@ import Testing
       level: 3, targets: ["MediaCore", "Digests"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "SessionLog": Row(
-      level: 3, targets: ["MediaCore", "Layouts", "Session"],
+      level: 3, targets: ["MediaCore", "Platform", "Layouts", "Session"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(level: 3, targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
