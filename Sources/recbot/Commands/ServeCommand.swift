@@ -133,14 +133,14 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.webhooks = try webhooks(settings)
     configuration.webhookForm = try webhookForm(settings)
     let patience = try settings.value(.webhookGiveUpAfter, default: .seconds(3 * 86_400), parse: Values.duration)
-    configuration.webhookGiveUpAfter = TimeSpan(microseconds: patience.nanoseconds / 1000)
+    configuration.webhookGiveUpAfter = .nanoseconds(patience.nanoseconds)
     configuration.layouts = LayoutStore.builtInNames
     configuration.allowsPrivateAddresses =
       try settings.value(.privateAddresses, default: .refuse) { text throws(ValueError) in
         try Values.word(text, "rule for private addresses", of: PrivateAddresses.self)
       } == .allow
     let kept = try settings.value(.keepJobs, default: .seconds(30 * 86_400), parse: Values.duration)
-    configuration.jobRetention = TimeSpan(microseconds: kept.nanoseconds / 1000)
+    configuration.jobRetention = .nanoseconds(kept.nanoseconds)
     return configuration
   }
 

@@ -177,7 +177,7 @@ final class ReportOutput: Sendable {
     report.droppedFrames = Int64(clamping: progress.droppedFrames)
     report.participants = progress.participants
     if report.startedAt == nil, progress.phase != .waiting, progress.frames > 0 {
-      report.startedAt = Timestamp.now - TimeSpan(microseconds: report.duration)
+      report.startedAt = Timestamp.now - .microseconds(report.duration)
     }
     switch progress.phase {
     case .waiting: report.state = .waiting

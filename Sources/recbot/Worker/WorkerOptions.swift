@@ -49,9 +49,9 @@ struct WorkerOptions: ParsableArguments {
     ) { text throws(ValueError) in text == "auto" ? nil : try Values.whole(text, in: 1...1000) }
     let drain = try configuration.value(
       flag: drainTimeout, "--drain-timeout", .workerDrainTimeout, parse: Values.duration)
-    if let drain { settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000) }
+    if let drain { settings.drainTime = .nanoseconds(drain.nanoseconds) }
     let keep = try configuration.value(flag: keepParts, "--keep-parts", .workerKeepParts, parse: Values.duration)
-    if let keep { settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000) }
+    if let keep { settings.keepTime = .nanoseconds(keep.nanoseconds) }
     if let command = configuration.text(flag: after, .workerAfter), !command.isEmpty {
       var after = AfterCommand(command, environment: launch.environment)
       let limit = try configuration.value(
