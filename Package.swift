@@ -93,11 +93,11 @@ let package = Package(
     .target(
       name: "LayoutFiles", dependencies: ["Settings", "Layouts", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
-    .target(name: "WebClient", dependencies: ["Compositor", "Platform", "MediaCore", http] + nio),
+    .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
-      name: "SessionLog", dependencies: ["Session", "Layouts", "MediaCore", protobuf],
+      name: "SessionLog", dependencies: ["Session", "Layouts", "Platform", "MediaCore", protobuf],
       exclude: ["Protobuf/session_log.proto"]),
     .target(name: "PeerConnection", dependencies: ["RTP", "SDP", "Transport", "Platform", "MediaCore"]),
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),

@@ -45,26 +45,26 @@ public struct BackendConfiguration: Sendable {
   /// The form of webhooks to receivers that name none.
   public var webhookForm = WebhookTarget.Form.standard
   /// After so long a webhook that nobody took is given up; there are ten attempts within 76 hours at most.
-  public var webhookGiveUpAfter = TimeSpan.seconds(4 * 86_400)
+  public var webhookGiveUpAfter = Duration.seconds(4 * 86_400)
   /// True: webhooks may go to private and link-local addresses.
   public var allowsPrivateAddresses = false
   /// The layouts that every worker knows by name; nil: layouts are not looked at before a worker has the job.
   public var layouts: [String]?
   /// How long a bot's room token is good for; it is renewed when less than half is left.
-  public var ticketLifetime = TimeSpan.seconds(600)
+  public var ticketLifetime = Duration.seconds(600)
   /// The finished files in folders of this machine; nil: none are.
   public var keptFiles: KeptFiles?
   /// The store where workers bring finished files; nil: the backend knows none.
   public var store: S3Target?
   /// How long final jobs are kept.
-  public var jobRetention = TimeSpan.seconds(30 * 86_400)
+  public var jobRetention = Duration.seconds(30 * 86_400)
   /// How long an idempotency key is known.
-  public var keyRetention = TimeSpan.seconds(86_400)
+  public var keyRetention = Duration.seconds(86_400)
   /// What one connection may cost.
   public var limits = ConnectionLimits()
   /// So long after the start no lease is ended: workers that went on recording while no backend was there renew theirs
   /// first. Nil: as long as a lease lasts, and five seconds.
-  public var startPatience: TimeSpan?
+  public var startPatience: Duration?
   /// The rules of the queue.
   public var machine = JobMachine()
 
@@ -115,11 +115,11 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// Bytes of all headers of a request.
   public var headers = 131_072
   /// How long the headers may take.
-  public var headerTime = TimeSpan.seconds(10)
+  public var headerTime = Duration.seconds(10)
   /// How long headers and body may take, and how long the sender may take to read the answer; of a file, each 128 KiB.
-  public var requestTime = TimeSpan.seconds(30)
+  public var requestTime = Duration.seconds(30)
   /// How long a connection may be idle between requests.
-  public var idleTime = TimeSpan.seconds(75)
+  public var idleTime = Duration.seconds(75)
   /// How many connections of callers and workers with a good credential are open at once.
   public var connections = 4096
   /// How many connections are open at once that have never shown one. When more come, the oldest of the address with the
@@ -132,7 +132,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// How many of them are of recordings of one caller.
   public var downloadsPerOwner = 16
   /// The longest time a request is held until something happens (long poll).
-  public var wait = TimeSpan.seconds(55)
+  public var wait = Duration.seconds(55)
   /// The usual limits.
   public init() {}
 }

@@ -4,7 +4,7 @@ import MediaCore
 
 extension BackendCore {
   /// How long ago a worker may have been heard of for its layouts to count.
-  private static let memory = TimeSpan.seconds(86_400)
+  private static let memory = Duration.seconds(86_400)
 
   /// Throws when no worker knows a layout of this name: neither those that every worker has, nor one of `workers` that was
   /// there in the last day. `field` is where the name stands.

@@ -1,3 +1,5 @@
+public import MediaCore
+
 internal import COpus
 
 /// Decodes one Opus stream (RFC 6716) with libopus to 48 kHz stereo, interleaved. Owns the library's state; confined

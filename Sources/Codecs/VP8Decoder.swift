@@ -28,7 +28,7 @@ public final class VP8Decoder: VideoDecoder {
   public func decode(
     _ bytes: UnsafeRawBufferPointer, into pool: inout PicturePool
   ) throws(CodecError) -> Picture? {
-    guard let header = VP8FrameHeader(bytes) else {
+    guard let header = VP8FrameHeader(frame: bytes) else {
       reset()
       throw CodecError(
         library: .libvpx, reason: .malformed, operation: "decode", text: "not a VP8 frame",

@@ -31,14 +31,8 @@ extension Delivery {
     }
     let isThere = try await objects.read { bytes throws(DeliveryError) in
       try await BlockingWork.run { () throws(DeliveryError) in
-        var rest = bytes[...]
-        while !rest.isEmpty {
-          let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-          if count > 0 {
-            rest = rest.dropFirst(count)
-          } else if errno != EINTR {
-            throw SourceFile.failed(path, "cannot be written")
-          }
+        if let number = bytes.withUnsafeBytes({ FileWriting.append($0, to: descriptor) }) {
+          throw SourceFile.failed(path, "cannot be written", number)
         }
       }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import Platform
 
 /// A moment of the calendar: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
@@ -32,35 +33,17 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   /// Earlier.
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
   /// Later by a span.
-  public static func + (time: Timestamp, span: TimeSpan) -> Timestamp {
+  public static func + (time: Timestamp, span: Duration) -> Timestamp {
     Timestamp(microseconds: time.microseconds.addedClamped(span.microseconds))
   }
   /// Earlier by a span.
-  public static func - (time: Timestamp, span: TimeSpan) -> Timestamp {
+  public static func - (time: Timestamp, span: Duration) -> Timestamp {
     Timestamp(microseconds: time.microseconds.subtractedClamped(span.microseconds))
   }
   /// The span from one moment to another.
-  public static func - (left: Timestamp, right: Timestamp) -> TimeSpan {
-    TimeSpan(microseconds: left.microseconds.subtractedClamped(right.microseconds))
+  public static func - (left: Timestamp, right: Timestamp) -> Duration {
+    .microseconds(left.microseconds.subtractedClamped(right.microseconds))
   }
-}
-
-/// A length of calendar time, in microseconds.
-public struct TimeSpan: Hashable, Comparable, Sendable {
-  /// Microseconds; may be negative.
-  public var microseconds: Int64
-  /// Wraps microseconds.
-  public init(microseconds: Int64) { self.microseconds = microseconds }
-  /// So many milliseconds.
-  public static func milliseconds(_ count: Int64) -> TimeSpan {
-    TimeSpan(microseconds: count.multipliedClamped(by: 1000))
-  }
-  /// So many seconds.
-  public static func seconds(_ count: Int64) -> TimeSpan {
-    TimeSpan(microseconds: count.multipliedClamped(by: 1_000_000))
-  }
-  /// Shorter.
-  public static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.microseconds < right.microseconds }
 }
 
 extension Timestamp: CustomStringConvertible {

@@ -109,6 +109,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Takes a remote offer; `createAnswer` must follow. The delegate hears of new, changed and removed receivers
   /// before this returns. A new ICE user name fragment and password restart ICE.
   public func setRemoteOffer(_ sdp: String) throws(PeerConnectionError) {
+    loop.assertIsCurrent()
     let offer = try Self.parse(sdp)
     let restarts = try negotiation.setRemoteOffer(offer)
     // With a peer that only answers checks, we control (RFC 8445 section 6.1.1).
@@ -122,6 +123,7 @@ public final class PeerConnection: @unchecked Sendable {
 
   /// Makes the answer and applies it locally; gathering begins.
   public func createAnswer() throws(PeerConnectionError) -> String {
+    loop.assertIsCurrent()
     guard let transport else { throw .wrongState(operation: "Making an answer", state: signalingState) }
     let answer = try negotiation.createAnswer(localTransport(transport))
     localDescriptionValue = answer
@@ -134,6 +136,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Makes an offer of all senders, receivers and data channels that are wanted, and applies it locally; gathering
   /// begins. With `iceRestart`, or after `restartICE`, it carries new ICE credentials.
   public func createOffer(iceRestart: Bool = false) throws(PeerConnectionError) -> String {
+    loop.assertIsCurrent()
     guard signalingState == .stable else {
       throw .wrongState(operation: "Making an offer", state: signalingState)
     }
@@ -156,6 +159,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Takes the answer to the last offer. The delegate hears of new, changed and removed receivers before this
   /// returns.
   public func setRemoteAnswer(_ sdp: String) throws(PeerConnectionError) {
+    loop.assertIsCurrent()
     let answer = try Self.parse(sdp)
     try negotiation.setRemoteAnswer(answer)
     guard let transport else { return }
@@ -171,6 +175,7 @@ public final class PeerConnection: @unchecked Sendable {
 
   /// A trickled candidate, `candidate:…`; kept until there is a remote description. Bad ones are ignored.
   public func addRemoteCandidate(_ candidate: String) {
+    loop.assertIsCurrent()
     guard signalingState != .closed, let read = CandidateAttribute(candidate) else { return }
     guard let transport, negotiation.transport != nil else {
       // A peer cannot make this grow without end.
@@ -208,6 +213,7 @@ public final class PeerConnection: @unchecked Sendable {
   public func addSender(
     kind: MediaKind, codec: Codec, streamID: String, trackID: String, layers: [RID] = [], alsoReceives: Bool = false
   ) -> RTPSender {
+    loop.assertIsCurrent()
     let track = negotiation.addTrack(
       codec: codec, stream: .init(stream: streamID, track: trackID), layers: layers, alsoReceives: alsoReceives)
     return engine.addSender(track)
@@ -219,6 +225,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Removes a sender: nothing is sent from now on, its section becomes inactive with the next offer and may be
   /// re-used.
   public func removeSender(_ sender: RTPSender) {
+    loop.assertIsCurrent()
     if engine.removeSender(sender) { negotiation.removeTrack(sender.id) }
   }
 
@@ -234,6 +241,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Closes everything; nothing is told to the delegate afterwards. Harmless when called again.
   public func close() {
     guard signalingState != .closed else { return }
+    loop.assertIsCurrent()
     negotiation.close()
     delegate = nil
     state = .closed
@@ -375,6 +383,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// Opens a data channel (RFC 8832), at once or when the transport is there. When no section for data was
   /// negotiated, the next offer has one. `maxRetransmits` makes it unreliable.
   public func openDataChannel(label: String, ordered: Bool = true, maxRetransmits: UInt16? = nil) {
+    loop.assertIsCurrent()
     negotiation.wantsData = true
     data.open(label, ordered, maxRetransmits, on: transport)
   }
@@ -383,6 +392,7 @@ public final class PeerConnection: @unchecked Sendable {
   /// when too much waits to be sent.
   @discardableResult
   public func sendData(label: String, _ bytes: UnsafeRawBufferPointer, isText: Bool = false) -> Bool {
+    loop.assertIsCurrent()
     guard let id = data.id(of: label), let transport,
       UInt64(bytes.count) <= negotiation.remoteMaximumMessageSize
     else { return false }

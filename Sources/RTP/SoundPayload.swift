@@ -9,7 +9,7 @@ extension Codec {
   /// pictures. A byte of G.711 is one sample (RFC 3551 section 4.5.14); one of G.722 is two, but one tick (section 4.5.2).
   public func soundDuration(_ payload: UnsafeRawBufferPointer) -> Int? {
     switch self {
-    case .opus: OpusDepacketizer.parse(payload)?.duration
+    case .opus: OpusPacket(payload)?.sampleCount
     case .g722, .pcmu, .pcma: (1...Self.longestTelephonePayload).contains(payload.count) ? payload.count : nil
     case .vp8, .vp9, .h264, .av1, .h265: nil
     }

@@ -42,41 +42,11 @@ public enum VP8Depacketizer {
     }
     guard result.headerCount < payload.count else { return nil }
     if result.startsFrame {
-      guard let header = VP8FrameHeader(payload.rest(result.headerCount)) else { return nil }
+      guard let header = VP8FrameHeader(beginning: payload.rest(result.headerCount)) else { return nil }
       result.isKeyframe = header.isKeyframe
       result.width = header.width
       result.height = header.height
     }
     return result
-  }
-}
-
-/// The uncompressed begin of a VP8 frame (RFC 6386 section 9.1).
-public struct VP8FrameHeader: Sendable, Hashable {
-  /// Decoding can start here.
-  public let isKeyframe: Bool
-  /// The frame is meant to be displayed.
-  public let isShown: Bool
-  /// Picture size in pixels; zero unless `isKeyframe`.
-  public let width: Int
-  /// See `width`.
-  public let height: Int
-
-  /// Reads the first bytes of a frame; nil when there are none or when a keyframe lacks its start code or size.
-  public init?(_ frame: UnsafeRawBufferPointer) {
-    guard let tag = frame.byte(0) else { return nil }
-    isKeyframe = tag & 1 == 0
-    isShown = tag & 0x10 != 0
-    guard isKeyframe else {
-      width = 0
-      height = 0
-      return
-    }
-    guard frame.uint24(3) == 0x9d012a, let horizontal = frame.uint16(6), let vertical = frame.uint16(8) else {
-      return nil
-    }
-    // Little-endian, the upper two bits are a scaling hint.
-    width = Int(horizontal.byteSwapped & 0x3fff)
-    height = Int(vertical.byteSwapped & 0x3fff)
   }
 }

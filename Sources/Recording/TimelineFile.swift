@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// A file of lines, each written at once. Made anew, mode 0600. Confined to the recording's thread.
 final class TimelineFile {
@@ -20,15 +21,6 @@ final class TimelineFile {
   func append(_ line: String) {
     guard !isBroken else { return }
     let bytes = Array((line + "\n").utf8)
-    var sent = 0
-    while sent < bytes.count {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        isBroken = true
-        return
-      }
-      sent += count
-    }
+    isBroken = bytes.withUnsafeBytes { FileWriting.append($0, to: descriptor) } != nil
   }
 }

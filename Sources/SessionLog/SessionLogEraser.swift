@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import Platform
 import Session
 
 /// Takes people out of a log for good: each of its files is written anew without them, and put in the place of the old one.
@@ -113,14 +114,8 @@ private final class AppendOnlyFile {
   deinit { close(descriptor) }
 
   func append(_ bytes: [UInt8]) throws(LogError) {
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done) }
-      if count > 0 {
-        done += count
-      } else if count == 0 || errno != EINTR {
-        throw LogError(.write, path, cannot: "write it", number: count == 0 ? ENOSPC : errno)
-      }
+    if let number = bytes.withUnsafeBytes({ FileWriting.append($0, to: descriptor) }) {
+      throw LogError(.write, path, cannot: "write it", number: number)
     }
     size += Int64(bytes.count)
   }

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import Platform
 import Session
 
 /// Writes a session log, so that what was appended and flushed is there whatever happens to the process, and what was synced
@@ -116,16 +117,8 @@ public final class SessionLogWriter {
     if let number = observer?(batch.count), number != 0 {
       throw LogError(.write, file, cannot: "write at byte \(end)", number: number)
     }
-    var done = 0
-    while done < batch.count {
-      let count = batch.withUnsafeBytes { bytes in
-        pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(end) + off_t(done))
-      }
-      if count > 0 {
-        done += count
-      } else if count == 0 || errno != EINTR {
-        throw LogError(.write, file, cannot: "write at byte \(end)", number: count == 0 ? ENOSPC : errno)
-      }
+    if let number = batch.withUnsafeBytes({ FileWriting.put($0, at: end, to: descriptor) }) {
+      throw LogError(.write, file, cannot: "write at byte \(end)", number: number)
     }
   }
 

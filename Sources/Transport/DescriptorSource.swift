@@ -11,6 +11,7 @@ final class DescriptorSource {
   private let handler: () -> Void
 
   init(_ descriptor: Int32, _ readiness: Readiness, on loop: MediaLoop, handler: @escaping () -> Void) {
+    loop.assertIsCurrent()
     self.handler = handler
     guard let made = cnice_descriptor_source_new(descriptor, readiness == .output ? 1 : 0) else { return }
     source = made

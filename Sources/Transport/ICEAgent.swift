@@ -93,6 +93,7 @@ final class ICEAgent {
     onEvent: @escaping (ICEAgent, Event) -> Void,
     onPacket: @escaping (ICEAgent, UnsafeRawBufferPointer) -> Void
   ) throws(TransportError) {
+    loop.assertIsCurrent()
     GLibLog.silence()
     self.loop = loop
     fallbacks = Fallbacks(on: loop)
@@ -141,6 +142,7 @@ final class ICEAgent {
 
   /// Begins to gather. False when there is no address on which a socket could be opened.
   func gather(_ gathering: Gathering) -> Bool {
+    loop.assertIsCurrent()
     guard let agent else { return false }
     if let first = gathering.addresses.first { ownAddress = first }
     if !gathering.addresses.contains(peerAddress) { peerAddress = ownAddress }
@@ -252,6 +254,7 @@ final class ICEAgent {
 
   /// One candidate of the peer, also one whose checks came before it; those that come too early wait.
   func add(_ candidate: ICECandidate) {
+    loop.assertIsCurrent()
     guard agent != nil, remoteCandidates.count < ICEAgent.maximumRemoteCandidates else { return }
     guard !remoteCandidates.contains(candidate) else { return }
     remoteCandidates.append(candidate)
@@ -304,6 +307,7 @@ final class ICEAgent {
 
   /// Sends one datagram over the selected pair; false when there is none or the socket is full.
   func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    loop.assertIsCurrent()
     guard let agent, let base = bytes.baseAddress, bytes.count <= 65_507 else { return false }
     let sent = nice_agent_send(
       agent, stream, 1, guint(bytes.count), base.assumingMemoryBound(to: CChar.self))
@@ -335,6 +339,7 @@ final class ICEAgent {
   /// Ends the agent. Relays are freed in the background; the loop waits for that a little when it stops.
   func close() {
     guard let agent else { return }
+    loop.assertIsCurrent()
     self.agent = nil
     isConnected = false
     fallbacks.close()

@@ -7,6 +7,7 @@ extension MediaLoop {
   package func offload<Result: Sendable>(
     _ work: @escaping @Sendable () -> Result, completion: @escaping (Result) -> Void
   ) {
+    assertIsCurrent()
     let carried = Carried(completion)
     DetachedThread.start(name: "offload") { [self] in
       let result = work()

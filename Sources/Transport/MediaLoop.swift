@@ -24,6 +24,8 @@ public final class MediaLoop: @unchecked Sendable {
   private var timers = TimerQueue()
   private var timerSource: UnsafeMutablePointer<GSource>
   private var hasEnded = false
+  // Given when the thread has ended; taken by who then works in its place.
+  private let ended = Signal()
 
   /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists.
   public init(name: String) {
@@ -70,20 +72,31 @@ public final class MediaLoop: @unchecked Sendable {
   /// Runs work on the loop, in the order of posting. Any thread. After `stop()` it is dropped.
   public func post(_ work: @escaping @Sendable () -> Void) { _ = enqueue(work) }
 
-  /// Runs work on the loop and waits for its result. Any thread; on the loop itself it runs at once, and so it does
-  /// after `stop()`, when no loop thread is left.
+  /// Runs work on the loop and waits for its result. Any thread; on the loop itself it runs at once. After `stop()` the
+  /// caller's thread takes the place of the loop's, which has ended by then.
   public func sync<T: Sendable, E: Error>(_ work: @escaping @Sendable () throws(E) -> T) throws(E) -> T {
     if isCurrent { return try work() }
     let outcome = Outcome<T, E>()
     let accepted = enqueue {
       do throws(E) { outcome.finish(.success(try work())) } catch { outcome.finish(.failure(error)) }
     }
-    guard accepted, let result = outcome.wait() else { return try work() }
-    return try result.get()
+    if accepted, let result = outcome.wait() { return try result.get() }
+    ended.wait()
+    g_main_context_acquire(context)
+    defer {
+      g_main_context_release(context)
+      ended.signal()
+    }
+    return try work()
   }
 
-  /// True on the loop's thread.
+  /// True on the loop's thread, and on the one that works in its place after the end.
   public var isCurrent: Bool { g_main_context_is_owner(context) != 0 }
+
+  /// Stops a debug build that is not on the loop's thread: at the doors of what is confined to it. Optimized builds don't
+  /// look.
+  @inlinable
+  public func assertIsCurrent() { assert(isCurrent, "this belongs to its loop's thread") }
 
   /// What its timers go by: `MonotonicClock.now`.
   public static func now() -> Int64 { MonotonicClock.now }
@@ -91,6 +104,7 @@ public final class MediaLoop: @unchecked Sendable {
   /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
   @discardableResult
   public func timer(after nanoseconds: Int64, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
+    assertIsCurrent()
     let now = MediaLoop.now()
     let timer = LoopTimer(interval: nanoseconds, repeats: repeats, now: now, fire: fire)
     if hasEnded {
@@ -180,6 +194,7 @@ public final class MediaLoop: @unchecked Sendable {
     timers.removeAll()
     g_main_context_pop_thread_default(context)
     g_main_context_release(context)
+    ended.signal()
   }
 }
 

@@ -32,6 +32,7 @@ final class SCTPStack: @unchecked Sendable {
 
   /// Enters an association and gives it its handle. SCTP thread.
   func add(_ association: SCTPAssociation) -> UInt {
+    loop.assertIsCurrent()
     lastHandle &+= 1
     if lastHandle == 0 { lastHandle = 1 }
     associations[lastHandle] = association
@@ -44,6 +45,7 @@ final class SCTPStack: @unchecked Sendable {
 
   /// Forgets an association; what the library still sends for it goes nowhere. SCTP thread.
   func remove(_ handle: UInt) {
+    loop.assertIsCurrent()
     associations[handle] = nil
     lingerUntil = MediaLoop.now() &+ SCTPStack.linger
   }

@@ -20,7 +20,7 @@ extension WebClient {
   public func post(
     _ url: String, headers: [(name: String, value: String)], body: [UInt8]
   ) async throws(WebClientError) -> PostAnswer {
-    let deadline = NIODeadline.now() + timeLimit
+    let deadline = NIODeadline.now() + TimeAmount(timeLimit)
     let address = try OutgoingAddress(url, policy: policy)
     let allowed = try await allowedAddress(of: address)
     var request = HTTPClientRequest(url: address.text)

@@ -10,7 +10,7 @@ public struct WebClient: Sendable {
   /// How many redirects are followed.
   static let maximumRedirects = 4
   /// For one fetch in all, redirects included; a third of it for each connection, two for each silence.
-  let timeLimit: TimeAmount
+  let timeLimit: Duration
   let policy: PrivateAddresses
   let isAllowed: @Sendable (IPAddress) -> Bool
   private let names: NameLookup
@@ -22,7 +22,7 @@ public struct WebClient: Sendable {
 
   /// Asks only addresses for which `isAllowed` is true.
   init(
-    policy: PrivateAddresses, timeLimit: TimeAmount = .seconds(15), names: NameLookup = .system,
+    policy: PrivateAddresses, timeLimit: Duration = .seconds(15), names: NameLookup = .system,
     isAllowed: @escaping @Sendable (IPAddress) -> Bool
   ) {
     self.names = names
@@ -37,7 +37,7 @@ public struct WebClient: Sendable {
   ///   - accept: the kinds of content that are wanted, as the header says it.
   ///   - maximumBytes: a larger body is an error, and not read to its end.
   public func get(_ url: String, accept: String, maximumBytes: Int) async throws(WebClientError) -> [UInt8] {
-    let deadline = NIODeadline.now() + timeLimit
+    let deadline = NIODeadline.now() + TimeAmount(timeLimit)
     var address = try OutgoingAddress(url, policy: policy)
     for _ in 0...WebClient.maximumRedirects {
       let allowed = try await allowedAddress(of: address)
@@ -80,8 +80,7 @@ public struct WebClient: Sendable {
   ) async throws(WebClientError) -> Value {
     let client = PinnedConnection.client(
       to: address.host, at: ip,
-      timeout: .init(
-        connect: .nanoseconds(timeLimit.nanoseconds / 3), read: .nanoseconds(timeLimit.nanoseconds / 3 * 2)))
+      timeout: .init(connect: TimeAmount(timeLimit / 3), read: TimeAmount(timeLimit / 3 * 2)))
     let result: Result<Value, WebClientError>
     do {
       result = .success(try await read(try await client.execute(request, deadline: deadline)))

@@ -1,4 +1,5 @@
 public import MediaCore
+import MediaCore
 
 /// A stream that is put into a file as it came, without encoding it again: what the track's entry says of it, and how its
 /// frames are stored (Matroska codec mappings). A value.
@@ -58,7 +59,7 @@ public struct CopiedStream: Sendable, Hashable {
   /// Length of a frame of sound, nanoseconds; nil when it does not say.
   func duration(_ frame: UnsafeRawBufferPointer) -> Int64? {
     switch codec {
-    case .opus: OpusPacket.duration(frame)
+    case .opus: OpusPacket(frame)?.duration
     // All of them take 64 kbit/s.
     case .g722, .pcmu, .pcma: Int64(frame.count) * 125_000
     default: nil

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// Owns the descriptor of the file being written or repaired. Confined to one thread.
 final class OutputFile {
@@ -83,16 +84,8 @@ final class OutputFile {
         throw WebMError(code: .write, failed: "write at byte \(offset)", path: path, number: number)
       }
     }
-    var done = 0
-    while done < bytes.count {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-      if count > 0 {
-        done += count
-      } else if count == 0 || errno != EINTR {
-        throw WebMError(
-          code: .write, failed: "write at byte \(offset)", path: path, number: count == 0 ? ENOSPC : errno)
-      }
+    if let number = FileWriting.put(bytes, at: offset, to: descriptor) {
+      throw WebMError(code: .write, failed: "write at byte \(offset)", path: path, number: number)
     }
   }
 
@@ -116,19 +109,8 @@ final class OutputFile {
     guard fsync(descriptor) == 0 else {
       throw WebMError(code: .sync, failed: "fsync", path: path, number: errno)
     }
-    let directory = open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // A directory that may be written but not read cannot be opened; the file itself is safe by now.
-    guard directory >= 0 else { return }
-    defer { Glibc.close(directory) }
-    // Some file systems have no directory sync; only a failing disk is worth an error.
-    if fsync(directory) != 0, errno == EIO {
-      throw WebMError(code: .sync, failed: "fsync of its directory", path: path, number: EIO)
+    if let number = FileWriting.syncFolder(of: path) {
+      throw WebMError(code: .sync, failed: "fsync of its directory", path: path, number: number)
     }
-  }
-
-  /// Everything before the last slash.
-  static func directory(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

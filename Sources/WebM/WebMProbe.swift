@@ -123,7 +123,7 @@ private final class ProbeEvents: ParserEvents {
     var length = nominal
     if report.tracks[index].codec == "A_OPUS" {
       let head = UnsafeRawBufferPointer(start: frame.bytes, count: frame.available)
-      length = OpusPacket.duration(head) ?? nominal
+      length = OpusPacket(head)?.duration ?? nominal
     }
     // Frames behind the first of a lace follow it without a time of their own.
     let previousEnd = progress[index].latestEnd

@@ -131,7 +131,7 @@ public final class WebMWriter {
     guard !bytes.isEmpty else { return }
     let milliseconds = max(Self.milliseconds(time), audio.latest + 1)
     audio.latest = milliseconds
-    let length = configuration.audio?.copied.map { $0.duration(bytes) } ?? OpusPacket.duration(bytes)
+    let length = configuration.audio?.copied.map { $0.duration(bytes) } ?? OpusPacket(bytes)?.duration
     let end = milliseconds + ((length ?? 0) + 500_000) / 1_000_000
     audio.end = end
     audio.queue.append(time: milliseconds, end: end, isKeyframe: true, bytes: bytes)

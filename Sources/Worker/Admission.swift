@@ -34,7 +34,7 @@ public struct Admission: Hashable, Sendable {
   /// What is counted before anything has been measured: a room of some people at 720p and 30 pictures a second.
   public static let firstEstimate = Cost(cores: 0.75, memory: 256 << 20)
   /// For so long a recording counts with the estimate at least.
-  public static let settlingTime = TimeSpan.seconds(20)
+  public static let settlingTime = Duration.seconds(20)
   /// What part of the machine recordings may use: the rest is for uploads, joins of parts, and bursts.
   public static let share = 0.85
 

@@ -23,7 +23,7 @@ public final class BackendClient: Sendable {
   let tlsCA: String?
   private let credential: Redacted<String>
   private let http: HTTPClient
-  private let timeLimit: TimeAmount
+  private let timeLimit: Duration
 
   /// Makes a client.
   ///
@@ -33,7 +33,7 @@ public final class BackendClient: Sendable {
   ///   - tlsCA: certificates (PEM) to trust instead of the system's.
   ///   - timeLimit: for one request, besides what the backend is allowed to wait.
   public init(
-    url: String, credential: String, tlsCA: String? = nil, timeLimit: TimeAmount = .seconds(10)
+    url: String, credential: String, tlsCA: String? = nil, timeLimit: Duration = .seconds(10)
   ) throws(WorkerError) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme, ["http", "https"].contains(scheme),
       let host = parts.host, !host.isEmpty, parts.query == nil, parts.fragment == nil, parts.user == nil
@@ -49,9 +49,9 @@ public final class BackendClient: Sendable {
   }
 
   /// Connections of their own; whoever has them made shuts them down. `silence`: how long the other side may send nothing.
-  static func makeHTTP(tlsCA: String?, silence: TimeAmount? = nil) -> HTTPClient {
+  static func makeHTTP(tlsCA: String?, silence: Duration? = nil) -> HTTPClient {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: silence))
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: silence.map { TimeAmount($0) }))
     configuration.httpVersion = .http1Only
     // A backend that comes back is found at once, and no request waits for a connection that is known to be dead.
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -244,7 +244,7 @@ public final class BackendClient: Sendable {
     let status: HTTPResponseStatus
     let bytes: ByteBuffer
     do {
-      let deadline = NIODeadline.now() + timeLimit + .seconds(max(0, min(wait, 300)))
+      let deadline = NIODeadline.now() + TimeAmount(timeLimit) + .seconds(max(0, min(wait, 300)))
       let response = try await http.execute(request, deadline: deadline)
       status = response.status
       bytes = try await response.body.collect(upTo: Self.maximumBytes)

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import JobsAPI
 import MediaCore
+import Platform
 import Synchronization
 
 /// What a worker must not forget, as lines of JSON in a file. Each is on the disk before its `append` returns; a line
@@ -115,12 +116,8 @@ final class Journal: Sendable {
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws(WorkerError) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failure("cannot be written", path) }
-      rest = rest.dropFirst(count)
+    if let number = bytes.withUnsafeBytes({ FileWriting.append($0, to: descriptor) }) {
+      throw failure("cannot be written", path, number)
     }
   }
 
@@ -130,14 +127,14 @@ final class Journal: Sendable {
   }
 
   private static func syncFolder(of path: String) throws(WorkerError) {
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let folder = FileWriting.folder(of: path)
     let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("cannot be opened", folder) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw failure("cannot be written", folder) }
   }
 
-  private static func failure(_ what: String, _ path: String) -> WorkerError {
-    WorkerError("\(path) \(what): \(String(cString: strerror(errno)))", isFolder: true)
+  private static func failure(_ what: String, _ path: String, _ number: Int32 = errno) -> WorkerError {
+    WorkerError("\(path) \(what): \(String(cString: strerror(number)))", isFolder: true)
   }
 }

@@ -11,7 +11,7 @@ struct PartRetention: Sendable {
   let data: String
   let client: BackendClient
   /// So old the newest file of a job's folder is at least.
-  let age: TimeSpan
+  let age: Duration
   let logger: Logger
 
   /// Looks at all folders of parts once. Gives the jobs whose parts were deleted.

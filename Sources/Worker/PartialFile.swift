@@ -1,5 +1,6 @@
 import Digests
 import Glibc
+import Platform
 import Synchronization
 
 /// A file that arrives: what is there of it, and its checksum. One download at a time has it. Any thread; most calls block.
@@ -72,18 +73,10 @@ final class PartialFile: Sendable {
       state.withLock { $0.problem = "\(path): more arrives than the file has; try again" }
       return false
     }
-    var done = 0
-    while done < bytes.count {
-      let written = bytes[done...].withUnsafeBytes {
-        pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset) + off_t(done))
-      }
-      if written > 0 {
-        done += written
-      } else if errno != EINTR {
-        let reason = String(cString: strerror(errno))
-        state.withLock { $0.problem = "\(path) cannot be written: \(reason)" }
-        return false
-      }
+    if let number = bytes.withUnsafeBytes({ FileWriting.put($0, at: offset, to: descriptor) }) {
+      let reason = String(cString: strerror(number))
+      state.withLock { $0.problem = "\(path) cannot be written: \(reason)" }
+      return false
     }
     bytes.withUnsafeBytes { take($0) }
     return true

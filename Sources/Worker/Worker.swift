@@ -117,10 +117,9 @@ public actor Worker {
     if !runs.isEmpty {
       logger.notice(
         "draining",
-        metadata: ["running": "\(runs.count)", "seconds": "\(settings.drainTime.microseconds / 1_000_000)"])
+        metadata: ["running": "\(runs.count)", "seconds": "\(settings.drainTime.components.seconds)"])
     }
-    let time = Duration.microseconds(settings.drainTime.microseconds)
-    Task {
+    Task { [time = settings.drainTime] in
       try? await Task.sleep(for: time)
       handOver()
     }

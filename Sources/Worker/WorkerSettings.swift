@@ -13,9 +13,9 @@ public struct WorkerSettings: Sendable {
   /// So many recordings at once; nil: as many as the machine carries, by what they cost.
   public var capacity: Int?
   /// How long running recordings may go on after `drain`.
-  public var drainTime = TimeSpan.seconds(3600)
+  public var drainTime = Duration.seconds(3600)
   /// So old are parts of jobs that others completed when they are deleted.
-  public var keepTime = TimeSpan.seconds(7 * 86_400)
+  public var keepTime = Duration.seconds(7 * 86_400)
   /// Where the session logs of jobs go, each in a folder of its own.
   public var logs: String { "\(dataDirectory)/logs" }
   /// How recordings are started.

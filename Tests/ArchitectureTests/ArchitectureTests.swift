@@ -37,19 +37,16 @@ import Testing
       targets: ["MediaCore", "Digests"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "SessionLog": Row(
-      targets: ["MediaCore", "Layouts", "Session"],
+      targets: ["MediaCore", "Platform", "Layouts", "Session"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
-      level: 4,
       targets: ["MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
-      level: 4,
       targets: ["MediaCore", "Platform", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "Recording": Row(
-      level: 4,
       targets: [
         "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",
       ],
@@ -63,7 +60,6 @@ import Testing
       targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
-      level: 6,
       targets: ["MediaCore", "Jobs", "JobsAPI", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests"],
       libraries: system.union(nio).union([
         "Hummingbird", "HummingbirdCore", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
@@ -77,7 +73,7 @@ import Testing
       targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "LayoutFiles": Row(targets: ["MediaCore", "Layouts", "Settings"], libraries: system.union(["Yams"])),
     "WebClient": Row(
-      targets: ["MediaCore", "Platform", "Compositor"],
+      targets: ["MediaCore", "Platform"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "FoundationEssentials"])),
   ]
 

@@ -5,7 +5,7 @@ import Testing
 /// the module from whoever must write `Module.Type`.
 @Suite struct NameTests {
   /// Names that two targets still have.
-  static let owing: Set = ["Job", "OpusPacket", "VP8FrameHeader"]
+  static let owing: Set<String> = []
   /// Types that still have their module's name.
   static let owingModules: Set = [
     "Backend", "Compositor", "Delivery", "PeerConnection", "Recording", "RoomServer", "Session", "WebClient", "Worker",

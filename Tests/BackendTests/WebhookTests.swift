@@ -17,10 +17,10 @@ import JobsAPI
 
   /// The outbox's clock: it runs, for messages that find their host busy wait a moment, and can be put forward.
   final class Clock: Sendable {
-    private let ahead = Mutex(TimeSpan.seconds(0))
+    private let ahead = Mutex(Duration.zero)
     var now: Timestamp { Timestamp.now + ahead.withLock { $0 } }
-    func advance(_ span: TimeSpan) {
-      ahead.withLock { $0 = TimeSpan(microseconds: $0.microseconds + span.microseconds) }
+    func advance(_ span: Duration) {
+      ahead.withLock { $0 += span }
     }
   }
 
@@ -76,9 +76,9 @@ import JobsAPI
 
   @Test func attemptsGoOnForThreeDaysAndThenEnd() {
     let retries = WebhookRetryPolicy()
-    var (age, attempt) = (TimeSpan.seconds(0), 1)
+    var (age, attempt) = (Duration.zero, 1)
     while let wait = retries.wait(afterAttempt: attempt, age: age, asked: nil, chance: 0.5) {
-      age = TimeSpan(microseconds: age.microseconds + wait.microseconds)
+      age += wait
       attempt += 1
     }
     #expect(attempt == 10 && age == .seconds(272_105), "75 h 35 min 5 s")

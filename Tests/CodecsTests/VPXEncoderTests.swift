@@ -25,7 +25,7 @@ private struct Head: Equatable {
   init?(_ codec: RecordingCodec, _ bytes: UnsafeRawBufferPointer) {
     switch codec {
     case .vp8:
-      guard let header = VP8FrameHeader(bytes) else { return nil }
+      guard let header = VP8FrameHeader(frame: bytes) else { return nil }
       self.init(isKeyframe: header.isKeyframe, width: header.width, height: header.height)
     case .vp9:
       guard let header = VP9FrameHeader(bytes) else { return nil }

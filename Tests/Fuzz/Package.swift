@@ -82,7 +82,9 @@ let package = Package(
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(
       name: "SessionLog",
-      dependencies: ["MediaCore", "Layouts", "Session", .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      dependencies: [
+        "MediaCore", "Platform", "Layouts", "Session", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
       exclude: ["Protobuf/session_log.proto"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"]),
     .systemLibrary(name: "CVPX", pkgConfig: "vpx"),

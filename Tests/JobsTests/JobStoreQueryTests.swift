@@ -145,7 +145,7 @@ import Testing
       return
     }
     defer { queue.close() }
-    let (stores, hold) = (queue.stores, TimeSpan.seconds(10))
+    let (stores, hold) = (queue.stores, Duration.seconds(10))
     let id = try await stores.jobs.submit(JobRequest(room: "r"), owner: "app").id
     _ = try await stores.jobs.command(.cancel, job: id)
     let mine = try await stores.deliveries.take(hold: hold)

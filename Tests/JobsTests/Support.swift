@@ -11,7 +11,7 @@ import Testing
 final class ManualClock: Sendable {
   private let time = Mutex(Timestamp(seconds: 1_800_000_000))
   var now: Timestamp { time.withLock { $0 } }
-  func advance(_ span: TimeSpan) { time.withLock { $0 = $0 + span } }
+  func advance(_ span: Duration) { time.withLock { $0 = $0 + span } }
   func set(_ moment: Timestamp) { time.withLock { $0 = moment } }
 }
 

@@ -84,31 +84,7 @@ import Testing
   }
 }
 
-@Suite struct OpusPayloadTests {
-  func parse(_ text: String) -> OpusPayload? { hex(text).withUnsafeBytes { OpusDepacketizer.parse($0) } }
-
-  @Test func durationsFollowTheTableOfRFC6716() {
-    let expected: [Int] =
-      [480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 480, 960]
-      + [120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960, 120, 240, 480, 960]
-    for (configuration, samples) in expected.enumerated() {
-      let toc = [UInt8(configuration << 3), 0, 0]
-      #expect(toc.withUnsafeBytes { OpusDepacketizer.parse($0)?.duration } == samples)
-    }
-  }
-
-  @Test func countsFrames() {
-    #expect(parse("f8ffff")?.frameCount == 1)
-    #expect(parse("f9ffff")?.duration == 1920)
-    #expect(parse("fb06ff")?.duration == 5760)
-    #expect(parse("fb07ff") == nil)
-    #expect(parse("fb00ff") == nil)
-    #expect(parse("fb") == nil)
-    #expect(parse("") == nil)
-    #expect(parse("fcff")?.isStereo == true)
-    #expect(parse("f8")?.isDTX == true)
-  }
-
+@Suite struct OpusPacketizerTests {
   @Test func markerBeginsEveryTalkspurt() {
     var packetizer = OpusPacketizer()
     let markers = [UInt32(4_294_966_816), 480, 96_000, 96_960].map { time in

@@ -140,6 +140,31 @@ import Testing
     #expect(loop.sync { 3 } == 3)
   }
 
+  /// In a debug build, which the tests are.
+  @Test func theDoorsStopWhoIsOnAnotherThread() async {
+    await #expect(processExitsWith: .failure) { MediaLoop(name: "door").timer(after: 0) {} }
+    await #expect(processExitsWith: .failure) { MediaLoop(name: "door").offload({ 1 }, completion: { _ in }) }
+    await #expect(processExitsWith: .success) {
+      let loop = MediaLoop(name: "door")
+      loop.sync { _ = loop.timer(after: 0) {} }
+      loop.stop()
+    }
+  }
+
+  @Test func afterTheEndTheCallersThreadTakesTheLoopsPlace() {
+    let loop = MediaLoop(name: "ended")
+    #expect(!loop.isCurrent)
+    loop.stop()
+    #expect(!loop.isCurrent)
+    let isCurrent = loop.sync {
+      // Nobody is left to fire it.
+      loop.timer(after: 0) { Issue.record("a timer of a loop that has ended") }
+      return loop.sync { loop.isCurrent }
+    }
+    #expect(isCurrent)
+    #expect(!loop.isCurrent)
+  }
+
   @Test func stopFromTheLoopItselfDoesNotHang() {
     let heard = Heard()
     do {

@@ -33,7 +33,7 @@ import Testing
   static let secret = "127.0.0.2"
 
   private static func client(_ names: ChangingNames) -> WebClient {
-    WebClient(policy: .allow, timeLimit: .minutes(5), names: names.lookup) { $0 == IPAddress(open) }
+    WebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { $0 == IPAddress(open) }
   }
 
   /// What is signed for a store must be what the header `Host` says: without the port that the scheme has anyway.
@@ -79,7 +79,7 @@ import Testing
     try await withServer { port, reached in
       // For the system it is 127.0.0.1, in all its hosts files.
       let names = ChangingNames([Self.secret])
-      let client = WebClient(policy: .allow, timeLimit: .minutes(5), names: names.lookup) { _ in true }
+      let client = WebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { _ in true }
       let answer = try await Self.get(client, "http://localhost:\(port)/")
       #expect(answer == Self.secret)
       #expect(reached() == [Self.secret])

@@ -99,7 +99,7 @@ import Testing
       default: .init(status: .found)
       }
     } _: { port in
-      let client = WebClient(policy: .allow, timeLimit: .minutes(5)) { $0 == IPAddress("127.0.0.1") }
+      let client = WebClient(policy: .allow, timeLimit: .seconds(300)) { $0 == IPAddress("127.0.0.1") }
       func get(_ path: String) async throws -> [UInt8] {
         try await client.get("http://127.0.0.1:\(port)\(path)", accept: "*/*", maximumBytes: 1000)
       }
@@ -182,5 +182,5 @@ import Testing
 
 extension WebClient {
   /// Asks every address, and waits: when many tests run at once, nobody reads for seconds.
-  fileprivate static let patient = WebClient(policy: .allow, timeLimit: .minutes(5)) { _ in true }
+  fileprivate static let patient = WebClient(policy: .allow, timeLimit: .seconds(300)) { _ in true }
 }

@@ -37,22 +37,6 @@ import Testing
     #expect(bytes { $0.putVoid(total: 1) } == [])
   }
 
-  @Test func opusPacketsTellTheirLength() {
-    func duration(_ packet: [UInt8]) -> Int64? { packet.withUnsafeBytes { OpusPacket.duration($0) } }
-    #expect(duration([]) == nil)
-    #expect(duration([0 << 3]) == 10_000_000)  // SILK, narrowband, 10 ms
-    #expect(duration([11 << 3]) == 60_000_000)  // SILK, wideband, 60 ms
-    #expect(duration([13 << 3]) == 20_000_000)  // hybrid, superwideband, 20 ms
-    #expect(duration([16 << 3]) == 2_500_000)  // CELT, narrowband, 2.5 ms
-    #expect(duration([31 << 3]) == 20_000_000)  // CELT, fullband, 20 ms
-    #expect(duration([31 << 3 | 1]) == 40_000_000)
-    #expect(duration([31 << 3 | 2]) == 40_000_000)
-    #expect(duration([31 << 3 | 3]) == nil)
-    #expect(duration([31 << 3 | 3, 6]) == 120_000_000)
-    #expect(duration([31 << 3 | 3, 7]) == nil)  // longer than 120 ms
-    #expect(duration([31 << 3 | 3, 0]) == nil)
-  }
-
   @Test func errorsNameFileCauseAndRemedy() {
     let full = WebMError(code: .write, failed: "write at byte 4096", path: "a.webm", number: 28)
     #expect(full.code == .full)

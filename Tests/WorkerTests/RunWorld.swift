@@ -86,10 +86,7 @@ final class RunWorld {
     queue.append((now + pause, order, body))
   }
 
-  private var calendar: Timestamp {
-    let (seconds, attoseconds) = now.components
-    return Self.epoch + TimeSpan(microseconds: seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
-  }
+  private var calendar: Timestamp { Self.epoch + now }
 
   private func problem(_ text: String) { problems.append("\(now): \(text)") }
 
@@ -364,8 +361,7 @@ extension RunWorld {
       process.confirmed = command.sequence
       if chance(20) { process.refusals.append(CommandRefusal(sequence: command.sequence, message: "no")) }
     }
-    let length = (now - process.startedAt).components
-    let duration = length.seconds * 1_000_000 + length.attoseconds / 1_000_000_000_000
+    let duration = (now - process.startedAt).microseconds
     var report = RecordingReport(
       state: duration > 500_000 ? .running : .waiting, startedAt: duration > 500_000 ? calendar : nil,
       duration: duration, confirmed: process.confirmed, refusals: process.refusals, end: end)

@@ -15,7 +15,7 @@ struct TestQueue: Sendable {
   final class Clock: Sendable {
     private let state = Mutex(Timestamp.now)
     var now: Timestamp { state.withLock { $0 } }
-    func advance(_ span: TimeSpan) { state.withLock { $0 = $0 + span } }
+    func advance(_ span: Duration) { state.withLock { $0 = $0 + span } }
   }
 
   let store: JobStore

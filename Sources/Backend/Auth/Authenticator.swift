@@ -19,7 +19,7 @@ final class Authenticator: Sendable {
   /// Keys that were found a moment ago, by hash: a busy caller must not cost a look-up each time. So long may it take
   /// until a key that was removed is refused.
   private let known = Mutex<[String: Known]>([:])
-  private static let knownFor = TimeSpan.seconds(2)
+  private static let knownFor = Duration.seconds(2)
 
   init(keys: KeyStore, configuration: BackendConfiguration) {
     self.keys = keys

@@ -6,7 +6,7 @@ import Synchronization
 final class CredentialIssuer: Sendable {
   private let service: RoomService
   private let publicURL: String
-  private let lifetime: TimeSpan
+  private let lifetime: Duration
   /// The newest ticket of a job. Lost with the process: then a fresh one is made.
   private struct Issued {
     var at: Timestamp
@@ -23,9 +23,9 @@ final class CredentialIssuer: Sendable {
   /// The most entries of each kind that are kept without looking whether they are still good for something.
   private static let most = 10_000
   /// For how long it matters that a room has begun.
-  private static let news = TimeSpan.seconds(60)
+  private static let news = Duration.seconds(60)
 
-  init(service: RoomService, publicURL: String?, lifetime: TimeSpan) {
+  init(service: RoomService, publicURL: String?, lifetime: Duration) {
     self.service = service
     self.publicURL = publicURL ?? service.url
     self.lifetime = lifetime
@@ -38,7 +38,7 @@ final class CredentialIssuer: Sendable {
       hidden: true, recorder: true)
     let token = AccessToken(
       apiKey: service.apiKey, identity: "recbot-\(job.id)", video: grant, now: now.seconds,
-      lifetime: lifetime.microseconds / 1_000_000)
+      lifetime: lifetime.components.seconds)
     let until = Timestamp(seconds: token.expires)
     let ticket = RoomTicket(url: service.url, token: try token.signed(secret: service.apiSecret), until: until)
     state.withLock { state in
@@ -51,8 +51,9 @@ final class CredentialIssuer: Sendable {
   /// A fresh ticket, when the one before ends before half its time, or is not known here; and when the job waits for a
   /// room that has begun since: the bot tries the room at once with it.
   func renewal(for job: Job, now: Timestamp) throws -> RoomTicket? {
-    let half = TimeSpan(microseconds: lifetime.microseconds / 2)
-    if let issued = state.withLock({ $0.issued[job.id] }), issued.end - now >= half, !hasBegun(job) { return nil }
+    if let issued = state.withLock({ $0.issued[job.id] }), issued.end - now >= lifetime / 2, !hasBegun(job) {
+      return nil
+    }
     return try ticket(for: job, now: now)
   }
 

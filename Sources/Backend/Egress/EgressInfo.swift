@@ -116,7 +116,7 @@ enum EgressInfo {
           $0.location = part.location
           $0.duration = part.duration.multipliedReportingOverflow(by: 1000).partialValue
           $0.startedAt = nanoseconds(part.startedAt)
-          $0.endedAt = nanoseconds(part.startedAt + TimeSpan(microseconds: part.duration))
+          $0.endedAt = nanoseconds(part.startedAt + .microseconds(part.duration))
         }
       }
     }

@@ -54,7 +54,7 @@ struct Call: Sendable {
 
   /// How long the request may be held: `wait` in seconds, up to the limit.
   func wait() throws -> Duration {
-    let longest = core.configuration.limits.wait.microseconds / 1_000_000
+    let longest = core.configuration.limits.wait.components.seconds
     return .seconds(min(longest, try number("wait", in: 0...3600, default: 0)))
   }
 

@@ -132,8 +132,7 @@ private final class PartWatch: ChannelDuplexHandler {
       if state != .head { began = .now() }
       state = .body
       hasAnswered = false
-      let rest = limits.requestTime.microseconds - (NIODeadline.now() - began).nanoseconds / 1000
-      start(TimeSpan(microseconds: max(0, rest)))
+      start(max(.zero, limits.requestTime - Duration(NIODeadline.now() - began)))
     case .body: break
     case .end:
       timer?.cancel()
@@ -173,9 +172,9 @@ private final class PartWatch: ChannelDuplexHandler {
     start(limits.idleTime)
   }
 
-  private func start(_ time: TimeSpan) {
+  private func start(_ time: Duration) {
     timer?.cancel()
-    timer = context?.eventLoop.assumeIsolated().scheduleTask(in: .microseconds(time.microseconds)) { [weak self] in
+    timer = context?.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(time)) { [weak self] in
       self?.timeIsUp()
     }
   }

@@ -11,8 +11,8 @@ struct QueueMaintenance: BackgroundWork {
   func run() async throws {
     // Workers that went on recording while no backend was there come back first: their leases are good again when
     // they are renewed before anybody takes them.
-    let usual = queue.jobs.machine.leaseTime.microseconds + 5_000_000
-    let patience = ContinuousClock.now + .microseconds(core.configuration.startPatience?.microseconds ?? usual)
+    let usual = queue.jobs.machine.leaseTime + .seconds(5)
+    let patience = ContinuousClock.now + (core.configuration.startPatience ?? usual)
     var rounds = 0
     while !Task.isCancelled {
       try await round(expires: ContinuousClock.now >= patience)

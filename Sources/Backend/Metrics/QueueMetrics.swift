@@ -1,10 +1,11 @@
 import Jobs
 import JobsAPI
+import MediaCore
 
 /// How the queue stands, in Prometheus' text format.
 enum QueueMetrics {
   /// How long ago a worker may have asked for work to be counted.
-  static let workerAge = TimeSpan.seconds(60)
+  static let workerAge = Duration.seconds(60)
 
   /// Asks the database.
   static func text(of queue: JobQueue) async throws -> String {

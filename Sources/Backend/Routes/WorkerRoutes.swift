@@ -1,6 +1,7 @@
 import Hummingbird
 import Jobs
 import JobsAPI
+import MediaCore
 
 /// The workers' side: taking jobs, signs of life, giving back. And the list of workers, for callers.
 struct WorkerRoutes: RouteGroup {

@@ -10,10 +10,10 @@ struct WebhookDispatcher: BackgroundWork {
   /// How often the outbox is looked at when nobody notifies.
   static let interval = Duration.milliseconds(500)
   /// How long a message that found its host busy waits, which is rare: the outbox is asked for none of such hosts.
-  static let postponement = TimeSpan.milliseconds(250)
+  static let postponement = Duration.milliseconds(250)
   /// How long a message is kept from other backends, from the last time that this one said that it has it. So soon
   /// another one sends what a backend had that died.
-  static let hold = TimeSpan.seconds(10)
+  static let hold = Duration.seconds(10)
   /// How often it says so.
   static let renewal = Duration.seconds(3)
 

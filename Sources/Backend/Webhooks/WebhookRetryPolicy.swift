@@ -1,4 +1,5 @@
 import JobsAPI
+import MediaCore
 
 /// When a message that was not taken is sent again. Pure.
 ///
@@ -10,12 +11,12 @@ import JobsAPI
 /// the tenth attempt, 75 hours after the first, or when a message is older than `longest`, it is given up.
 struct WebhookRetryPolicy: Hashable, Sendable {
   /// The waits after the first attempt, the second, and so on.
-  static let waits: [TimeSpan] = [
+  static let waits: [Duration] = [
     .seconds(5), .seconds(300), .seconds(1800), .seconds(7200), .seconds(18_000), .seconds(36_000), .seconds(50_400),
     .seconds(72_000), .seconds(86_400),
   ]
   /// No message is sent when it is older.
-  var longest = TimeSpan.seconds(4 * 86_400)
+  var longest = Duration.seconds(4 * 86_400)
 
   /// How long to wait after an attempt; nil: no more.
   ///
@@ -24,12 +25,11 @@ struct WebhookRetryPolicy: Hashable, Sendable {
   ///   - age: how old the message is.
   ///   - asked: what the receiver asked for (`Retry-After`), in seconds; taken up to a day, and never shortens a wait.
   ///   - chance: 0 to 1, decides the jitter.
-  func wait(afterAttempt attempt: Int, age: TimeSpan, asked: Int64?, chance: Double) -> TimeSpan? {
+  func wait(afterAttempt attempt: Int, age: Duration, asked: Int64?, chance: Double) -> Duration? {
     guard attempt >= 1, attempt <= Self.waits.count else { return nil }
     let wait = Self.waits[attempt - 1].microseconds
     let jitter = Int64(Double(wait / 10) * (min(max(chance, 0), 1) * 2 - 1))
-    let span = max(
-      TimeSpan(microseconds: wait + jitter), .seconds(min(asked ?? 0, 86_400)))
-    return age.microseconds.addingReportingOverflow(span.microseconds).partialValue > longest.microseconds ? nil : span
+    let span: Duration = max(.microseconds(wait + jitter), .seconds(min(asked ?? 0, 86_400)))
+    return age + span > longest ? nil : span
   }
 }

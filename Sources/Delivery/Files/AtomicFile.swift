@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// Small files that are replaced as a whole.
 enum AtomicFile {
@@ -8,20 +9,12 @@ enum AtomicFile {
     unlink(temporary)
     let descriptor = open(temporary, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0o600)
     guard descriptor >= 0 else { throw SourceFile.failed(temporary, "cannot be created") }
-    var isWritten = true
-    var done = 0
-    while done < bytes.count, isWritten {
-      let count = bytes[done...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 { done += count } else if errno != EINTR { isWritten = false }
-    }
-    isWritten = isWritten && fsync(descriptor) == 0
-    let number = errno
+    var number = bytes.withUnsafeBytes { FileWriting.append($0, to: descriptor) }
+    if number == nil, fsync(descriptor) != 0 { number = errno }
     close(descriptor)
-    guard isWritten, rename(temporary, path) == 0 else {
-      if !isWritten { errno = number }
-      let error = SourceFile.failed(path, "cannot be written")
-      unlink(temporary)
-      throw error
-    }
+    if number == nil, rename(temporary, path) != 0 { number = errno }
+    guard let number else { return }
+    unlink(temporary)
+    throw SourceFile.failed(path, "cannot be written", number)
   }
 }

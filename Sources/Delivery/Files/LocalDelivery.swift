@@ -1,5 +1,6 @@
 import Digests
 import Glibc
+import Platform
 
 /// Puts a finished file under a folder: by a second name where that is possible, else as a copy that is compared.
 struct LocalDelivery: Sendable {
@@ -103,11 +104,8 @@ struct LocalDelivery: Sendable {
     }
     try chunks(size) { (buffer, offset) throws(DeliveryError) in
       try source.read(buffer, at: offset)
-      var done = 0
-      while done < buffer.count {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-        let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-        if count > 0 { done += count } else if errno != EINTR { throw SourceFile.failed(location, "cannot be written") }
+      if let number = FileWriting.put(UnsafeRawBufferPointer(buffer), at: offset, to: descriptor) {
+        throw SourceFile.failed(location, "cannot be written", number)
       }
       progress(DeliveryProgress(sent: offset + Int64(buffer.count), total: size))
     }

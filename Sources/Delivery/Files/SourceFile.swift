@@ -116,8 +116,8 @@ final class SourceFile: Sendable {
   }
 
   /// The error of the system call that has just failed.
-  static func failed(_ path: String, _ what: String) -> DeliveryError {
-    DeliveryError(.file, "\(path): \(what): \(String(cString: strerror(errno)))")
+  static func failed(_ path: String, _ what: String, _ number: Int32 = errno) -> DeliveryError {
+    DeliveryError(.file, "\(path): \(what): \(String(cString: strerror(number)))")
   }
 }
 

@@ -1,4 +1,5 @@
 import JobsAPI
+import MediaCore
 
 /// What happens to a job.
 public enum JobAction: Hashable, Sendable {
@@ -46,16 +47,16 @@ public enum JobRefusal: String, Error, Codable, Hashable, Sendable {
 /// | any that is not final | fail that can't be retried | failed |
 public struct JobMachine: Hashable, Sendable {
   /// How long a lease lasts after each heartbeat.
-  public var leaseTime = TimeSpan.seconds(15)
+  public var leaseTime = Duration.seconds(15)
   /// After so many attempts in a row that came to nothing a job is given up: what was recorded before is finished,
   /// with as many attempts again, and without that it fails. Being handed over is no failure.
   public var maximumAttempts = 20
   /// A part of this length shows that an attempt was a healthy one.
-  public var healthyTime = TimeSpan.seconds(60)
+  public var healthyTime = Duration.seconds(60)
   /// The wait before the next attempt after the first failure; it doubles with each.
-  public var retryDelay = TimeSpan.seconds(2)
+  public var retryDelay = Duration.seconds(2)
   /// The longest wait before the next attempt.
-  public var maximumRetryDelay = TimeSpan.seconds(300)
+  public var maximumRetryDelay = Duration.seconds(300)
   /// How many unconfirmed commands a job may have.
   public var maximumCommands = 64
   /// How many of the newest refusals of commands are kept.
@@ -189,7 +190,7 @@ public struct JobMachine: Hashable, Sendable {
     job.setbacks = (job.setbacks ?? 0) + 1
     let doublings = Int64(1) << Int64(min(max((job.setbacks ?? 1) - 1, 0), 20))
     let delay = min(
-      TimeSpan(microseconds: retryDelay.microseconds.multipliedClamped(by: doublings)), maximumRetryDelay)
+      .microseconds(retryDelay.microseconds.multipliedClamped(by: doublings)), maximumRetryDelay)
     queue(&job, notBefore: now + delay, now: now)
   }
 

@@ -15,9 +15,9 @@ public enum WebhookOutcome: Hashable, Sendable {
   /// The receiver took it, or there was nothing to tell.
   case done
   /// It is to be tried again after a while.
-  case retry(after: TimeSpan)
+  case retry(after: Duration)
   /// It was not tried at all: again after a while, and this attempt doesn't count.
-  case postponed(TimeSpan)
+  case postponed(Duration)
   /// It is given up.
   case givenUp
   /// The receiver wants nothing more: it is given up with all that waits for this receiver about this job, and with
@@ -62,7 +62,7 @@ public struct DeliveryStore: Sendable {
   /// when this one dies. To one receiver the events of a job go in order, one after the other. Receivers in `excluded`
   /// are left out.
   public func take(
-    limit: Int = 32, hold: TimeSpan = .seconds(60), excluding excluded: Set<WebhookTarget> = []
+    limit: Int = 32, hold: Duration = .seconds(60), excluding excluded: Set<WebhookTarget> = []
   ) async throws -> [WebhookDelivery] {
     try await database.transaction { connection in
       let now = try connection.now()
@@ -93,7 +93,7 @@ public struct DeliveryStore: Sendable {
 
   /// Goes on holding deliveries that are still on their way here. Gives those of them that are not this backend's any
   /// more.
-  public func renew(_ deliveries: [WebhookDelivery], hold: TimeSpan) async throws -> [WebhookDelivery] {
+  public func renew(_ deliveries: [WebhookDelivery], hold: Duration) async throws -> [WebhookDelivery] {
     guard !deliveries.isEmpty else { return [] }
     return try await database.transaction { connection in
       let now = try connection.now()

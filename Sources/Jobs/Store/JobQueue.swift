@@ -7,7 +7,7 @@ public struct QueueCounts: Hashable, Sendable {
   /// Jobs whose time has come and that no worker has.
   public var waiting: Int64 = 0
   /// How long the longest of them has been waiting; nil: none waits.
-  public var longestWait: TimeSpan?
+  public var longestWait: Duration?
   /// Messages to receivers that were not delivered yet.
   public var pendingDeliveries: Int64 = 0
 }
@@ -80,7 +80,7 @@ public struct JobQueue: Sendable {
   /// all.
   @discardableResult
   public func prune(
-    keysOlderThan keyAge: TimeSpan, jobsOlderThan jobAge: TimeSpan, limit: Int = 500
+    keysOlderThan keyAge: Duration, jobsOlderThan jobAge: Duration, limit: Int = 500
   ) async throws -> Bool {
     let most = max(1, limit)
     return try await database.transaction { [jobs, idempotency] connection in

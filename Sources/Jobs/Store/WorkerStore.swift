@@ -34,7 +34,7 @@ public struct WorkerStore: Sendable {
   }
 
   /// Workers that asked for work within a span, by name.
-  public func list(seenWithin span: TimeSpan) async throws -> [WorkerRecord] {
+  public func list(seenWithin span: Duration) async throws -> [WorkerRecord] {
     try await database.transaction { connection in
       let now = try connection.now()
       return try connection(
@@ -47,7 +47,7 @@ public struct WorkerStore: Sendable {
   }
 
   /// Forgets workers that were not heard of for a span: their names are never used again.
-  public func forget(unseenFor span: TimeSpan) async throws {
+  public func forget(unseenFor span: Duration) async throws {
     try await database.transaction { connection in
       let now = try connection.now()
       try connection("DELETE FROM workers WHERE seen_at < ?1", SQLValue(now - span))

@@ -120,7 +120,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   }
 
   /// So long ago a start may be for a request that took its time to come.
-  private static let lateness = TimeSpan.seconds(60)
+  private static let lateness = Duration.seconds(60)
 
   /// What is wrong with the name of a recording's file, in one line; nil: nothing. One that ends in a slash is a folder.
   public static func problem(withName path: String) -> String? {

@@ -182,7 +182,7 @@ public struct Schedule: Codable, Hashable, Sendable {
     var (low, high) = (first, end)
     // Times are whole minutes, so that nothing lies between two that are a second apart.
     while high - low > .seconds(1) {
-      let middle = low + TimeSpan(microseconds: (high - low).microseconds / 2)
+      let middle = low + (high - low) / 2
       if let later = fire(after: middle), later < end { low = later } else { high = middle }
     }
     return low

@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import Platform
 import Signaling
 import Transport
@@ -48,7 +49,7 @@ final class FaultInjector: RoomInterposer {
     case .cutMedia(let target, let time): return try begin(.mediaCut, target, for: time)
     case .dropUpdates(let target, let time): return try begin(.updatesDropped, target, for: time)
     case .delayAnswers(let target, let delay, let time):
-      return try begin(.descriptionsDelayed(delay.nanoseconds), target, for: time)
+      return try begin(.descriptionsDelayed(Self.span(delay)), target, for: time)
     case .restart(let wipes): return directory.restart(wipes: wipes)
     case .migrate(let target, let action):
       return try each(target) { participant in
@@ -130,7 +131,7 @@ final class FaultInjector: RoomInterposer {
 
   private func end(_ number: Int, after time: Duration?) {
     guard let time else { return }
-    directory.loop.timer(after: time.nanoseconds) { [weak self] in
+    directory.loop.timer(after: Self.span(time)) { [weak self] in
       guard let self else { return }
       self.faults.end(number)
       self.applyConditions()
@@ -147,6 +148,9 @@ final class FaultInjector: RoomInterposer {
     return participants.count
   }
 
+  /// Nanoseconds that can still be added to a time of the clock.
+  private static func span(_ time: Duration) -> Int64 { min(time.nanoseconds, .max / 2) }
+
   private func apply(to participant: ClientSession) {
     let condition = faults.condition(room: participant.room.name, identity: participant.identity)
     participant.setCut(condition.isMediaCut)
@@ -162,14 +166,5 @@ final class FaultInjector: RoomInterposer {
     } else if let since = deafSince.removeValue(forKey: participant.sid) {
       participant.room.handle(.missed(participant.sid, since: since))
     }
-  }
-}
-
-extension Duration {
-  /// Nanoseconds; what doesn't fit becomes the longest time.
-  fileprivate var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return isTooLong ? .max / 2 : whole &+ attoseconds / 1_000_000_000
   }
 }

@@ -50,6 +50,11 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     self.onEnd = onEnd
   }
 
+  /// Who lets it go without leaving may be on any thread; media end on the loop's.
+  deinit {
+    if let media { loop.sync { media.close() } }
+  }
+
   // MARK: On any thread
 
   /// Joins; returns when the bot is in the room. Cancelling the task leaves the room. A second call, and one after

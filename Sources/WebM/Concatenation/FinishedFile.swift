@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// A file that gets its name only when it is complete: until then it has none, so that a crash leaves nothing behind.
 /// Where the file system cannot do that, it has a name of its own beside the final one.
@@ -18,7 +19,7 @@ final class FinishedFile {
     guard lstat(path, &status) != 0 else {
       throw WebMError(code: .exists, failed: "create it", path: path, number: EEXIST)
     }
-    let folder = OutputFile.directory(of: path)
+    let folder = FileWriting.folder(of: path)
     var opened = open(folder, Self.unnamed | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
     if opened < 0, [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(errno) {
       let name = "\(path).\(getpid()).joining"
@@ -48,11 +49,8 @@ final class FinishedFile {
     guard linkat(AT_FDCWD, source, AT_FDCWD, path, temporary == nil ? AT_SYMLINK_FOLLOW : 0) == 0 else {
       throw WebMError(code: .write, failed: "give it its name", path: path, number: errno)
     }
-    let folder = open(OutputFile.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return }
-    defer { close(folder) }
-    if fsync(folder) != 0, errno == EIO {
-      throw WebMError(code: .sync, failed: "fsync of its directory", path: path, number: EIO)
+    if let number = FileWriting.syncFolder(of: path) {
+      throw WebMError(code: .sync, failed: "fsync of its directory", path: path, number: number)
     }
   }
 }

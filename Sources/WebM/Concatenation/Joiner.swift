@@ -168,7 +168,7 @@ final class Joiner {
       audio.hasBegun = true
     }
     try writer.addAudio(at: SessionTime(nanoseconds: time), bytes)
-    audio.end = max(audio.end, time &+ (OpusPacket.duration(bytes) ?? 20_000_000))
+    audio.end = max(audio.end, time &+ (OpusPacket(bytes)?.duration ?? 20_000_000))
     frames += 1
   }
 

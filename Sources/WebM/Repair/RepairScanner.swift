@@ -1,3 +1,5 @@
+import MediaCore
+
 /// Walks over a WebM or Matroska file by the heads of its elements (RFC 8794, RFC 9559). It never reads payloads, keeps
 /// a window of 64 KiB, and goes on behind damage. Total on any bytes. Confined to one thread.
 ///
@@ -194,7 +196,7 @@ final class RepairScanner {
     var length = track.frameDuration
     if track.isOpus, !block.isLaced {
       let packet = try window.some(at: block.payload, count: 2)
-      length = packet.withUnsafeBytes { OpusPacket.duration($0) } ?? length
+      length = packet.withUnsafeBytes { OpusPacket($0)?.duration } ?? length
     }
     let lengthTicks = block.duration ?? (length &+ scale / 2) / scale
     scan.endTicks = max(scan.endTicks, ticks + lengthTicks)

@@ -219,7 +219,7 @@ struct RunRecording: Hashable, Sendable {
     guard let found, !isLost else { return Effects() }
     let startedAt =
       parts.part(at: piece.path)?.startedAt ?? found.startedAt
-      ?? now.calendar - TimeSpan(microseconds: found.duration)
+      ?? now.calendar - .microseconds(found.duration)
     let part = part(of: piece, job, startedAt: startedAt, duration: found.duration, hasLog: hasLog)
     var effects = Effects()
     effects.isNews = parts.update(part)

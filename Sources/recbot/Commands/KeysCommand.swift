@@ -79,7 +79,7 @@ struct KeysAddCommand: AsyncParsableCommand {
     let now = Timestamp.now
     let end = try expires.map { text in
       let span = try options.shared.duration(text, "--expires")
-      return now + TimeSpan(microseconds: span.nanoseconds / 1000)
+      return now + .nanoseconds(span.nanoseconds)
     }
     let made = APIKeySecret.make(name: name, grants: try allowed(), rooms: rooms, expiresAt: end, now: now)
     try await options.withKeys { try await $0.add(made.key, hash: made.hash) }

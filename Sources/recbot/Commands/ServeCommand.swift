@@ -129,11 +129,11 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.webhooks = try webhooks(settings)
     configuration.webhookForm = try settings.value(.webhookForm)
     let patience = try settings.value(.webhookGiveUpAfter)
-    configuration.webhookGiveUpAfter = TimeSpan(microseconds: patience.nanoseconds / 1000)
+    configuration.webhookGiveUpAfter = .nanoseconds(patience.nanoseconds)
     configuration.layouts = LayoutStore.builtInNames
     configuration.allowsPrivateAddresses = try settings.value(.privateAddresses) == .allow
     let kept = try settings.value(.keepJobs)
-    configuration.jobRetention = TimeSpan(microseconds: kept.nanoseconds / 1000)
+    configuration.jobRetention = .nanoseconds(kept.nanoseconds)
     return configuration
   }
 

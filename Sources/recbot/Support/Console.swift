@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import Platform
 
 /// Writes to the terminal without Foundation. A write that fails is dropped: a closed terminal never stops a recording.
 /// Lines are written without what would act on the terminal, wherever their texts come from.
@@ -61,14 +62,6 @@ enum Console {
   }
 
   private static func write(_ text: String, to descriptor: Int32) {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        return
-      }
-      rest = rest.dropFirst(count)
-    }
+    _ = Array(text.utf8).withUnsafeBytes { FileWriting.append($0, to: descriptor) }
   }
 }

@@ -132,7 +132,7 @@ struct ReportMachine: Sendable {
     report.droppedFrames = Int64(clamping: progress.droppedFrames)
     report.participants = progress.participants
     if report.startedAt == nil, progress.phase != .waiting, progress.frames > 0 {
-      report.startedAt = date - TimeSpan(microseconds: report.duration)
+      report.startedAt = date - .microseconds(report.duration)
     }
     report.state =
       switch progress.phase {

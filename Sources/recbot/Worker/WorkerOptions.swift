@@ -35,9 +35,9 @@ struct WorkerOptions: ParsableArguments {
       dataDirectory: data, name: configuration.text(.workerName, flag: name), launch: launch)
     settings.capacity = try configuration.value(.workerCapacity, flag: capacity)
     let drain = try configuration.value(.workerDrainTimeout, flag: drainTimeout)
-    settings.drainTime = TimeSpan(microseconds: drain.nanoseconds / 1000)
+    settings.drainTime = .nanoseconds(drain.nanoseconds)
     let keep = try configuration.value(.workerKeepParts, flag: keepParts)
-    settings.keepTime = TimeSpan(microseconds: keep.nanoseconds / 1000)
+    settings.keepTime = .nanoseconds(keep.nanoseconds)
     if let command = configuration.text(.workerAfter, flag: after), !command.isEmpty {
       var after = AfterCommand(command, environment: launch.environment)
       let limit = try configuration.value(.workerAfterTimeout, flag: afterTimeout)

@@ -97,7 +97,7 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
       precondition(parsed.headerCount <= bytes.count, "a header beyond the end")
     }
     switch codec {
-    case .vp8: _ = VP8FrameHeader(bytes)
+    case .vp8: _ = VP8FrameHeader(beginning: bytes)
     case .vp9:
       _ = VP9FrameHeader(bytes)
       _ = VP9Superframe.frames(bytes)
@@ -122,7 +122,7 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
 
 /// The same for audio, redundant (RFC 2198) and not.
 @Sendable public func fuzzAudioDepacketizers(_ bytes: UnsafeRawBufferPointer) {
-  _ = OpusDepacketizer.parse(bytes)
+  _ = OpusPacket(bytes)
   if let red = REDDepacketizer(bytes) {
     for index in 0..<red.redundantCount { _ = red.redundant(index).map { red.bytes(of: $0).count } }
     _ = red.bytes(of: red.primary).count

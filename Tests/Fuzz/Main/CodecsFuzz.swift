@@ -8,7 +8,9 @@ func fuzzDecoder(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
     guard let decoder = VideoDecoders.make(codec, sizeCap: .init(width: 176, height: 144)) else { return }
     var pool = PicturePool()
     forEachFrame(of: bytes) { frame, length in
-      if codec == .vp8, let header = VP8FrameHeader(frame) { precondition(header.firstPartitionSize <= frame.count) }
+      if codec == .vp8, let header = VP8FrameHeader(frame: frame) {
+        precondition(header.firstPartitionSize <= frame.count)
+      }
       if let picture = try? decoder.decode(frame, isKeyframe: length & 1 == 0, into: &pool) {
         precondition(max(picture.width, picture.height) <= 176, "larger than the cap")
       }
@@ -24,7 +26,7 @@ func fuzzDecoder(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
   defer { samples.deallocate() }
   forEachFrame(of: bytes) { frame, _ in
     if let count = try? opus.decode(frame, into: samples) {
-      precondition(count == OpusPacket.sampleCount(of: frame), "the decoder and the packet's head disagree")
+      precondition(count == OpusPacket(frame)?.sampleCount, "the decoder and the packet's head disagree")
     }
     for decoder in telephones {
       if let count = try? decoder.decode(frame, into: samples) {

@@ -1,14 +1,15 @@
 import Compositor
+import WebClient
 
 /// Brings people's images from the web for the compositor's `ImageStore`.
-public struct WebImageFetcher: ImageFetcher {
+struct WebImageFetcher: ImageFetcher {
   private let client: WebClient
 
   /// Makes a fetcher that asks by `client`.
-  public init(_ client: WebClient) { self.client = client }
+  init(_ client: WebClient) { self.client = client }
 
   /// See `ImageFetcher`.
-  public func fetch(
+  func fetch(
     _ url: String, maximumBytes: Int, completion: @escaping @Sendable (Result<[UInt8], ImageFetchFailure>) -> Void
   ) {
     let client = client

@@ -1,34 +1,3 @@
-/// What can be told of an Opus packet without decoding it (RFC 6716 section 3).
-public enum OpusPacket {
-  /// Samples per second of everything here.
-  public static let sampleRate = 48_000
-  /// The longest packet, in samples per channel: 120 ms.
-  public static let maximumSamples = 5760
-
-  /// Samples per channel that the packet decodes to (at 48 kHz), from its first one or two bytes. Nil when the bytes
-  /// cannot be an Opus packet: none at all, no frame count where one belongs, or more than 120 ms.
-  public static func sampleCount(of packet: UnsafeRawBufferPointer) -> Int? {
-    guard let toc = packet.first else { return nil }
-    let configuration = Int(toc >> 3)
-    let frameSamples: Int =
-      switch configuration {
-      case 0..<12: [480, 960, 1920, 2880][configuration & 3]
-      case 12..<16: configuration & 1 == 0 ? 480 : 960
-      default: 120 << (configuration & 3)
-      }
-    let frames: Int
-    switch toc & 3 {
-    case 0: frames = 1
-    case 1, 2: frames = 2
-    default:
-      guard packet.count >= 2 else { return nil }
-      frames = Int(packet[1] & 0x3f)
-    }
-    let samples = frames * frameSamples
-    return samples > 0 && samples <= maximumSamples ? samples : nil
-  }
-}
-
 /// The identification header of an Opus stream (RFC 7845 section 5.1), which is also Matroska's CodecPrivate.
 public struct OpusHead: Hashable, Sendable {
   /// 1 or 2 (channel mapping family 0).
