@@ -26,7 +26,7 @@ public struct RoomService: Hashable, Sendable {
 public struct BackendConfiguration: Sendable {
   /// The address to listen on.
   public var bind = "127.0.0.1"
-  /// The port; 0 takes any free one (`Backend.port` says which).
+  /// The port; 0 takes any free one (`BackendService.port` says which).
   public var port = 8080
   /// The room service.
   public var roomService: RoomService
@@ -94,7 +94,7 @@ public struct BackendConfiguration: Sendable {
   public var webhookProblems: [String] {
     // What a wrong secret means is said of the secret.
     if let webhookSecret, StandardWebhooks(secret: webhookSecret) == nil { return [] }
-    let client = WebClient(privateAddresses: allowsPrivateAddresses ? .allow : .refuse)
+    let client = GuardedWebClient(privateAddresses: allowsPrivateAddresses ? .allow : .refuse)
     let keys = WebhookMessage.Keys(self)
     return webhooks.compactMap { target in
       if let problem = client.problem(with: target.url) {

@@ -86,7 +86,7 @@ public struct BackupStore: Sendable {
 
   /// Tries to deliver a file; it leaves the folder once that is done. An error is noted with the file, which stays.
   public func deliver(
-    _ entry: Entry, by delivery: Delivery, progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
+    _ entry: Entry, by delivery: StoreDelivery, progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
   ) async throws(DeliveryError) -> DeliveredFile {
     let delivered: DeliveredFile
     do throws(DeliveryError) {

@@ -65,7 +65,7 @@ public actor LiveUpload {
     }
   }
 
-  /// Completes the upload of the finished file and compares it; see `Delivery.deliver`.
+  /// Completes the upload of the finished file and compares it; see `StoreDelivery.deliver`.
   public func finish(
     progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
   ) async throws(DeliveryError) -> DeliveredFile {

@@ -3,7 +3,7 @@ import NIOCore
 import WebM
 
 /// Brings a part of a recording into the store while it is being written, for whoever must go on without this machine:
-/// what is final is there a moment later, and `Delivery.fetchPart` makes a file of it that plays.
+/// what is final is there a moment later, and `StoreDelivery.fetchPart` makes a file of it that plays.
 public actor PartUpload {
   private let objects: PartObjects
   private let file: String

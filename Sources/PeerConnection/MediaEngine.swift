@@ -37,7 +37,7 @@ final class MediaEngine {
   private var transportSequence: UInt16
 
   /// An engine whose numbers follow from `seed`.
-  init(_ configuration: PeerConnection.Configuration, cname: String, seed: UInt64) {
+  init(_ configuration: RTCPeerConnection.Configuration, cname: String, seed: UInt64) {
     jitterBufferDelay = configuration.jitterBufferDelay
     var random = SeededRandom(seed: seed)
     transportSequence = UInt16(truncatingIfNeeded: random.next())

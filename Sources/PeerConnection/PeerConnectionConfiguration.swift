@@ -3,7 +3,7 @@ import Platform
 import SDP
 import Transport
 
-extension PeerConnection {
+extension RTCPeerConnection {
   /// Which feedback about the available bandwidth is given to the sender of the media that we receive, when the
   /// negotiation allows it.
   public struct BandwidthFeedback: OptionSet, Hashable, Sendable {
@@ -62,7 +62,7 @@ extension PeerConnection {
 }
 
 extension NegotiationPolicy {
-  init(_ configuration: PeerConnection.Configuration) {
+  init(_ configuration: RTCPeerConnection.Configuration) {
     codecs = configuration.codecs
     usesRetransmission = configuration.usesRetransmission
     usesTransportFeedback = configuration.bandwidthFeedback.contains(.transportWide)

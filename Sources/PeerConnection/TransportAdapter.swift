@@ -3,9 +3,9 @@ import Transport
 
 /// Hears the transport for its connection, so that the connection's public face stays its own.
 final class TransportAdapter: MediaTransportDelegate {
-  weak var connection: PeerConnection?
+  weak var connection: RTCPeerConnection?
 
-  init(_ connection: PeerConnection) { self.connection = connection }
+  init(_ connection: RTCPeerConnection) { self.connection = connection }
 
   func transport(_ transport: MediaTransport, didGather candidateLine: String) {
     connection?.gathered(candidateLine)

@@ -22,7 +22,7 @@ final class Pipeline: OutputHandler {
   private let control: any RoomControl
   private var videos = VideoTracks()
   private var sounds = SoundTracks()
-  private let compositor: Compositor
+  private let compositor: PictureCompositor
   private let output: any MediaOutput
   private let images: ImageStore
   private var scene = ScenePaint()
@@ -46,7 +46,7 @@ final class Pipeline: OutputHandler {
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }
-    compositor = Compositor(canvas: session.canvas, images: images)
+    compositor = PictureCompositor(canvas: session.canvas, images: images)
     output = try makeOutput(settings)
     notes = try Notes(settings: settings, listener: listener)
     chronicle = try Chronicle(settings)
@@ -200,7 +200,7 @@ final class Pipeline: OutputHandler {
     if let title = entry.event.chapter { output.addChapter(start: entry.time, title: title) }
   }
 
-  private func paint(_ plan: FramePlan) -> Compositor.Frame {
+  private func paint(_ plan: FramePlan) -> PictureCompositor.Frame {
     scene.theme = plan.theme
     scene.background = plan.background
     scene.notice =

@@ -38,7 +38,7 @@ public struct RoomOptions: Sendable {
   public var selection = RoomSelection()
   /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower
   /// layers, and when it may, nothing of some tracks. None is right for a recorder on a good network.
-  public var bandwidthFeedback: PeerConnection.BandwidthFeedback = []
+  public var bandwidthFeedback: RTCPeerConnection.BandwidthFeedback = []
   /// When to wait, to come back, and to give up; and whether only relays are used.
   public var reconnect = ReconnectPolicy.Settings()
   /// The keys of a room whose media is encrypted end to end; nil: what is encrypted is neither shown nor heard. LiveKit

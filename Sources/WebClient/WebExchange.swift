@@ -10,7 +10,7 @@ public struct WebExchangeError: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String
 }
 
-/// Requests to one server that somebody named. As for `WebClient`: each time the host is looked up and checked, and then
+/// Requests to one server that somebody named. As for `GuardedWebClient`: each time the host is looked up and checked, and then
 /// exactly what was checked is asked; no redirects, no cookies, no proxies. Each request has a connection of its own, so
 /// that none outlives what was found out about its address.
 public struct WebExchange: Sendable {

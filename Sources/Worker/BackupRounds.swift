@@ -1,4 +1,4 @@
-// `Jobs` has a `Delivery` of its own (of webhooks): this file doesn't import it.
+// `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Glibc
 import Logging

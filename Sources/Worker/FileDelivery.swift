@@ -1,4 +1,4 @@
-// `Jobs` has a `Delivery` of its own (of webhooks): this file doesn't import it.
+// `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Foundation
 import Logging
@@ -40,7 +40,7 @@ struct FileDelivery: Sendable {
 
   /// Brings a finished file there; the original stays.
   func deliver(_ file: String, to target: DeliveryTarget, name: String) async throws(DeliveryError) -> Delivered {
-    let delivery = Delivery(target, options: plan.options, logger: logger)
+    let delivery = StoreDelivery(target, options: plan.options, logger: logger)
     for number in 1...Self.names {
       do {
         let done = try await delivery.deliver(file: file, name: Self.name(name, number: number))
@@ -53,17 +53,17 @@ struct FileDelivery: Sendable {
   }
 
   /// What keeps parts of a job for other workers: the store, when any of the job's files goes there.
-  func partDelivery(isStore: [Bool?]) -> Delivery? {
+  func partDelivery(isStore: [Bool?]) -> StoreDelivery? {
     let isWanted = (isStore.isEmpty ? [nil] : isStore).contains { $0 ?? (plan.upload != .off) }
     guard isWanted, let store = plan.store else { return nil }
-    return Delivery(.s3(store), options: plan.options, logger: logger)
+    return StoreDelivery(.s3(store), options: plan.options, logger: logger)
   }
 
   /// Brings a file from the backup folder to where it belongs; it leaves the folder then.
   func deliver(
     waiting entry: BackupStore.Entry, in store: BackupStore, to target: DeliveryTarget
   ) async throws(DeliveryError) -> Delivered {
-    let delivery = Delivery(target, options: plan.options, logger: logger)
+    let delivery = StoreDelivery(target, options: plan.options, logger: logger)
     for number in 1...Self.names {
       do throws(DeliveryError) {
         var named = entry
@@ -87,7 +87,7 @@ struct FileDelivery: Sendable {
       do throws(DeliveryError) {
         let entry = try await store.keep(file: file, name: name, job: job, reason: reason)
         let (size, sha256) = try await store.measure(entry)
-        let target = plan.store.map { Delivery(.s3($0), options: plan.options, logger: logger) }
+        let target = plan.store.map { StoreDelivery(.s3($0), options: plan.options, logger: logger) }
         return (Delivered(location: entry.file, size: size, sha256: sha256), target?.location(of: name) ?? name)
       } catch {
         guard error.code == .exists, number < Self.names else { throw error }
@@ -99,7 +99,7 @@ struct FileDelivery: Sendable {
   /// Begins to upload a file that is being written; nil when files are not uploaded meanwhile.
   func live(_ file: String, to target: DeliveryTarget, name: String) -> LiveUpload? {
     guard plan.upload == .live else { return nil }
-    return try? Delivery(target, options: plan.options, logger: logger).live(file: file, name: name)
+    return try? StoreDelivery(target, options: plan.options, logger: logger).live(file: file, name: name)
   }
 
   /// Completes such an upload; nil when the file must be delivered as a whole instead.

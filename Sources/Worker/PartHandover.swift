@@ -1,4 +1,4 @@
-// `Jobs` has a `Delivery` of its own (of webhooks): this file doesn't import it.
+// `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Foundation
 import Logging
@@ -9,7 +9,7 @@ actor PartHandover {
   /// How often what is new is sent: with what a Cluster holds back, the most that is lost with a machine.
   private static let interval = Duration.seconds(1)
 
-  private let delivery: Delivery?
+  private let delivery: StoreDelivery?
   private let isLive: Bool
   private let folder: String
   private let logger: Logger

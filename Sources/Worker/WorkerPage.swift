@@ -18,7 +18,7 @@ public final class WorkerPage: Sendable {
   /// Listens at `host:port`. Throws `WorkerError` when that is not possible.
   ///
   /// - Parameter secret: the workers' secret, with which the backend's requests for files are signed.
-  public init(at address: String, _ worker: Worker, secret: String) async throws(WorkerError) {
+  public init(at address: String, _ worker: JobWorker, secret: String) async throws(WorkerError) {
     guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
       (0...65_535).contains(port), colon > address.startIndex
     else { throw WorkerError("'\(address.prefix(80))' is no address to listen at: write host:port") }
@@ -68,7 +68,7 @@ private final class PageHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
-  private let worker: Worker
+  private let worker: JobWorker
   private let files: WorkerFiles
   private let door: ConnectionDoor
   /// Ends the connection when its time is over.
@@ -76,7 +76,7 @@ private final class PageHandler: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var hasAnswered = false
 
-  init(worker: Worker, files: WorkerFiles, door: ConnectionDoor, lifetime: Scheduled<Void>) {
+  init(worker: JobWorker, files: WorkerFiles, door: ConnectionDoor, lifetime: Scheduled<Void>) {
     self.worker = worker
     self.files = files
     self.door = door
@@ -102,7 +102,7 @@ private final class PageHandler: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-  private static func start(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) {
+  private static func start(_ request: HTTPRequestHead, on channel: any Channel, _ worker: JobWorker) {
     Task { await answer(request, on: channel, worker) }
   }
 
@@ -132,7 +132,7 @@ private final class PageHandler: ChannelInboundHandler {
     }
   }
 
-  private static func answer(_ request: HTTPRequestHead, on channel: any Channel, _ worker: Worker) async {
+  private static func answer(_ request: HTTPRequestHead, on channel: any Channel, _ worker: JobWorker) async {
     let path = request.uri.prefix { $0 != "?" }
     var status = HTTPResponseStatus.ok
     var text = "ok\n"
@@ -167,7 +167,7 @@ private final class PageHandler: ChannelInboundHandler {
     try? await channel.close().get()
   }
 
-  private static func metrics(_ status: Worker.Status) -> String {
+  private static func metrics(_ status: JobWorker.Status) -> String {
     func gauge(_ name: String, _ help: String, _ value: String, kind: String = "gauge") -> String {
       "# HELP recbot_worker_\(name) \(help)\n# TYPE recbot_worker_\(name) \(kind)\nrecbot_worker_\(name) \(value)\n"
     }

@@ -18,7 +18,7 @@ struct TestBackend: Sendable {
   static let apiSecret = "the secret that callers' tokens are signed with"
   static let workerSecret = "the secret that all the workers have in common"
 
-  let backend: Backend
+  let backend: BackendService
   let port: Int
 
   /// Runs a backend for the time of `body`. On PostgreSQL not at all when there is none here; the reason is printed.
@@ -43,7 +43,7 @@ struct TestBackend: Sendable {
     configuration.apiSecret = apiSecret
     configuration.workerSecret = workerSecret
     change(&configuration)
-    let backend = try await Backend(
+    let backend = try await BackendService(
       configuration: configuration, database: database, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await backend.run() }

@@ -26,7 +26,7 @@ import Testing
     }
     var configuration = BackendConfiguration(roomService: Self.service)
     configuration.port = 0
-    let backend = try await Backend(
+    let backend = try await BackendService(
       configuration: configuration, database: database, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await backend.run() }

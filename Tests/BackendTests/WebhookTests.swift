@@ -42,7 +42,7 @@ import JobsAPI
       WebhookDispatcher(
         deliveries: stores.deliveries,
         keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
-        retries: WebhookRetryPolicy(), client: WebClient(privateAddresses: privateAddresses), notifier: notifier,
+        retries: WebhookRetryPolicy(), client: GuardedWebClient(privateAddresses: privateAddresses), notifier: notifier,
         metrics: MetricsRegistry(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     try await withThrowingTaskGroup(of: Void.self) { group in

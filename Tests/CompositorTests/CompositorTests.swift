@@ -9,14 +9,14 @@ import Testing
   private let canvas = CanvasSize(width: 640, height: 360)
 
   @Test func nothingNewIsNotPaintedAgain() {
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     let tiles = room(4)
     #expect(compositor.compose(tiles).isChanged)
     #expect(!compositor.compose(tiles).isChanged)
   }
 
   @Test func onlyATileWithANewPictureIsPaintedAgain() {
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     var tiles = room(4)
     _ = compositor.compose(tiles)
     let other = tiles[0].layer.rect
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func theSamePictureIsGivenEachTime() {
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     let first = compositor.compose(room(2)).picture
     #expect(compositor.compose(room(3)).picture === first)
     #expect(first.width == 640 && first.height == 360)
@@ -43,7 +43,7 @@ import Testing
     let tiles = [
       TilePaint(layer: small, content: .video(.plain(green))), TilePaint(layer: large, content: .video(.plain(red))),
     ]
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     #expect(compositor.compose(tiles).picture.sample(480, 240) == green)
     var changed = tiles
     changed[1].pictureID += 1
@@ -53,7 +53,7 @@ import Testing
 
   @Test func picturesAndTilesOfAnySizeArePaintedWithoutATrap() {
     let sides = [Int.min, -2, 0, 1, 2, 3, 5, 17, 359, 360, 641, 10_000, Int.max]
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     for seed in UInt64(1)...400 {
       var random = SeededRandom(seed: seed)
       func side() -> Int { sides.randomElement(using: &random) ?? 0 }
@@ -74,7 +74,7 @@ import Testing
   @Test func theLargestPictureIsBroughtIntoTheSmallestTile() {
     let picture = Picture.plain(red, width: Picture.maximumSide, height: 3)
     let rect = PixelRect(x: 0, y: 0, width: 2, height: 2)
-    let canvas = Compositor(canvas: canvas).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: canvas).compose([tile(.video(picture), rect, radius: 0)]).picture
     #expect(canvas.sample(0, 0) == red)
   }
 

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: scenes) func picturesAreLikeTheCommittedOnes(name: String, scene: ScenePaint) throws {
-    let picture = Compositor(canvas: CanvasSize(width: 320, height: 180)).compose(scene).picture
+    let picture = PictureCompositor(canvas: CanvasSize(width: 320, height: 180)).compose(scene).picture
     let path = "\(Self.folder)/\(name).png"
     if getenv("RECBOT_UPDATE_GOLDENS") != nil {
       try writePNG(picture, path: path)
@@ -36,7 +36,7 @@ import Testing
   @Test(arguments: scenes) func twoRunsAreIdentical(name: String, scene: ScenePaint) {
     let canvas = CanvasSize(width: 320, height: 180)
     #expect(
-      Compositor(canvas: canvas).compose(scene).picture.bytes == Compositor(canvas: canvas).compose(scene).picture.bytes
+      PictureCompositor(canvas: canvas).compose(scene).picture.bytes == PictureCompositor(canvas: canvas).compose(scene).picture.bytes
     )
   }
 
@@ -44,7 +44,7 @@ import Testing
     for seed in UInt64(1)...12 {
       let pictures = (0..<2).map { _ in
         var random = SeededRandom(seed: seed)
-        return Compositor(canvas: hd).compose(RandomScene.make(hd, &random)).picture.bytes
+        return PictureCompositor(canvas: hd).compose(RandomScene.make(hd, &random)).picture.bytes
       }
       #expect(Set(pictures).count == 1, "seed \(seed)")
     }

@@ -196,7 +196,7 @@ import Testing
     let folder = Folder()
     let path = folder.write(try Self.png(width: 300, height: 300), "ada.png")
     let store = ImageStore()
-    let compositor = Compositor(canvas: hd, images: store)
+    let compositor = PictureCompositor(canvas: hd, images: store)
     var paint = tile(.card(.audioOnly), middleRect)
     paint.avatar = .file(path)
     var picture = compositor.compose([paint]).picture
@@ -218,9 +218,9 @@ import Testing
   @Test func whatCannotBeLoadedIsReportedOnceAndTheInitialsStay() {
     let reports = Reports()
     let store = ImageStore { source, reason in reports.add(source, reason) }
-    let compositor = Compositor(canvas: hd, images: store)
+    let compositor = PictureCompositor(canvas: hd, images: store)
     var paint = tile(.card(.audioOnly), middleRect, name: "Ada")
-    let before = Compositor(canvas: hd).compose([paint]).picture.bytes
+    let before = PictureCompositor(canvas: hd).compose([paint]).picture.bytes
     for source in [ImageSource.file("/nonexistent/ada.png"), .url("https://example.org/ada.png")] {
       paint.avatar = source
       for _ in 0..<3 {
@@ -236,7 +236,7 @@ import Testing
     let folder = Folder()
     let path = folder.write(try Self.png(), "logo.png")
     let store = ImageStore()
-    let compositor = Compositor(canvas: hd, images: store)
+    let compositor = PictureCompositor(canvas: hd, images: store)
     let overlay = OverlayPaint(
       Overlay(.image(path: path), anchor: .topRight, x: .pixels(20), y: .pixels(10), size: .pixels(32), opacity: 128))
     let scene = ScenePaint(tiles: [tile(.video(.plain(Sample(16, 128, 128))), middleRect)], overlays: [overlay])
@@ -253,7 +253,7 @@ import Testing
     let folder = Folder()
     let path = folder.write(try Self.png(width: 160, height: 90), "background.png")
     let store = ImageStore()
-    let compositor = Compositor(canvas: hd, images: store)
+    let compositor = PictureCompositor(canvas: hd, images: store)
     var scene = ScenePaint(
       background: .image(path: path, fit: .cover), tiles: [tile(.video(.plain(green)), middleRect, radius: 30)])
     #expect(compositor.compose(scene).picture.sample(20, 360) == background)

@@ -11,9 +11,9 @@ import Testing
   private let labelRect = PixelRect(x: 330, y: 500, width: 100, height: 28)
 
   @Test func aNameStandsInTheLowerLeftOnADarkPill() {
-    let plain = Compositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect)]).picture
+    let plain = PictureCompositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect)]).picture
     #expect(plain.lumaRange(labelRect) == 235...235)
-    let named = Compositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect, name: "Ada Lovelace")]).picture
+    let named = PictureCompositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect, name: "Ada Lovelace")]).picture
     let range = named.lumaRange(labelRect)
     #expect(range.lowerBound < 120 && range.upperBound > 200)
   }
@@ -23,7 +23,7 @@ import Testing
     let sources = (1...9).map { LayoutSource(key: camera($0)) }
     let layers = arranged(.grid, canvas, sources)
     let tiles = layers.map { TilePaint(layer: $0, content: .video(.plain(grey)), name: "Ada Lovelace") }
-    let picture = Compositor(canvas: canvas).compose(tiles).picture
+    let picture = PictureCompositor(canvas: canvas).compose(tiles).picture
     for layer in layers {
       let rect = layer.rect
       let label = PixelRect(x: rect.x + 6, y: rect.y + rect.height - 26, width: 80, height: 20)
@@ -36,7 +36,7 @@ import Testing
   @Test func aLongNameStaysInItsTile() {
     let name = String(repeating: "Wolfeschlegelsteinhausen", count: 20)
     let rect = PixelRect(x: 320, y: 180, width: 128, height: 80)
-    let picture = Compositor(canvas: hd).compose([tile(.video(.plain(grey)), rect, name: name)]).picture
+    let picture = PictureCompositor(canvas: hd).compose([tile(.video(.plain(grey)), rect, name: name)]).picture
     #expect(picture.lumaRange(PixelRect(x: 448, y: 180, width: 300, height: 80)) == background.y...background.y)
   }
 
@@ -64,12 +64,12 @@ import Testing
     func label(isMuted: Bool) -> [UInt8] {
       var paint = tile(.video(.plain(white)), middleRect, name: "Ada")
       paint.isMuted = isMuted
-      return Compositor(canvas: hd).compose([paint]).picture.bytes
+      return PictureCompositor(canvas: hd).compose([paint]).picture.bytes
     }
     #expect(label(isMuted: true) != label(isMuted: false))
     var nameless = tile(.video(.plain(white)), middleRect)
     nameless.isMuted = true
-    let picture = Compositor(canvas: hd).compose([nameless]).picture
+    let picture = PictureCompositor(canvas: hd).compose([nameless]).picture
     // The stroke's red.
     var isRed = false
     for y in labelRect.y..<labelRect.y + labelRect.height {
@@ -81,7 +81,7 @@ import Testing
   @Test func theTalkerIsOutlinedInsideTheTile() {
     var paint = tile(.video(.plain(grey)), middleRect)
     paint.isTalking = true
-    let picture = Compositor(canvas: hd).compose([paint]).picture
+    let picture = PictureCompositor(canvas: hd).compose([paint]).picture
     let ring = Sample(Theme.dark.talker)
     for (x, y) in [(640, 180), (640, 183), (640, 539), (320, 360), (959, 360)] {
       #expect(picture.sample(x, y) == ring, "\(x),\(y)")
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func theOutlineGoesWithTheTalker() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var paint = tile(.video(.plain(grey)), middleRect)
     let silent = compositor.compose([paint]).picture.bytes
     paint.isTalking = true
@@ -105,7 +105,7 @@ import Testing
 
   @Test(arguments: CardReason.allCases)
   func aCardHasADiscOfThePersonsColourAndSaysWhy(reason: CardReason) {
-    let picture = Compositor(canvas: hd).compose([tile(.card(reason), middleRect, name: "Ada Lovelace")]).picture
+    let picture = PictureCompositor(canvas: hd).compose([tile(.card(reason), middleRect, name: "Ada Lovelace")]).picture
     let disc = (0..<640).map { picture.sample(320 + $0, 360 - (reason == .audioOnly ? 50 : 60)) }
     #expect(Theme.dark.avatars.contains { colour in disc.contains { $0.isNear(Sample(colour)) } })
     let words = picture.lumaRange(PixelRect(x: 560, y: 430, width: 160, height: 40))
@@ -114,7 +114,7 @@ import Testing
 
   @Test func everyReasonLooksDifferent() {
     let pictures = CardReason.allCases.map {
-      Compositor(canvas: hd).compose([tile(.card($0), middleRect, name: "Ada")]).picture.bytes
+      PictureCompositor(canvas: hd).compose([tile(.card($0), middleRect, name: "Ada")]).picture.bytes
     }
     #expect(Set(pictures).count == CardReason.allCases.count)
   }
@@ -127,7 +127,7 @@ import Testing
       Set(
         [CardReason.cameraOff, .noSignal].map { reason in
           let tiles = layers.map { TilePaint(layer: $0, content: .card(reason), name: "Ada") }
-          return Compositor(canvas: canvas).compose(tiles).picture.bytes
+          return PictureCompositor(canvas: canvas).compose(tiles).picture.bytes
         }
       ).count
     }
@@ -148,20 +148,20 @@ import Testing
   @Test func aLostConnectionDimsTheLastPicture() {
     var paint = tile(.video(.plain(white)), middleRect)
     paint.isDimmed = true
-    let picture = Compositor(canvas: hd).compose([paint]).picture
+    let picture = PictureCompositor(canvas: hd).compose([paint]).picture
     #expect((60...150).contains(picture.sample(400, 250).y))
     #expect(picture.lumaRange(PixelRect(x: 580, y: 345, width: 120, height: 30)).upperBound > 200)
   }
 
   @Test func peopleWithoutATileAreCounted() {
     let layer = VideoLayer(key: .overflow(7), rect: middleRect, cornerRadius: 12)
-    let picture = Compositor(canvas: hd).compose([TilePaint(layer: layer, content: .card(.audioOnly))]).picture
+    let picture = PictureCompositor(canvas: hd).compose([TilePaint(layer: layer, content: .card(.audioOnly))]).picture
     #expect(picture.sample(400, 250) == Sample(Theme.dark.tile))
     #expect(picture.lumaRange(PixelRect(x: 600, y: 330, width: 80, height: 60)).upperBound > 200)
   }
 
   @Test func theEmptyRoomSaysSo() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     let first = compositor.compose([])
     #expect(first.isChanged)
     #expect(first.picture.sample(10, 10) == background)

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func roundedCornersShowTheTileBelow() {
-    let picture = Compositor(canvas: hd).compose(pip()).picture
+    let picture = PictureCompositor(canvas: hd).compose(pip()).picture
     #expect(picture.sample(960, 490) == green)
     for (x, y) in [(800, 400), (1119, 400), (800, 579), (1119, 579)] {
       #expect(picture.sample(x, y) == red, "\(x),\(y)")
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1]) func cornersAreRightWhicheverOfTheTwoIsNew(changed: Int) {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tiles = pip()
     _ = compositor.compose(tiles)
     tiles[changed].content = .video(.plain(blue))
@@ -42,13 +42,13 @@ import Testing
     let picture = compositor.compose(tiles).picture
     #expect(picture.sample(800, 400) == (changed == 0 ? blue : red))
     #expect(picture.sample(960, 490) == (changed == 0 ? green : blue))
-    let isSame = picture.bytes == Compositor(canvas: hd).compose(tiles).picture.bytes
+    let isSame = picture.bytes == PictureCompositor(canvas: hd).compose(tiles).picture.bytes
     #expect(isSame)
   }
 
   @Test(arguments: [(UInt8(0), 0), (64, 25), (128, 50), (191, 75), (255, 100)])
   func opacityMixesTheTileWithWhatIsBelow(opacity: UInt8, percent: Int) {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tiles = pip(opacity: opacity)
     let wanted = Sample(
       red.y + (green.y - red.y) * percent / 100, red.u + (green.u - red.u) * percent / 100,
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func aBorderRunsAlongTheInsideAndTheTalkersOutlineTakesItsPlace() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tiles = pip(border: Border(width: 6, color: .white))
     var picture = compositor.compose(tiles).picture
     let white = Sample(Colour(0xffffff))
@@ -77,35 +77,35 @@ import Testing
 
   @Test func aBorderWithoutColourHasTheThemes() {
     let tiles = pip(border: Border(width: 6))
-    let dark = Compositor(canvas: hd).compose(ScenePaint(tiles: tiles)).picture
-    let light = Compositor(canvas: hd).compose(ScenePaint(theme: .light, tiles: tiles)).picture
+    let dark = PictureCompositor(canvas: hd).compose(ScenePaint(tiles: tiles)).picture
+    let light = PictureCompositor(canvas: hd).compose(ScenePaint(theme: .light, tiles: tiles)).picture
     #expect(dark.sample(960, 402) == Sample(Theme.dark.border))
     #expect(light.sample(960, 402) == Sample(Theme.light.border))
   }
 
   @Test func theSlowlyMovingTileLeavesNoTraces() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tiles = pip()
     for step in 0..<40 {
       tiles[1].layer.rect.x = 100 + 12 * step
       tiles[1].layer.rect.width = 320 + 4 * step
-      let isSame = compositor.compose(tiles).picture.bytes == Compositor(canvas: hd).compose(tiles).picture.bytes
+      let isSame = compositor.compose(tiles).picture.bytes == PictureCompositor(canvas: hd).compose(tiles).picture.bytes
       #expect(isSame, "step \(step)")
     }
   }
 
   @Test func aTileThatLeavesTheCanvasIsDressedForWhatIsLeft() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tile = tile(.card(.cameraOff), PixelRect(x: 960, y: 0, width: 320, height: 180), name: "Ada Lovelace")
     for step in 0..<30 {
       tile.layer.rect.x = 960 + 12 * step
-      let isSame = compositor.compose([tile]).picture.bytes == Compositor(canvas: hd).compose([tile]).picture.bytes
+      let isSame = compositor.compose([tile]).picture.bytes == PictureCompositor(canvas: hd).compose([tile]).picture.bytes
       #expect(isSame, "step \(step)")
     }
   }
 
   @Test func onlyTheGroupOfAChangedTileIsPainted() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     let apart = VideoLayer(key: camera(3), rect: PixelRect(x: 0, y: 0, width: 100, height: 100))
     var tiles = pip()
     tiles[0].layer.rect = PixelRect(x: 640, y: 0, width: 640, height: 720)
@@ -121,7 +121,7 @@ import Testing
     let canvas = CanvasSize(width: 640, height: 360)
     for seed in UInt64(1)...60 {
       var random = SeededRandom(seed: seed)
-      let compositor = Compositor(canvas: canvas)
+      let compositor = PictureCompositor(canvas: canvas)
       var scene = RandomScene.make(canvas, &random)
       for step in 0..<8 {
         if Int.random(in: 0..<3, using: &random) == 0 {
@@ -130,7 +130,7 @@ import Testing
           RandomScene.change(&scene, &random)
         }
         let picture = compositor.compose(scene).picture
-        let isSame = picture.bytes == Compositor(canvas: canvas).compose(scene).picture.bytes
+        let isSame = picture.bytes == PictureCompositor(canvas: canvas).compose(scene).picture.bytes
         #expect(isSame, "seed \(seed), step \(step)")
         #expect(!compositor.compose(scene).isChanged, "seed \(seed), step \(step)")
       }

@@ -22,7 +22,7 @@ import Testing
     return right < 0 ? nil : PixelRect(x: left, y: top, width: right - left + 1, height: bottom - top + 1)
   }
 
-  private let plain = Compositor(canvas: hd).compose([tile(.video(.plain(red)), whole, radius: 0)]).picture
+  private let plain = PictureCompositor(canvas: hd).compose([tile(.video(.plain(red)), whole, radius: 0)]).picture
   private static let whole = PixelRect(x: 0, y: 0, width: 1280, height: 720)
 
   private func over(_ overlays: [OverlayPaint]) -> ScenePaint {
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: Anchor.allCases) func wordsStandWhereTheLayoutAnchorsThem(anchor: Anchor) throws {
-    let picture = Compositor(canvas: hd).compose(over([text("Weekly review", anchor: anchor)])).picture
+    let picture = PictureCompositor(canvas: hd).compose(over([text("Weekly review", anchor: anchor)])).picture
     let rect = try #require(changed(plain, picture))
     #expect((200...500).contains(rect.width) && (30...80).contains(rect.height))
     let left = rect.x
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func aTimeKeepsItsWidthAndIsMadeOfOneStampADigit() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     _ = compositor.compose(over([text("11:11", .elapsed)]))
     let rect = compositor.overlays[0].rect
     for second in 0..<60 {
@@ -62,10 +62,10 @@ import Testing
   }
 
   @Test func aTimeIsPaintedOverWhatWasThereBefore() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     for words in ["00:09", "00:10", "1:00:00", "00:10"] {
       let scene = over([text(words, .elapsed)])
-      let isSame = compositor.compose(scene).picture.bytes == Compositor(canvas: hd).compose(scene).picture.bytes
+      let isSame = compositor.compose(scene).picture.bytes == PictureCompositor(canvas: hd).compose(scene).picture.bytes
       #expect(isSame, "\(words)")
     }
   }
@@ -73,13 +73,13 @@ import Testing
   @Test func wordsMayLieBelowTheTiles() {
     var scene = over([text("Weekly review", anchor: .center)])
     scene.overlays[0].overlay.isBelowTiles = true
-    let isSame = Compositor(canvas: hd).compose(scene).picture.bytes == plain.bytes
+    let isSame = PictureCompositor(canvas: hd).compose(scene).picture.bytes == plain.bytes
     #expect(isSame)
   }
 
   @Test func longTitlesAreShortenedAndStayOnTheCanvas() throws {
     let words = String(repeating: "Quarterly business review ", count: 30)
-    let picture = Compositor(canvas: hd).compose(over([text(words)])).picture
+    let picture = PictureCompositor(canvas: hd).compose(over([text(words)])).picture
     let rect = try #require(changed(plain, picture))
     #expect(rect.x >= 8 && rect.x + rect.width <= 1280 - 8)
   }
@@ -89,7 +89,7 @@ import Testing
     overlay.overlay.color = .white
     func brightest(_ opacity: UInt8) -> Int {
       overlay.overlay.opacity = opacity
-      let picture = Compositor(canvas: hd).compose(over([overlay])).picture
+      let picture = PictureCompositor(canvas: hd).compose(over([overlay])).picture
       return picture.lumaRange(PixelRect(x: 540, y: 330, width: 200, height: 60)).upperBound
     }
     #expect(brightest(255) > 225)
@@ -99,7 +99,7 @@ import Testing
 
   @Test func themesDifferEverywhere() {
     let tiles = [tile(.card(.cameraOff), middleRect, name: "Ada")]
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     let dark = compositor.compose(ScenePaint(tiles: tiles)).picture.bytes
     let picture = compositor.compose(ScenePaint(theme: .light, tiles: tiles)).picture
     #expect(picture.sample(10, 10) == Sample(Theme.light.background))
@@ -134,7 +134,7 @@ import Testing
 
   @Test func theBackgroundMayBeAColour() {
     let scene = ScenePaint(background: .color(.black), tiles: [tile(.video(.plain(red)), middleRect, radius: 20)])
-    let picture = Compositor(canvas: hd).compose(scene).picture
+    let picture = PictureCompositor(canvas: hd).compose(scene).picture
     #expect(picture.sample(10, 10) == Sample(Colour(0)))
     #expect(picture.sample(320, 180).isNear(Sample(Colour(0))))
   }
@@ -142,13 +142,13 @@ import Testing
   @Test func anEmptyCellIsOnlyItsGround() {
     let layer = VideoLayer(key: .empty(0), rect: middleRect, look: TileLook(ground: .black))
     let paint = TilePaint(layer: layer, content: .card(.cameraOff), name: "Ada", isMuted: true, isTalking: true)
-    let picture = Compositor(canvas: hd).compose([paint]).picture
+    let picture = PictureCompositor(canvas: hd).compose([paint]).picture
     #expect(picture.lumaRange(middleRect) == 16...16)
   }
 
   @Test(arguments: [Notice.waiting, .paused, .reconnecting, Notice("Paused", detail: "Weekly review", symbol: .pause)])
   func noticesStandInTheMiddle(notice: Notice) throws {
-    let picture = Compositor(canvas: hd).compose([], notice: notice).picture
+    let picture = PictureCompositor(canvas: hd).compose([], notice: notice).picture
     let blank = Picture(width: 1280, height: 720)
     blank.fill(y: UInt8(clamping: background.y), u: 0, v: 0)
     let rect = try #require(changed(blank, picture))
@@ -158,7 +158,7 @@ import Testing
 
   @Test func theSlateKeepsTheOverlays() throws {
     let scene = ScenePaint(overlays: [text("Weekly review")], notice: .paused)
-    let picture = Compositor(canvas: hd).compose(scene).picture
+    let picture = PictureCompositor(canvas: hd).compose(scene).picture
     #expect(picture.lumaRange(PixelRect(x: 12, y: 12, width: 200, height: 60)).upperBound > 200)
   }
 }

@@ -17,7 +17,7 @@ import Testing
       name: name)
   }
 
-  private func compose(_ paint: TilePaint) -> Picture { Compositor(canvas: hd).compose([paint]).picture }
+  private func compose(_ paint: TilePaint) -> Picture { PictureCompositor(canvas: hd).compose([paint]).picture }
 
   @Test func aLowerThirdIsLargerThanALabelAndHasAStripeOfThePersonsColour() {
     let label = compose(paint(TileLook(name: .label)))
@@ -64,7 +64,7 @@ import Testing
 
   @Test func theLevelRingGrowsWithTheLoudness() {
     var widths: [Int] = []
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tile = paint(TileLook(levelRing: true), card: .audioOnly)
     let ground = compose(tile).sample(340, 200)
     for level in stride(from: 0, through: 1000, by: 100) {
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func levelsAreToldApartInSteps() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tile = paint(TileLook(levelRing: true), card: .audioOnly)
     tile.level = 500
     _ = compositor.compose([tile])
@@ -133,7 +133,7 @@ import Testing
 
   /// What is drawn for a tile that glides from a corner to the whole canvas: names and discs in few sizes.
   @Test func aGrowingTileNeedsFewStamps() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     for step in 0...200 {
       let rect = PixelRect(x: 0, y: 0, width: (200 + step * 5) & ~1, height: (112 + step * 3) & ~1)
       _ = compositor.compose([paint(TileLook(), card: .cameraOff, rect: rect)])
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test func aTileThatOnlyMovesNeedsNoNewStamp() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     var tile = paint(TileLook(), card: .cameraOff, rect: PixelRect(x: 0, y: 0, width: 320, height: 180))
     _ = compositor.compose([tile])
     let count = compositor.cache.count

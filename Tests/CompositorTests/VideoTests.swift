@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct VideoTests {
   @Test func everyTileShowsItsPictureAndTheGapsTheBackground() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     let colours = [red, green, blue]
     let sources = (0..<3).map { LayoutSource(key: camera($0)) }
     let layers = arranged(.grid, hd, sources)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func cornersAreSmooth() {
-    let compositor = Compositor(canvas: hd)
+    let compositor = PictureCompositor(canvas: hd)
     let white = Sample(235, 128, 128)
     let picture = compositor.compose([tile(.video(.plain(white)), middleRect)]).picture
     var levels = Set<Int>()
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func squareCornersAreFilled() {
-    let picture = Compositor(canvas: hd).compose([tile(.video(.plain(red)), middleRect, radius: 0)]).picture
+    let picture = PictureCompositor(canvas: hd).compose([tile(.video(.plain(red)), middleRect, radius: 0)]).picture
     #expect(picture.sample(320, 180) == red)
   }
 
@@ -43,7 +43,7 @@ import Testing
     // Thirds: red, green, blue. In a square only the middle and a little of its neighbours are left.
     let picture = thirds(width: 900, height: 300)
     let rect = PixelRect(x: 100, y: 100, width: 300, height: 300)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
     #expect(canvas.sample(104, 250) == green)
     #expect(canvas.sample(395, 250) == green)
   }
@@ -51,7 +51,7 @@ import Testing
   @Test func containShowsEverythingBetweenBars() {
     let picture = thirds(width: 900, height: 300)
     let rect = PixelRect(x: 100, y: 100, width: 300, height: 300)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, fit: .contain, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, fit: .contain, radius: 0)]).picture
     #expect(canvas.sample(102, 250) == red)
     #expect(canvas.sample(250, 250) == green)
     #expect(canvas.sample(397, 250) == blue)
@@ -67,7 +67,7 @@ import Testing
     let picture = thirds(width: 900, height: 300)
     picture.rotation = rotation
     let rect = PixelRect(x: 0, y: 0, width: 900, height: 300)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
     #expect([100, 450, 800].map { canvas.sample($0, 150) } == columns)
   }
 
@@ -76,7 +76,7 @@ import Testing
     let picture = thirds(width: 900, height: 300)
     picture.rotation = rotation
     let rect = PixelRect(x: 0, y: 0, width: 200, height: 600)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
     #expect([50, 300, 550].map { canvas.sample(100, $0) } == rows)
   }
 
@@ -93,7 +93,7 @@ import Testing
       }
     }
     let rect = PixelRect(x: 12, y: 12, width: 410, height: 272)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
     let across = (12..<422).filter { canvas.sample($0, 148).y > 125 }.count
     let down = (12..<284).filter { canvas.sample(217, $0).y > 125 }.count
     #expect(abs(across - down) <= 3)
@@ -107,7 +107,7 @@ import Testing
       for column in 0..<1920 where (row + column) % 2 == 0 { picture.y[row * picture.strideY + column] = 235 }
     }
     let rect = PixelRect(x: 0, y: 0, width: 426, height: 240)
-    let canvas = Compositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
+    let canvas = PictureCompositor(canvas: hd).compose([tile(.video(picture), rect, radius: 0)]).picture
     let range = canvas.lumaRange(rect)
     #expect(range.lowerBound > 115 && range.upperBound < 136)
   }

@@ -27,8 +27,8 @@ import Testing
   /// SHA-256 of "abc" (FIPS 180-2, appendix B.1).
   static let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-  private func delivery(_ root: String = "out") -> Delivery {
-    Delivery(.local(root: "\(folder.path)/\(root)"), logger: Logger(label: "test"))
+  private func delivery(_ root: String = "out") -> StoreDelivery {
+    StoreDelivery(.local(root: "\(folder.path)/\(root)"), logger: Logger(label: "test"))
   }
 
   @Test func aFileIsUnderItsNameWithItsHash() async throws {
@@ -70,7 +70,7 @@ import Testing
     let root = "/dev/shm/delivery-tests-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: root) }
     let file = folder.file("talk.webm", String(repeating: "abc", count: 1_000_000))
-    let delivery = Delivery(.local(root: root), logger: Logger(label: "test"))
+    let delivery = StoreDelivery(.local(root: root), logger: Logger(label: "test"))
     let delivered = try await delivery.deliver(file: file, name: "a/talk.webm")
     #expect(delivered.size == 3_000_000)
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/a") == ["talk.webm"])
@@ -121,7 +121,7 @@ import Testing
     ] {
       var options = DeliveryOptions()
       options.attempts = 1
-      let delivery = Delivery(
+      let delivery = StoreDelivery(
         .s3(S3Target(bucket: "bucket", endpoint: endpoint, credentials: credentials)), options: options,
         logger: Logger(label: "test"))
       let error = await #expect(throws: DeliveryError.self, "\(endpoint)") {
@@ -135,7 +135,7 @@ import Testing
   @Test(arguments: ["", "a", "UPPER", "a_b", "..", "-ab", "a..b", String(repeating: "a", count: 64)])
   func bucketsThatCannotBeAreRefused(bucket: String) async {
     let credentials = S3Credentials.Source.fixed(S3Credentials(accessKeyID: "a", secretAccessKey: "b"))
-    let delivery = Delivery(.s3(S3Target(bucket: bucket, credentials: credentials)), logger: Logger(label: "test"))
+    let delivery = StoreDelivery(.s3(S3Target(bucket: bucket, credentials: credentials)), logger: Logger(label: "test"))
     let error = await #expect(throws: DeliveryError.self) { try await delivery.check() }
     #expect(error?.code == .configuration)
   }

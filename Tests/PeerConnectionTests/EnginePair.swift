@@ -24,8 +24,8 @@ final class EnginePair {
 
   /// A pair over a network that behaves as a script says, from the beginning on.
   init(
-    _ script: String, seed: UInt64, near configureNear: (inout PeerConnection.Configuration) -> Void = { _ in },
-    far configureFar: (inout PeerConnection.Configuration) -> Void = { _ in }
+    _ script: String, seed: UInt64, near configureNear: (inout RTCPeerConnection.Configuration) -> Void = { _ in },
+    far configureFar: (inout RTCPeerConnection.Configuration) -> Void = { _ in }
   ) throws {
     near = EngineEnd(.up, seed: seed, configureNear)
     far = EngineEnd(.down, seed: seed + 1, configureFar)
@@ -110,10 +110,10 @@ final class EngineEnd: MediaEngineHost {
   private let direction: TestKit.Direction
 
   fileprivate init(
-    _ direction: TestKit.Direction, seed: UInt64, _ configure: (inout PeerConnection.Configuration) -> Void
+    _ direction: TestKit.Direction, seed: UInt64, _ configure: (inout RTCPeerConnection.Configuration) -> Void
   ) {
     self.direction = direction
-    var configuration = PeerConnection.Configuration()
+    var configuration = RTCPeerConnection.Configuration()
     configure(&configuration)
     negotiation = Negotiation(policy: NegotiationPolicy(configuration), seed: seed)
     engine = MediaEngine(configuration, cname: negotiation.cname, seed: seed)

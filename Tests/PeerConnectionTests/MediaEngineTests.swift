@@ -102,7 +102,7 @@ import Testing
   /// Layers of simulcast arrive by their names, and so do their repairs.
   @Test func simulcastLayersArriveByTheirNames() throws {
     let layers = [RID("q"), RID("h"), RID("f")]
-    let feedback: (inout PeerConnection.Configuration) -> Void = {
+    let feedback: (inout RTCPeerConnection.Configuration) -> Void = {
       $0.bandwidthFeedback = [.transportWide, .maximumBitrate]
     }
     let pair = try EnginePair("delay=10ms; up loss=5%", seed: 5, near: feedback, far: feedback)
@@ -122,7 +122,7 @@ import Testing
 
   /// What is sent again under its own number is the very same packet: its number is the nonce of AES-GCM.
   @Test func aPacketThatIsSentAgainUnderItsOwnNumberIsTheSame() throws {
-    let feedback: (inout PeerConnection.Configuration) -> Void = {
+    let feedback: (inout RTCPeerConnection.Configuration) -> Void = {
       $0.bandwidthFeedback = [.transportWide, .maximumBitrate]
     }
     let pair = try EnginePair(

@@ -9,7 +9,7 @@ import Transport
 // Confined to the loop of its connection; tests read `log` after the loop has been asked to answer.
 /// One end of a connection that writes down what happens.
 final class End: PeerConnectionDelegate, @unchecked Sendable {
-  let pc: PeerConnection
+  let pc: RTCPeerConnection
   weak var other: End?
   var frames: [(mid: MID, frame: EncodedFrame)] = []
   var packets: [(rid: RID?, packet: RTPPacket)] = []
@@ -23,12 +23,12 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
   /// Called after every event, on the loop.
   var onEvent: (() -> Void)?
 
-  init(_ loop: MediaLoop, _ configure: (inout PeerConnection.Configuration) -> Void = { _ in }) throws {
-    var configuration = PeerConnection.Configuration()
+  init(_ loop: MediaLoop, _ configure: (inout RTCPeerConnection.Configuration) -> Void = { _ in }) throws {
+    var configuration = RTCPeerConnection.Configuration()
     configuration.localAddresses = ["127.0.0.1"]
     configuration.wallClock = Self.wallClock
     configure(&configuration)
-    pc = try PeerConnection(loop: loop, configuration: configuration)
+    pc = try RTCPeerConnection(loop: loop, configuration: configuration)
     pc.delegate = self
   }
 
@@ -42,51 +42,51 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
     try pc.setRemoteAnswer(try other.pc.createAnswer())
   }
 
-  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     other?.pc.addRemoteCandidate(candidate)
   }
-  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     states.append(state)
     onEvent?()
   }
-  func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) {
+  func peerConnection(_ pc: RTCPeerConnection, receiverAdded receiver: RTPReceiver) {
     receiver.wantsFrames = !wantsPackets
     receiver.wantsPackets = wantsPackets
     added.append("+\(receiver.mid) \(receiver.trackID ?? "-")")
   }
-  func peerConnection(_ pc: PeerConnection, receiverChanged receiver: RTPReceiver) {
+  func peerConnection(_ pc: RTCPeerConnection, receiverChanged receiver: RTPReceiver) {
     added.append("~\(receiver.mid) \(receiver.trackID ?? "-")")
   }
-  func peerConnection(_ pc: PeerConnection, receiverRemoved receiver: RTPReceiver) {
+  func peerConnection(_ pc: RTCPeerConnection, receiverRemoved receiver: RTPReceiver) {
     added.append("-\(receiver.mid)")
   }
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
+  func peerConnection(_ pc: RTCPeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     frames.append((receiver.mid, frame))
     onEvent?()
   }
   func peerConnection(
-    _ pc: PeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
   ) {
     packets.append((rid, packet))
     onEvent?()
   }
   func peerConnection(
-    _ pc: PeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
     at now: Int64
   ) {
     reports.append((ntp, rtpTimestamp))
     onEvent?()
   }
-  func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
+  func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     keyframeWishes.append(rid)
     onEvent?()
   }
-  func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {
+  func peerConnection(_ pc: RTCPeerConnection, dataChannelOpened label: String) {
     opened.append(label)
     onEvent?()
   }
   func peerConnection(
-    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+    _ pc: RTCPeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
     messages.append("\(label): \(String(decoding: bytes, as: UTF8.self))")
     onEvent?()
@@ -100,8 +100,8 @@ struct Pair: Sendable {
   let right: End
 
   init(
-    _ name: String, left configureLeft: @escaping @Sendable (inout PeerConnection.Configuration) -> Void = { _ in },
-    right configureRight: @escaping @Sendable (inout PeerConnection.Configuration) -> Void = { _ in }
+    _ name: String, left configureLeft: @escaping @Sendable (inout RTCPeerConnection.Configuration) -> Void = { _ in },
+    right configureRight: @escaping @Sendable (inout RTCPeerConnection.Configuration) -> Void = { _ in }
   ) throws {
     let loop = MediaLoop(name: name)
     self.loop = loop

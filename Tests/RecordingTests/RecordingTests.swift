@@ -33,11 +33,11 @@ import WebM
 
   private func recording(
     _ name: String = "a.webm", maximum: SessionTime? = nil
-  ) throws -> (recording: Recording, control: Control, path: String) {
+  ) throws -> (recording: RoomRecording, control: Control, path: String) {
     let path = folder.url.appending(path: name).path
     var session = SessionCore.Settings(canvas: CanvasSize(width: 320, height: 180), layout: .grid)
     session.maximumDuration = maximum
-    let recording = Recording(
+    let recording = RoomRecording(
       settings: RecordingSettings(session: session, output: path), logger: Logger(label: "test"))
     let control = Control()
     recording.start(control: control)

@@ -19,11 +19,11 @@ import Testing
 
   /// Starts a server for the time of a test.
   func withServer<T>(_ work: (Int) async throws -> T) async throws -> T {
-    var configuration = RoomServer.Configuration(apiKeys: ["devkey": "secret"])
+    var configuration = EmbeddedRoomServer.Configuration(apiKeys: ["devkey": "secret"])
     configuration.port = 0
     // The requests of a test may be far apart when many tests run at once.
     configuration.seatTimeout = 600
-    let server = RoomServer(configuration: configuration, logger: Self.quiet)
+    let server = EmbeddedRoomServer(configuration: configuration, logger: Self.quiet)
     let port = try server.start()
     defer { server.stop() }
     return try await work(port)

@@ -67,9 +67,9 @@ import Testing
 @Suite struct ServerTests {
   @Test func aTakenPortIsSaidClearly() throws {
     let first = try TestServer()
-    var configuration = RoomServer.Configuration(apiKeys: [key: secret])
+    var configuration = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     configuration.port = first.port
-    let second = RoomServer(
+    let second = EmbeddedRoomServer(
       configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let error = #expect(throws: RoomServerError.portInUse(host: "127.0.0.1", port: first.port)) {
       try second.start()
@@ -80,18 +80,18 @@ import Testing
   @Test func badSettingsAreSaidClearly() {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     #expect(throws: RoomServerError.noAPIKeys) {
-      try RoomServer(configuration: .init(apiKeys: [:]), logger: logger).start()
+      try EmbeddedRoomServer(configuration: .init(apiKeys: [:]), logger: logger).start()
     }
-    var elsewhere = RoomServer.Configuration(apiKeys: [key: secret])
+    var elsewhere = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     elsewhere.bind = "203.0.113.77"
     elsewhere.port = 0
     #expect(throws: RoomServerError.addressUnavailable(host: "203.0.113.77", port: 0)) {
-      try RoomServer(configuration: elsewhere, logger: logger).start()
+      try EmbeddedRoomServer(configuration: elsewhere, logger: logger).start()
     }
-    var nonsense = RoomServer.Configuration(apiKeys: [key: secret])
+    var nonsense = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     nonsense.bind = "no address at all"
     #expect(throws: RoomServerError.addressUnavailable(host: "no address at all", port: 7880)) {
-      try RoomServer(configuration: nonsense, logger: logger).start()
+      try EmbeddedRoomServer(configuration: nonsense, logger: logger).start()
     }
   }
 

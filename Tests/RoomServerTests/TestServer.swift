@@ -10,14 +10,14 @@ let secret = "a secret of the tests"
 
 /// A server on a free port for one test.
 final class TestServer {
-  let server: RoomServer
+  let server: EmbeddedRoomServer
   let port: Int
 
-  init(_ change: (inout RoomServer.Configuration) -> Void = { _ in }) throws {
-    var configuration = RoomServer.Configuration(apiKeys: [key: secret])
+  init(_ change: (inout EmbeddedRoomServer.Configuration) -> Void = { _ in }) throws {
+    var configuration = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     configuration.port = 0
     change(&configuration)
-    server = RoomServer(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    server = EmbeddedRoomServer(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     port = try server.start()
   }
 

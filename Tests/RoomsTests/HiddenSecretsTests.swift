@@ -29,7 +29,7 @@ import Transport
       expectHidden(source)
       expectHidden(options)
     }
-    var server = RoomServer.Configuration(apiKeys: ["devkey": Self.secret])
+    var server = EmbeddedRoomServer.Configuration(apiKeys: ["devkey": Self.secret])
     server.iceServers = [ICEServer(urls: ["turn:host"], username: "u", credential: Self.secret)]
     expectHidden(server)
     #expect(server.apiKeys["devkey"] == Self.secret && server.iceServers[0].credential == Self.secret)

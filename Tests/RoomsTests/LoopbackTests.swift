@@ -19,10 +19,10 @@ import Transport
     return logger
   }()
 
-  func server(port: Int = 0) throws -> (RoomServer, Int) {
-    var configuration = RoomServer.Configuration(apiKeys: ["devkey": "secret"])
+  func server(port: Int = 0) throws -> (EmbeddedRoomServer, Int) {
+    var configuration = EmbeddedRoomServer.Configuration(apiKeys: ["devkey": "secret"])
     configuration.port = port
-    let server = RoomServer(configuration: configuration, logger: Self.quiet)
+    let server = EmbeddedRoomServer(configuration: configuration, logger: Self.quiet)
     return (server, try server.start())
   }
 
@@ -95,7 +95,7 @@ import Transport
   }
 
   /// A server on a port that stays free while it is down: below the range that the system hands out to others.
-  private func restartableServer() throws -> (RoomServer, Int) {
+  private func restartableServer() throws -> (EmbeddedRoomServer, Int) {
     for _ in 0..<50 {
       if let server = try? server(port: Int.random(in: 20_000..<30_000)) { return server }
     }
@@ -111,7 +111,7 @@ import Transport
     server.stop()
     #expect(await eventually { sink.texts.last?.hasPrefix("lost") == true })
     // A child that another suite has just forked holds the closed socket until it has become its own program.
-    var again: RoomServer?
+    var again: EmbeddedRoomServer?
     #expect(
       await eventually {
         again = try? self.server(port: port).0

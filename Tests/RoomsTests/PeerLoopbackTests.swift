@@ -14,20 +14,20 @@ import Transport
 @Suite(.serialized) struct PeerLoopbackTests {
   /// A room server, a loop, and the peers on it.
   final class Booth: Sendable {
-    let server: RoomServer
+    let server: EmbeddedRoomServer
     let port: Int
     let loop = MediaLoop(name: "peers")
 
     init() throws {
-      var configuration = RoomServer.Configuration(apiKeys: ["devkey": "secret"])
+      var configuration = EmbeddedRoomServer.Configuration(apiKeys: ["devkey": "secret"])
       configuration.port = 0
-      server = RoomServer(configuration: configuration, logger: LoopbackTests.quiet)
+      server = EmbeddedRoomServer(configuration: configuration, logger: LoopbackTests.quiet)
       port = try server.start()
     }
 
     func client(
       _ identity: String, as role: PeerRole?, room: String = "booth", sink: CollectingSink = CollectingSink(),
-      prepare: @escaping @Sendable (PeerConnection) -> Void = { _ in }
+      prepare: @escaping @Sendable (RTCPeerConnection) -> Void = { _ in }
     ) throws -> PeerRoomClient {
       let tokens = TokenSource.minted(
         apiKey: "devkey", apiSecret: "secret", room: room, identity: identity, name: identity)

@@ -15,7 +15,7 @@ import Transport
 @Suite(.serialized) struct ServerFaultTests {
   /// A server, somebody who sends numbered sound and pictures, and a bot that receives them.
   final class Stage: Sendable {
-    let server: RoomServer
+    let server: EmbeddedRoomServer
     let url: String
     let loop = MediaLoop(name: "test")
     let sink = NumberingSink()
@@ -25,11 +25,11 @@ import Transport
     /// How many sounds have been sent.
     var sent: Int { counter.load(ordering: .relaxed) }
 
-    init(_ change: (inout RoomServer.Configuration) -> Void = { _ in }) throws {
-      var configuration = RoomServer.Configuration(apiKeys: ["devkey": "secret"])
+    init(_ change: (inout EmbeddedRoomServer.Configuration) -> Void = { _ in }) throws {
+      var configuration = EmbeddedRoomServer.Configuration(apiKeys: ["devkey": "secret"])
       configuration.port = 0
       change(&configuration)
-      server = RoomServer(configuration: configuration, logger: LoopbackTests.quiet)
+      server = EmbeddedRoomServer(configuration: configuration, logger: LoopbackTests.quiet)
       url = "ws://127.0.0.1:\(try server.start())"
       var options = RoomOptions(
         url: url,

@@ -32,8 +32,8 @@ import Testing
   /// Stands for a machine that strangers must not reach.
   static let secret = "127.0.0.2"
 
-  private static func client(_ names: ChangingNames) -> WebClient {
-    WebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { $0 == IPAddress(open) }
+  private static func client(_ names: ChangingNames) -> GuardedWebClient {
+    GuardedWebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { $0 == IPAddress(open) }
   }
 
   /// What is signed for a store must be what the header `Host` says: without the port that the scheme has anyway.
@@ -47,7 +47,7 @@ import Testing
     #expect(exchange.authority == authority)
   }
 
-  private static func get(_ client: WebClient, _ url: String) async throws -> String {
+  private static func get(_ client: GuardedWebClient, _ url: String) async throws -> String {
     String(decoding: try await client.get(url, accept: "*/*", maximumBytes: 1000), as: UTF8.self)
   }
 
@@ -79,7 +79,7 @@ import Testing
     try await withServer { port, reached in
       // For the system it is 127.0.0.1, in all its hosts files.
       let names = ChangingNames([Self.secret])
-      let client = WebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { _ in true }
+      let client = GuardedWebClient(policy: .allow, timeLimit: .seconds(5 * 60), names: names.lookup) { _ in true }
       let answer = try await Self.get(client, "http://localhost:\(port)/")
       #expect(answer == Self.secret)
       #expect(reached() == [Self.secret])

@@ -61,7 +61,7 @@ import Testing
   ])
   func namesAndNumbersOfThisMachineAreRefused(url: String) async {
     await #expect(throws: WebClientError.self) {
-      try await WebClient(privateAddresses: .refuse).get(url, accept: "*/*", maximumBytes: 1000)
+      try await GuardedWebClient(privateAddresses: .refuse).get(url, accept: "*/*", maximumBytes: 1000)
     }
   }
 
@@ -69,7 +69,7 @@ import Testing
     try await withServer { head in
       .init(body: [UInt8]("\(head.uri) \(head.headers["cookie"]) \(head.headers["accept"])".utf8))
     } _: { port in
-      let client = WebClient.patient
+      let client = GuardedWebClient.patient
       let bytes = try await client.get("http://127.0.0.1:\(port)/a?b=c", accept: "image/png", maximumBytes: 1000)
       #expect(String(decoding: bytes, as: UTF8.self) == #"/a?b=c [] ["image/png"]"#)
     }
@@ -79,7 +79,7 @@ import Testing
     try await withServer { _ in
       .init(body: [UInt8](repeating: 7, count: 100_000), saysLength: saysLength)
     } _: { port in
-      let client = WebClient.patient
+      let client = GuardedWebClient.patient
       await #expect(throws: WebClientError("is larger than 48 KiB")) {
         try await client.get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 50_000)
       }
@@ -99,7 +99,7 @@ import Testing
       default: .init(status: .found)
       }
     } _: { port in
-      let client = WebClient(policy: .allow, timeLimit: .seconds(300)) { $0 == IPAddress("127.0.0.1") }
+      let client = GuardedWebClient(policy: .allow, timeLimit: .seconds(300)) { $0 == IPAddress("127.0.0.1") }
       func get(_ path: String) async throws -> [UInt8] {
         try await client.get("http://127.0.0.1:\(port)\(path)", accept: "*/*", maximumBytes: 1000)
       }
@@ -117,7 +117,7 @@ import Testing
       .init(status: .notFound)
     } _: { port in
       await #expect(throws: WebClientError("the server answers 404")) {
-        try await WebClient.patient.get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 9)
+        try await GuardedWebClient.patient.get("http://127.0.0.1:\(port)/", accept: "*/*", maximumBytes: 9)
       }
     }
   }
@@ -127,7 +127,7 @@ import Testing
     defer { withExtendedLifetime(held) {} }
     // At once: not after all the time that there is.
     await #expect(throws: WebClientError("cannot be reached: Connection refused")) {
-      try await WebClient.patient.get("http://127.0.0.1:\(held.port)/", accept: "*/*", maximumBytes: 9)
+      try await GuardedWebClient.patient.get("http://127.0.0.1:\(held.port)/", accept: "*/*", maximumBytes: 9)
     }
   }
 
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-extension WebClient {
+extension GuardedWebClient {
   /// Asks every address, and waits: when many tests run at once, nobody reads for seconds.
-  fileprivate static let patient = WebClient(policy: .allow, timeLimit: .seconds(300)) { _ in true }
+  fileprivate static let patient = GuardedWebClient(policy: .allow, timeLimit: .seconds(300)) { _ in true }
 }

@@ -114,7 +114,7 @@ import Testing
   @Test(.timeLimit(.minutes(1))) func aWorkerThatIsNotTakenEnds() async throws {
     try await TestQueue.run { queue in
       let stranger = try BackendClient(url: queue.client.url, credential: "not-the-secret-of-the-workers-at-all")
-      let worker = try Worker(
+      let worker = try JobWorker(
         WorkerSettings(dataDirectory: queue.folder + "/data"), client: stranger, logger: queue.logger)
       await #expect(
         performing: { try await worker.run() },

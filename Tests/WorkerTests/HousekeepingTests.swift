@@ -64,8 +64,8 @@ import Testing
 
   @Test func aChosenNameIsOneWorkersInADataFolder() async throws {
     try await TestQueue.run { queue in
-      func worker(_ name: String?, in folder: String) throws -> Worker {
-        try Worker(WorkerSettings(dataDirectory: folder, name: name), client: queue.client, logger: queue.logger)
+      func worker(_ name: String?, in folder: String) throws -> JobWorker {
+        try JobWorker(WorkerSettings(dataDirectory: folder, name: name), client: queue.client, logger: queue.logger)
       }
       let first = try worker("camera", in: queue.folder)
       let error = #expect(throws: WorkerError.self) { _ = try worker("camera", in: queue.folder) }

@@ -39,7 +39,7 @@ struct TestQueue: Sendable {
     configuration.port = 0
     configuration.workerSecret = secret
     let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let backend = try await Backend(configuration: configuration, database: database, logger: quiet)
+    let backend = try await BackendService(configuration: configuration, database: database, logger: quiet)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await backend.run() }
       let client = try BackendClient(url: "http://127.0.0.1:\(try await backend.port)", credential: secret)

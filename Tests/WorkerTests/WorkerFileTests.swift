@@ -14,7 +14,7 @@ import Testing
   @Test func thePageGivesFilesToWhoSigns() async throws {
     try await TestQueue.run { queue in
       let data = queue.folder + "/data"
-      let worker = try Worker(WorkerSettings(dataDirectory: data), client: queue.client, logger: queue.logger)
+      let worker = try JobWorker(WorkerSettings(dataDirectory: data), client: queue.client, logger: queue.logger)
       let page = try await WorkerPage(at: "127.0.0.1:0", worker, secret: TestQueue.secret)
       let port = try #require(page.port)
       let path = data + "/recordings/a b.webm"

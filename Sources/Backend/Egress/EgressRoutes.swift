@@ -16,7 +16,7 @@ struct EgressRoutes: RouteGroup {
 
   let jobs: JobStore
   /// For what addresses of webhooks are allowed.
-  let client: WebClient
+  let client: GuardedWebClient
 
   func add(to routes: Routes) {
     start("StartRoomCompositeEgress", Livekit_RoomCompositeEgressRequest.self, routes)

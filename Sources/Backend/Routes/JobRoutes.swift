@@ -10,7 +10,7 @@ struct JobRoutes: RouteGroup {
   let deliveries: DeliveryStore
   let workers: WorkerStore
   /// Knows which addresses webhooks may go to.
-  let client: WebClient
+  let client: GuardedWebClient
 
   func add(to routes: Routes) {
     routes.caller(.post, "/v1/jobs", .jobsWrite) { call, caller in
@@ -98,7 +98,7 @@ struct JobRoutes: RouteGroup {
   }
 
   /// Throws when the caller may not ask for this, or the backend can't have it done.
-  static func check(_ request: JobRequest, of caller: Caller, in core: BackendCore, _ client: WebClient) throws {
+  static func check(_ request: JobRequest, of caller: Caller, in core: BackendCore, _ client: GuardedWebClient) throws {
     // One without a name is refused by the store, with what is wrong.
     if !request.room.isEmpty { try core.check(caller, mayUse: request.room) }
     // A token that is signed with the API secret goes to no other server.

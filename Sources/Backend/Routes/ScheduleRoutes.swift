@@ -62,7 +62,7 @@ struct ScheduleRoutes: RouteGroup {
   let schedules: ScheduleStore
   let workers: WorkerStore
   /// Knows which addresses webhooks may go to.
-  let client: WebClient
+  let client: GuardedWebClient
 
   func add(to routes: Routes) {
     routes.caller(.post, "/v1/schedules", .schedulesWrite) { call, caller in

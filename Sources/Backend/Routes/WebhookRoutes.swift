@@ -5,7 +5,7 @@ import WebClient
 
 /// Trying a receiver of webhooks, before a job depends on it.
 struct WebhookRoutes: RouteGroup {
-  let client: WebClient
+  let client: GuardedWebClient
 
   func add(to routes: Routes) {
     // Whoever may have jobs tell a receiver may try it.

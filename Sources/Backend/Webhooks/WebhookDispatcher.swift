@@ -21,7 +21,7 @@ struct WebhookDispatcher: BackgroundWork {
   let deliveries: DeliveryStore
   let keys: WebhookMessage.Keys
   let retries: WebhookRetryPolicy
-  let client: WebClient
+  let client: GuardedWebClient
   /// Notified when something happened to a job, and when a message has arrived.
   let notifier: Notifier
   /// Counts what came of the attempts.
@@ -142,7 +142,7 @@ struct WebhookDispatcher: BackgroundWork {
 
 extension WebhookDispatcher {
   /// The dispatcher of a backend.
-  init(core: BackendCore, deliveries: DeliveryStore, client: WebClient) {
+  init(core: BackendCore, deliveries: DeliveryStore, client: GuardedWebClient) {
     let configuration = core.configuration
     self.init(
       deliveries: deliveries,

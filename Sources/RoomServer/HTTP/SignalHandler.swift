@@ -11,7 +11,7 @@ final class SignalHandler: ChannelDuplexHandler {
 
   private let sink: any SignalSink
   private let request: JoinRequest
-  private let limits: RoomServer.Limits
+  private let limits: EmbeddedRoomServer.Limits
   private var connection: SignalConnection?
   private var speaksJSON = false
   private var isClosing = false
@@ -24,7 +24,7 @@ final class SignalHandler: ChannelDuplexHandler {
   private var pinging: RepeatedTask?
   private var budget: MessageBudget
 
-  init(sink: any SignalSink, request: JoinRequest, limits: RoomServer.Limits) {
+  init(sink: any SignalSink, request: JoinRequest, limits: EmbeddedRoomServer.Limits) {
     self.sink = sink
     self.request = request
     self.limits = limits

@@ -11,7 +11,7 @@ import Synchronization
 final class SignalListener: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let gate: JoinGate
-  private let limits: RoomServer.Limits
+  private let limits: EmbeddedRoomServer.Limits
   private let logger: Logger
   private let sink: any SignalSink
   private let services: [any HTTPService]
@@ -19,7 +19,7 @@ final class SignalListener: Sendable {
   private let door: ConnectionDoor
 
   init(
-    gate: JoinGate, limits: RoomServer.Limits, logger: Logger, sink: any SignalSink, services: [any HTTPService]
+    gate: JoinGate, limits: EmbeddedRoomServer.Limits, logger: Logger, sink: any SignalSink, services: [any HTTPService]
   ) {
     self.gate = gate
     self.services = services

@@ -9,7 +9,7 @@ import Transport
 /// A client's publishing connection: the client offers, the server answers. Confined to the room's loop.
 final class Publisher: PeerConnectionDelegate {
   private unowned let participant: ClientSession
-  private let connection: PeerConnection
+  private let connection: RTCPeerConnection
   private var receivers: [ObjectIdentifier: Publication] = [:]
   private var started: [RTPReceiver] = []
   private var earlyCandidates: [Livekit_SignalResponse]? = []
@@ -26,7 +26,7 @@ final class Publisher: PeerConnectionDelegate {
     // and the estimate that can be made here is the poorer one.
     configuration.bandwidthFeedback = [.transportWide]
     do {
-      connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
+      connection = try RTCPeerConnection(loop: participant.room.loop, configuration: configuration)
     } catch {
       throw .media(error.description)
     }
@@ -180,7 +180,7 @@ final class Publisher: PeerConnectionDelegate {
 
   // MARK: PeerConnectionDelegate
 
-  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     let message = Livekit_SignalResponse.trickle(
       TrickleCandidate(candidate: candidate, sdpMid: mid.rawValue, sdpMLineIndex: mLineIndex), .publisher)
     if earlyCandidates != nil {
@@ -190,34 +190,34 @@ final class Publisher: PeerConnectionDelegate {
     }
   }
 
-  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     participant.room.handle(.media(participant.sid, .publisher, state))
   }
 
-  func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) { started.append(receiver) }
+  func peerConnection(_ pc: RTCPeerConnection, receiverAdded receiver: RTPReceiver) { started.append(receiver) }
 
-  func peerConnection(_ pc: PeerConnection, receiverChanged receiver: RTPReceiver) {
+  func peerConnection(_ pc: RTCPeerConnection, receiverChanged receiver: RTPReceiver) {
     unbind(receiver)
     started.append(receiver)
   }
 
-  func peerConnection(_ pc: PeerConnection, receiverRemoved receiver: RTPReceiver) { unbind(receiver) }
+  func peerConnection(_ pc: RTCPeerConnection, receiverRemoved receiver: RTPReceiver) { unbind(receiver) }
 
   func peerConnection(
-    _ pc: PeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
   ) {
     receivers[ObjectIdentifier(receiver)]?.receive(packet, rid: rid, now: now)
   }
 
   func peerConnection(
-    _ pc: PeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
     at now: Int64
   ) {
     receivers[ObjectIdentifier(receiver)]?.receiveReport(rid: rid, ntp: ntp, rtpTimestamp: rtpTimestamp, at: now)
   }
 
   func peerConnection(
-    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+    _ pc: RTCPeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
     guard let channel = DataLabel(rawValue: label) else { return }
     participant.room.handle(.data(participant.sid, Array(bytes), isReliable: channel == .reliable))

@@ -52,11 +52,11 @@ final class Room {
   }
 
   var loop: MediaLoop { directory.loop }
-  var configuration: RoomServer.Configuration { directory.configuration }
+  var configuration: EmbeddedRoomServer.Configuration { directory.configuration }
 
   /// What the media connections of all clients have in common.
-  var mediaConfiguration: PeerConnection.Configuration {
-    var media = PeerConnection.Configuration()
+  var mediaConfiguration: RTCPeerConnection.Configuration {
+    var media = RTCPeerConnection.Configuration()
     media.localAddresses = configuration.mediaAddresses.isEmpty ? nil : configuration.mediaAddresses
     media.portRange = configuration.mediaPorts
     media.listener = directory.listener
@@ -288,7 +288,7 @@ final class Room {
 
 extension RoomMachine.Settings {
   /// As the server has it for all rooms.
-  init(_ configuration: RoomServer.Configuration) {
+  init(_ configuration: EmbeddedRoomServer.Configuration) {
     emptyTimeout = configuration.emptyTimeout
     departureTimeout = configuration.departureTimeout
     maximumParticipants = configuration.maximumParticipants
@@ -297,7 +297,7 @@ extension RoomMachine.Settings {
 
 extension RoomMachine.Limits {
   /// As the server has it.
-  init(_ configuration: RoomServer.Configuration) {
+  init(_ configuration: EmbeddedRoomServer.Configuration) {
     resumeTime = Int64(configuration.resumeTimeout) * 1_000_000_000
     connectTime = Int64(configuration.connectTimeout) * 1_000_000_000
     pausesVideo = configuration.pausesVideo

@@ -7,7 +7,7 @@ import Transport
 // Sendable: everything but the constants is only touched on `loop`; what comes from network threads is posted there.
 /// All rooms of a server, and which connection belongs to whom.
 final class RoomDirectory: SignalSink, @unchecked Sendable {
-  let configuration: RoomServer.Configuration
+  let configuration: EmbeddedRoomServer.Configuration
   let loop = MediaLoop(name: "room-server")
   let logger: Logger
   /// Where clients reach media over TCP; nil: nobody may listen there.
@@ -31,7 +31,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
 
   private let webhooks: WebhookSender?
 
-  init(configuration: RoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
+  init(configuration: EmbeddedRoomServer.Configuration, webhooks: WebhookSender?, logger: Logger) {
     self.configuration = configuration
     self.webhooks = webhooks
     self.logger = logger

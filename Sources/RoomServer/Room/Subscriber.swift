@@ -8,7 +8,7 @@ import Transport
 /// A client's receiving connection: the server offers, the client answers. Confined to the room's loop.
 final class Subscriber: PeerConnectionDelegate {
   private unowned let participant: ClientSession
-  private let connection: PeerConnection
+  private let connection: RTCPeerConnection
   /// Whether video may be paused when bandwidth is short.
   private let mayPause: Bool
   private var schedule = OfferSchedule()
@@ -39,7 +39,7 @@ final class Subscriber: PeerConnectionDelegate {
     // instead, and the estimating would be ours.
     configuration.bandwidthFeedback = [.maximumBitrate]
     do {
-      connection = try PeerConnection(loop: participant.room.loop, configuration: configuration)
+      connection = try RTCPeerConnection(loop: participant.room.loop, configuration: configuration)
     } catch {
       throw .media(error.description)
     }
@@ -270,7 +270,7 @@ final class Subscriber: PeerConnectionDelegate {
 
   // MARK: PeerConnectionDelegate
 
-  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     let message = Livekit_SignalResponse.trickle(
       TrickleCandidate(candidate: candidate, sdpMid: mid.rawValue, sdpMLineIndex: mLineIndex), .subscriber)
     if earlyCandidates != nil {
@@ -280,21 +280,21 @@ final class Subscriber: PeerConnectionDelegate {
     }
   }
 
-  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     if state == .connected { startStreams(now: MonotonicClock.now) }
     participant.room.handle(.media(participant.sid, .subscriber, state))
   }
 
-  func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
+  func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     guard let subscription = subscriptions.values.first(where: { $0.sender === sender }) else { return }
     subscription.publication.requestKeyframe(layer: subscription.keyframeLayer, now: MonotonicClock.now)
   }
 
-  func peerConnection(_ pc: PeerConnection, receivedBitrateEstimate bitrate: UInt64) {
+  func peerConnection(_ pc: RTCPeerConnection, receivedBitrateEstimate bitrate: UInt64) {
     keeper.note(estimate: bitrate, now: MonotonicClock.now)
   }
 
-  func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {
+  func peerConnection(_ pc: RTCPeerConnection, dataChannelOpened label: String) {
     openChannels.insert(label)
     guard label == DataLabel.reliable.rawValue else { return }
     for bytes in waitingData { bytes.withUnsafeBytes { _ = pc.sendData(label: label, $0) } }
@@ -302,5 +302,5 @@ final class Subscriber: PeerConnectionDelegate {
     waitingBytes = 0
   }
 
-  func peerConnection(_ pc: PeerConnection, dataChannelClosed label: String) { openChannels.remove(label) }
+  func peerConnection(_ pc: RTCPeerConnection, dataChannelClosed label: String) { openChannels.remove(label) }
 }

@@ -64,13 +64,13 @@ protocol RoomTransport: AnyObject {
   /// Carries out what only this protocol knows.
   func perform(_ request: Machine.Request, for connection: RoomConnection<Self>)
   /// Changes what a new peer connection is made of.
-  func configure(_ configuration: inout PeerConnection.Configuration)
+  func configure(_ configuration: inout RTCPeerConnection.Configuration)
   /// A peer connection was made, and has not been used yet.
-  func opened(_ media: PeerConnection, _ request: MediaRequest)
+  func opened(_ media: RTCPeerConnection, _ request: MediaRequest)
   /// From now on the frames of these m-lines belong to these tracks; none after the peer connection was closed.
   func bound(_ tracks: [MID: TrackID])
   /// Looks how the peer connection does.
-  func sample(_ media: PeerConnection, for connection: RoomConnection<Self>)
+  func sample(_ media: RTCPeerConnection, for connection: RoomConnection<Self>)
   /// A frame of a track, as the recording gets it; nil when it is not passed on.
   func passed(_ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: RoomConnection<Self>)
     -> EncodedFrame?

@@ -18,7 +18,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   private(set) var routes: [MID: TrackID] = [:]
   /// What of them has been counted.
   private var counted: [MID: (track: TrackID, counts: ReceptionCounts)] = [:]
-  private(set) var media: PeerConnection?
+  private(set) var media: RTCPeerConnection?
   /// The number of the peer connection.
   private(set) var generation = 0
   private let options: RoomOptions
@@ -180,7 +180,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   private func openMedia(_ number: Int, _ request: MediaRequest) {
     closeMedia()
     generation = number
-    var configuration = PeerConnection.Configuration()
+    var configuration = RTCPeerConnection.Configuration()
     configuration.iceServers = request.iceServers
     configuration.transportPolicy = request.relayOnly ? .relay : .all
     configuration.localAddresses = options.localAddresses
@@ -188,7 +188,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     configuration.tlsAuthorities = options.tlsCAFile
     transport.configure(&configuration)
     do throws(PeerConnectionError) {
-      let connection = try PeerConnection(loop: loop, configuration: configuration)
+      let connection = try RTCPeerConnection(loop: loop, configuration: configuration)
       connection.delegate = self
       media = connection
       transport.opened(connection, request)
@@ -206,7 +206,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   }
 
   /// Tells what of each track came since the last time.
-  private func count(_ media: PeerConnection) {
+  private func count(_ media: RTCPeerConnection) {
     for receiver in media.receivers where receiver.isActive {
       guard let track = routes[receiver.mid] else { continue }
       let statistics = receiver.statistics
@@ -237,7 +237,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   }
 
   /// What the m-lines carry, for the machine.
-  func sections(of media: PeerConnection) -> [MediaSection] {
+  func sections(of media: RTCPeerConnection) -> [MediaSection] {
     media.receivers.map {
       MediaSection(mid: $0.mid, kind: $0.kind, streamID: $0.streamID, trackID: $0.trackID, isActive: $0.isActive)
     }
@@ -257,39 +257,39 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
 
 extension RoomConnection: PeerConnectionDelegate {
   /// Gives a local candidate to the machine.
-  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     guard pc === media else { return }
     handle(.candidate(generation: generation, candidate, mid: mid, index: mLineIndex))
   }
 
   /// Tells the machine how media stands.
-  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     guard pc === media else { return }
     logger.debug("media transport", metadata: ["state": "\(state)"])
     handle(.transport(generation: generation, state))
   }
 
   /// Says that a way to the peer has failed.
-  func peerConnection(_ pc: PeerConnection, pathFailed reason: String) { transport.pathFailed(reason, for: self) }
+  func peerConnection(_ pc: RTCPeerConnection, pathFailed reason: String) { transport.pathFailed(reason, for: self) }
 
   /// Wants complete frames of every receiver.
-  func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) { receiver.wantsFrames = true }
+  func peerConnection(_ pc: RTCPeerConnection, receiverAdded receiver: RTPReceiver) { receiver.wantsFrames = true }
 
   /// Passes a frame on, if it belongs to a track of the recording.
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
+  func peerConnection(_ pc: RTCPeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     let mid = receiver.mid
     guard let track = routes[mid], let frame = transport.passed(frame, of: track, in: mid, for: self) else { return }
     sink.put(.frame(frame, of: track))
   }
 
   /// Tells that a data channel can be used.
-  func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {
+  func peerConnection(_ pc: RTCPeerConnection, dataChannelOpened label: String) {
     if pc === media { transport.opened(channel: label, for: self) }
   }
 
   /// Passes a message of a data channel on.
   func peerConnection(
-    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+    _ pc: RTCPeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
     if pc === media { transport.received(bytes, on: label, for: self) }
   }

@@ -54,7 +54,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
   // On the loop from here on.
   private var socket: SignalSocket?
-  private var media: PeerConnection?
+  private var media: RTCPeerConnection?
   private var pingTimer: LoopTimer?
   /// Runs while the server owes an answer.
   private var deadline: LoopTimer?
@@ -196,7 +196,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
   private func openMedia() {
     do {
-      let connection = try PeerConnection(loop: loop, configuration: PeerConnection.Configuration())
+      let connection = try RTCPeerConnection(loop: loop, configuration: RTCPeerConnection.Configuration())
       connection.delegate = self
       media = connection
     } catch {
@@ -290,18 +290,18 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
 extension LiveKitPublisher: PeerConnectionDelegate {
   /// Sends a local candidate to the server.
-  public func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  public func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     let json = TrickleCandidate(candidate: candidate, sdpMid: mid.rawValue, sdpMLineIndex: mLineIndex).json
     send(.trickle(.with { ($0.candidateInit, $0.target) = (json, .publisher) }))
   }
 
   /// Notes the state of the connection.
-  public func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  public func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     logger.debug("media transport of a publisher", metadata: ["state": "\(state)"])
   }
 
   /// Passes the wish for a keyframe on.
-  public func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
+  public func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     for (id, own) in publications where own === sender { onKeyframeRequest(id) }
   }
 }

@@ -165,13 +165,13 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
 
   // MARK: Media
 
-  func configure(_ configuration: inout PeerConnection.Configuration) {
+  func configure(_ configuration: inout RTCPeerConnection.Configuration) {
     // What can't be decoded, too: what one subscriber refuses a server takes away from all.
     configuration.codecs = CodecTable.rows.map(\.codec)
     configuration.bandwidthFeedback = options.bandwidthFeedback
   }
 
-  func opened(_ media: PeerConnection, _ request: MediaRequest) { sampledAt = MonotonicClock.now }
+  func opened(_ media: RTCPeerConnection, _ request: MediaRequest) { sampledAt = MonotonicClock.now }
 
   private func apply(_ number: Int, _ id: UInt32, _ sdp: String, for connection: Connection) {
     guard number == connection.generation, let media = connection.media else { return }
@@ -194,7 +194,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   }
 
   /// Tells how the connection does, each second.
-  func sample(_ media: PeerConnection, for connection: Connection) {
+  func sample(_ media: RTCPeerConnection, for connection: Connection) {
     let now = MonotonicClock.now
     let elapsed = max(1, now &- sampledAt)
     sampledAt = now

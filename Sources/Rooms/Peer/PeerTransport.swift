@@ -31,7 +31,7 @@ extension RoomConnection where Link == PeerTransport {
   /// that send as well.
   convenience init(
     room: String, role: PeerRole?, mailbox: any Mailbox, options: RoomOptions, loop: MediaLoop, sink: any SessionSink,
-    logger: Logger, prepare: @escaping @Sendable (PeerConnection) -> Void = { _ in },
+    logger: Logger, prepare: @escaping @Sendable (RTCPeerConnection) -> Void = { _ in },
     onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) {
@@ -59,11 +59,11 @@ final class PeerTransport: RoomTransport {
 
   private let mailbox: any Mailbox
   private let iceServers: [ICEServer]
-  private let prepare: @Sendable (PeerConnection) -> Void
+  private let prepare: @Sendable (RTCPeerConnection) -> Void
   private var heardPackets: UInt64 = 0
   private var toldPath: NetworkPath?
 
-  init(mailbox: any Mailbox, iceServers: [ICEServer], prepare: @escaping @Sendable (PeerConnection) -> Void) {
+  init(mailbox: any Mailbox, iceServers: [ICEServer], prepare: @escaping @Sendable (RTCPeerConnection) -> Void) {
     self.mailbox = mailbox
     self.iceServers = iceServers
     self.prepare = prepare
@@ -102,7 +102,7 @@ final class PeerTransport: RoomTransport {
   }
 
   private func describe(
-    _ exchange: Int, for connection: Connection, _ work: (PeerConnection) throws(PeerConnectionError) -> Void
+    _ exchange: Int, for connection: Connection, _ work: (RTCPeerConnection) throws(PeerConnectionError) -> Void
   ) {
     guard let media = connection.media else { return }
     do throws(PeerConnectionError) {
@@ -112,13 +112,13 @@ final class PeerTransport: RoomTransport {
     }
   }
 
-  func configure(_ configuration: inout PeerConnection.Configuration) {
+  func configure(_ configuration: inout RTCPeerConnection.Configuration) {
     configuration.iceServers += iceServers
     // A browser that hears nothing about the path goes on with the little that it began with.
     configuration.bandwidthFeedback = .transportWide
   }
 
-  func opened(_ media: PeerConnection, _ request: MediaRequest) {
+  func opened(_ media: RTCPeerConnection, _ request: MediaRequest) {
     heardPackets = 0
     prepare(media)
     guard request.isOfferer else { return }
@@ -132,7 +132,7 @@ final class PeerTransport: RoomTransport {
   func bound(_ tracks: [MID: TrackID]) {}
 
   /// Tells the flow when something has come since the last time.
-  func sample(_ media: PeerConnection, for connection: Connection) {
+  func sample(_ media: RTCPeerConnection, for connection: Connection) {
     guard let count = media.transportCounters?.packetsReceived, count != heardPackets else { return }
     heardPackets = count
     connection.handle(.heard(generation: connection.generation))

@@ -47,9 +47,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     // A key that is worth nothing beyond this process and its loopback port.
     let (key, secret) = ("demo", String(UInt64.random(in: .min ... .max), radix: 36))
-    var serverConfiguration = RoomServer.Configuration(apiKeys: [key: secret])
+    var serverConfiguration = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     serverConfiguration.port = 0
-    let server = RoomServer(configuration: serverConfiguration, logger: logger)
+    let server = EmbeddedRoomServer(configuration: serverConfiguration, logger: logger)
     let port: Int
     do {
       port = try server.start()
@@ -68,7 +68,7 @@ struct DemoCommand: AsyncParsableCommand {
     let plan = RecordingPlan(
       room: "demo", connection: RoomOptions(url: url, tokens: tokens, seed: UInt64.random(in: .min ... .max)),
       recording: settings, commands: try recording.commands(configuration, picture, of: settings), progress: progress)
-    let job = Job(plan: plan, logger: logger)
+    let job = RecordingJob(plan: plan, logger: logger)
     let summary: RecordingSummary
     do {
       summary = try await job.run().summary

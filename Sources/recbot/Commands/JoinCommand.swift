@@ -72,7 +72,7 @@ struct JoinCommand: AsyncParsableCommand {
     let configuration = try reception.merge(into: loaded, logger: logger)
     let plan = try plan(configuration)
     recording.tellLog(plan.recording.log, plan.progress)
-    let result = try await Job(plan: plan, logger: logger).run()
+    let result = try await RecordingJob(plan: plan, logger: logger).run()
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
     if let error = result.error { throw Failure(error) }

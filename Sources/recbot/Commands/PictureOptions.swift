@@ -86,7 +86,7 @@ struct PictureOptions: ParsableArguments {
     if origin == .files, folder == nil {
       throw Failure(.usage, "--avatars files needs the folder of the images: --avatar-folder (RECBOT_AVATAR_FOLDER)")
     }
-    let client = WebClient(privateAddresses: try configuration.value(.privateAddresses))
+    let client = GuardedWebClient(privateAddresses: try configuration.value(.privateAddresses))
     return ImageSettings(
       avatars: AvatarRules(origin: origin, folder: folder), fetcher: origin == .urls ? WebImageFetcher(client) : nil)
   }

@@ -50,7 +50,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
   }
 
-  private func makeJob(_ order: RecordingOrder, input: OrderInput, report: ReportOutput) throws -> Job {
+  private func makeJob(_ order: RecordingOrder, input: OrderInput, report: ReportOutput) throws -> RecordingJob {
     let configuration = try reception.merge(into: shared.load(), logger: shared.logger("recbot", Configuration()))
     var logger = try shared.logger("recbot", configuration)
     logger[metadataKey: "job"] = "\(order.job)"
@@ -60,7 +60,7 @@ struct RecordCommand: AsyncParsableCommand {
     let beginning = JobBeginning(order, layouts: picture.layouts, logger: logger)
     report.prepare(beginning)
     let plan = try plan(order, beginning, picture, token, configuration)
-    var job = Job(plan: plan, logger: logger)
+    var job = RecordingJob(plan: plan, logger: logger)
     job.onStart = { [logger] running in
       report.start(running)
       input.start { line in

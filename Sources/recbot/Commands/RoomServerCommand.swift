@@ -51,7 +51,7 @@ struct RoomServerCommand: AsyncParsableCommand {
     let bind = try configuration.value(.bind, flag: bind)
     let isLocal = bind == "127.0.0.1" || bind == "localhost" || bind == "::1"
     let (key, secret) = try credentials.resolve(configuration, allowsDefault: isLocal)
-    var server = RoomServer.Configuration(apiKeys: [key: secret])
+    var server = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     server.bind = bind
     server.port = try configuration.value(.port, flag: port)
     server.mediaTCPPort = try configuration.value(.iceTCPPort, flag: iceTcpPort)
@@ -79,7 +79,7 @@ struct RoomServerCommand: AsyncParsableCommand {
       }
     }
     DescriptorLimit.raise()
-    let running = RoomServer(configuration: server, logger: logger)
+    let running = EmbeddedRoomServer(configuration: server, logger: logger)
     do {
       let port = try running.start()
       if server.hasTestAPI, !isLocal { logger.warning("the test API can be reached from other machines") }

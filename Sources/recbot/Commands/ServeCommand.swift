@@ -61,9 +61,9 @@ struct ServeCommand: AsyncParsableCommand {
     let database = try storage.open()
     configuration.keptFiles = storage.keptFiles(settings, isMade: hasWorker)
     configuration.store = settings[.s3Bucket] == nil ? nil : try? DeliverySettings.store(settings)
-    let backend: Backend
+    let backend: BackendService
     do {
-      backend = try await Backend(configuration: configuration, database: database, logger: logger)
+      backend = try await BackendService(configuration: configuration, database: database, logger: logger)
     } catch let error as BackendStartError {
       throw Failure(.usage, error.description)
     } catch {
@@ -99,7 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// The worker in this process.
   private func ownWorker(
-    _ backend: Backend, _ configuration: BackendConfiguration, _ storage: BackendStorage, _ settings: Configuration
+    _ backend: BackendService, _ configuration: BackendConfiguration, _ storage: BackendStorage, _ settings: Configuration
   ) throws -> LocalWorker {
     let isAny = ["0.0.0.0", "::", "localhost"].contains(configuration.bind)
     let host = isAny ? "127.0.0.1" : configuration.bind
@@ -173,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Says where it is, and what is missing before anybody can use it.
   private func greet(
-    _ backend: Backend, _ configuration: BackendConfiguration, _ storage: BackendStorage, hasWorker: Bool
+    _ backend: BackendService, _ configuration: BackendConfiguration, _ storage: BackendStorage, hasWorker: Bool
   ) async throws {
     let port = try await backend.port
     let host = configuration.bind.contains(":") ? "[\(configuration.bind)]" : configuration.bind

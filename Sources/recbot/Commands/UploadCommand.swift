@@ -69,7 +69,7 @@ struct UploadCommand: AsyncParsableCommand {
     options.partSize = Int64(partSize) << 20
     options.parallelParts = parallel
     options.attempts = attempts
-    let delivery = Delivery(place, options: options, logger: try shared.logger("upload", configuration))
+    let delivery = StoreDelivery(place, options: options, logger: try shared.logger("upload", configuration))
     let news = UploadNews(isJSON: json)
     // The first signal takes the upload back; the second is not waited for.
     let work = Task { try await send(delivery, file, name, news) }
@@ -116,7 +116,7 @@ struct UploadCommand: AsyncParsableCommand {
   }
 
   private func send(
-    _ delivery: Delivery, _ file: String, _ name: String, _ news: UploadNews
+    _ delivery: StoreDelivery, _ file: String, _ name: String, _ news: UploadNews
   ) async throws -> DeliveredFile {
     guard live, let upload = try delivery.live(file: file, name: name) else {
       return try await delivery.deliver(file: file, name: name) { news.tell($0) }

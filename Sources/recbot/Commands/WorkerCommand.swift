@@ -56,9 +56,9 @@ struct WorkerCommand: AsyncParsableCommand {
     } catch {
       throw Failure(error)
     }
-    let worker: Worker
+    let worker: JobWorker
     do {
-      worker = try Worker(settings, client: client, logger: logger)
+      worker = try JobWorker(settings, client: client, logger: logger)
     } catch {
       await client.shutdown()
       throw Failure(error)
@@ -117,7 +117,7 @@ struct WorkerCommand: AsyncParsableCommand {
   }
 
   /// The page of health and metrics, if there is to be one.
-  private func page(_ configuration: Configuration, _ worker: Worker, _ secret: String) async throws -> WorkerPage? {
+  private func page(_ configuration: Configuration, _ worker: JobWorker, _ secret: String) async throws -> WorkerPage? {
     guard let address = configuration.text(.workerBind, flag: bind) else { return nil }
     do {
       return try await WorkerPage(at: address, worker, secret: secret)

@@ -21,7 +21,7 @@ struct PreviewPainter {
     var arranger = Arranger(layout: layout, canvas: canvas)
     let arrangement = arranger.arrange(room.view)
     let images = ImageStore { source, reason in report("\(source): \(reason)") }
-    let compositor = Compositor(canvas: canvas, images: images)
+    let compositor = PictureCompositor(canvas: canvas, images: images)
     let scene = ScenePaint(
       theme: layout.theme, background: arrangement.background, tiles: arrangement.layers.map { paint($0) },
       overlays: arrangement.overlays.map { OverlayPaint($0, text: Self.words($0)) })

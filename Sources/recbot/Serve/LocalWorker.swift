@@ -13,7 +13,7 @@ final class LocalWorker: Service {
   private let logger: Logger
   /// Where the backend is, as soon as it is there.
   private let address: @Sendable () async throws -> String
-  private let worker = Mutex<Worker?>(nil)
+  private let worker = Mutex<JobWorker?>(nil)
 
   /// Reads the worker's settings; throws `Failure`.
   init(
@@ -29,10 +29,10 @@ final class LocalWorker: Service {
   /// Takes jobs until the backend is to end, and then as long as its recordings and the drain timeout last.
   func run() async throws {
     let client: BackendClient
-    let worker: Worker
+    let worker: JobWorker
     do {
       client = try BackendClient(url: try await address(), credential: secret.wrappedValue, timeLimit: .seconds(5))
-      worker = try Worker(settings, client: client, logger: logger)
+      worker = try JobWorker(settings, client: client, logger: logger)
     } catch let error as WorkerError {
       throw Failure(error.isFolder ? .outputNotWritable : .usage, "the worker: \(error.description)")
     }

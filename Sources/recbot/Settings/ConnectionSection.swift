@@ -96,7 +96,7 @@ extension Setting {
       "connection.chat-only", "Write the transcript only: no media is received, no WebM written", flag: "--chat-only",
       default: "false", parse: Values.boolean)
   }
-  static var bandwidthFeedback: Setting<PeerConnection.BandwidthFeedback> {
+  static var bandwidthFeedback: Setting<RTCPeerConnection.BandwidthFeedback> {
     .init(
       "connection.bandwidth-feedback", "Feedback on bandwidth that the server gets: none, remb or transport-cc",
       flag: "--bandwidth-feedback", placeholder: "kind", default: "none"

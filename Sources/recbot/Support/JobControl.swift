@@ -59,7 +59,7 @@ struct JobAddress: Sendable {
 
 /// Carries out the requests of a control socket: commands go into the stream of events like everything else.
 struct JobControl: Sendable {
-  let recording: Recording
+  let recording: RoomRecording
   let room: String
   let output: String
   let commands: JobCommands
@@ -71,7 +71,7 @@ struct JobControl: Sendable {
   private let pauses = PauseBook()
 
   init(
-    recording: Recording, room: String, output: String, commands: JobCommands, stop: @escaping @Sendable () -> Void,
+    recording: RoomRecording, room: String, output: String, commands: JobCommands, stop: @escaping @Sendable () -> Void,
     refusal: @escaping @Sendable () -> RoomError?
   ) {
     self.recording = recording

@@ -42,7 +42,7 @@ enum QualityText {
   static func lines(_ report: QualityReport) -> [String] {
     var lines = [
       RoomText.oneLine(
-        "\(report.title.isEmpty ? "Recording" : report.title), \(report.start), \(QualityReport.clock(report.length)) long",
+        "\(report.title.isEmpty ? "RoomRecording" : report.title), \(report.start), \(QualityReport.clock(report.length)) long",
         limit: 200)
     ]
     lines += report.remarks.map { RoomText.oneLine("! \($0)", limit: 400) }

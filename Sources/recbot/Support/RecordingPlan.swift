@@ -2,7 +2,7 @@ import Recording
 import Rooms
 
 /// One recording of one room, decided to the last value: what `join`, `record` and `demo` make of flags, settings and jobs,
-/// and all that a `Job` has to know.
+/// and all that a `RecordingJob` has to know.
 struct RecordingPlan {
   /// The room's name, as it is told.
   var room: String

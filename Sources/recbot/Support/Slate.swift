@@ -14,7 +14,7 @@ enum Slate {
 
   /// One group of pictures that says when there was no recording, beginning with a keyframe; for `Concatenation`.
   static func frames(for gap: Concatenation.Gap, video: WebMConfiguration.Video) throws -> [EncodedFrame] {
-    let compositor = Compositor(canvas: CanvasSize(width: video.width, height: video.height))
+    let compositor = PictureCompositor(canvas: CanvasSize(width: video.width, height: video.height))
     let notice = Notice("Recording interrupted", detail: words(gap), symbol: .reconnecting)
     let picture = compositor.compose([], notice: notice).picture
     let frameDuration = max(1, video.frameDuration)

@@ -3,10 +3,10 @@ import WebClient
 
 /// Brings people's images from the web for the compositor's `ImageStore`.
 struct WebImageFetcher: ImageFetcher {
-  private let client: WebClient
+  private let client: GuardedWebClient
 
   /// Makes a fetcher that asks by `client`.
-  init(_ client: WebClient) { self.client = client }
+  init(_ client: GuardedWebClient) { self.client = client }
 
   /// See `ImageFetcher`.
   func fetch(

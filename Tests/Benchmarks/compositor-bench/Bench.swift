@@ -116,7 +116,7 @@ final class Bench {
   }
 
   private func measure(_ title: String, _ start: Scene, change: Change = .pictures, ratio: Int64 = Bench.ratio) {
-    let compositor = Compositor(canvas: canvas)
+    let compositor = PictureCompositor(canvas: canvas)
     var scene = start
     // Everything that is drawn once is drawn here: all levels, all looks, all digits.
     for frame in 0..<320 {

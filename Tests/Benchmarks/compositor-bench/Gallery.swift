@@ -32,7 +32,7 @@ struct Gallery {
     notice: Notice = .waiting
   ) throws {
     let scene = ScenePaint(theme: theme, tiles: tiles, overlays: overlays, notice: notice)
-    let picture = Compositor(canvas: canvas).compose(scene).picture
+    let picture = PictureCompositor(canvas: canvas).compose(scene).picture
     try writePNG(picture, path: "\(folder)/\(name)-\(canvas)-\(theme.rawValue).png")
   }
 

@@ -51,10 +51,10 @@ import Transport
 
     func start(_ connection: RoomConnection<Link>) -> Machine.Input { .join }
     func perform(_ request: Machine.Request, for connection: RoomConnection<Link>) { connection.handle(.answered) }
-    func configure(_ configuration: inout PeerConnection.Configuration) {}
-    func opened(_ media: PeerConnection, _ request: MediaRequest) {}
+    func configure(_ configuration: inout RTCPeerConnection.Configuration) {}
+    func opened(_ media: RTCPeerConnection, _ request: MediaRequest) {}
     func bound(_ tracks: [MID: TrackID]) {}
-    func sample(_ media: PeerConnection, for connection: RoomConnection<Link>) {}
+    func sample(_ media: RTCPeerConnection, for connection: RoomConnection<Link>) {}
     func passed(
       _ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: RoomConnection<Link>
     ) -> EncodedFrame? { frame }

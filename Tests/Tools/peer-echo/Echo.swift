@@ -8,7 +8,7 @@ import Transport
 // Confined to the loop of its connection.
 /// Sends back what it receives; sound of other codecs as Opus.
 final class Echo: PeerConnectionDelegate, @unchecked Sendable {
-  let pc: PeerConnection
+  let pc: RTCPeerConnection
   private let video: RTPSender
   private let audio: RTPSender
   private var frames: [Codec: Int] = [:]
@@ -16,8 +16,8 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
   private var size = (width: 0, height: 0)
   private let transcoder = Transcoder()
 
-  init(loop: MediaLoop, configuration: PeerConnection.Configuration) throws(PeerConnectionError) {
-    pc = try PeerConnection(loop: loop, configuration: configuration)
+  init(loop: MediaLoop, configuration: RTCPeerConnection.Configuration) throws(PeerConnectionError) {
+    pc = try RTCPeerConnection(loop: loop, configuration: configuration)
     video = pc.addSender(kind: .video, codec: .vp8, streamID: "echo", trackID: "video", alsoReceives: true)
     audio = pc.addSender(kind: .audio, codec: .opus, streamID: "echo", trackID: "audio", alsoReceives: true)
     pc.delegate = self
@@ -61,22 +61,22 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     ])
   }
 
-  func peerConnection(_ pc: PeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
+  func peerConnection(_ pc: RTCPeerConnection, didGather candidate: String, mid: MID, mLineIndex: Int) {
     Echo.tell(["type": "candidate", "candidate": candidate, "mid": mid.rawValue, "index": mLineIndex])
   }
 
-  func peerConnectionDidFinishGathering(_ pc: PeerConnection) { Echo.tell(["type": "gathered"]) }
+  func peerConnectionDidFinishGathering(_ pc: RTCPeerConnection) { Echo.tell(["type": "gathered"]) }
 
-  func peerConnection(_ pc: PeerConnection, stateChanged state: TransportState) {
+  func peerConnection(_ pc: RTCPeerConnection, stateChanged state: TransportState) {
     Echo.tell(["type": "state", "state": "\(state)"])
   }
 
-  func peerConnection(_ pc: PeerConnection, receiverAdded receiver: RTPReceiver) {
+  func peerConnection(_ pc: RTCPeerConnection, receiverAdded receiver: RTPReceiver) {
     receiver.wantsFrames = true
     Echo.tell(["type": "receiver", "mid": receiver.mid.rawValue, "kind": receiver.kind.rawValue])
   }
 
-  func peerConnection(_ pc: PeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
+  func peerConnection(_ pc: RTCPeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {
     frames[frame.codec, default: 0] += 1
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
@@ -97,16 +97,16 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
       capturedAt: arrival, audioLevel: frame.audioLevel)
   }
 
-  func peerConnection(_ pc: PeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
+  func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
     for receiver in pc.receivers where receiver.kind == .video { receiver.requestKeyframe() }
   }
 
-  func peerConnection(_ pc: PeerConnection, dataChannelOpened label: String) {
+  func peerConnection(_ pc: RTCPeerConnection, dataChannelOpened label: String) {
     Echo.tell(["type": "channel", "label": label])
   }
 
   func peerConnection(
-    _ pc: PeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
+    _ pc: RTCPeerConnection, dataChannel label: String, received bytes: UnsafeRawBufferPointer, isText: Bool
   ) {
     pc.sendData(label: label, bytes, isText: isText)
   }

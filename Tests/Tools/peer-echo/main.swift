@@ -13,7 +13,7 @@ import Transport
 
 signal(SIGPIPE, SIG_IGN)
 
-var configuration = PeerConnection.Configuration()
+var configuration = RTCPeerConnection.Configuration()
 configuration.localAddresses = ["127.0.0.1"]
 let arguments = CommandLine.arguments
 if let index = arguments.firstIndex(of: "--turn") {

@@ -36,7 +36,7 @@ import Signaling
 struct RoomMachine: Sendable {
   /// What can be set for a room of its own.
   struct Settings: Sendable {
-    /// Seconds; see `RoomServer.Configuration`.
+    /// Seconds; see `EmbeddedRoomServer.Configuration`.
     var emptyTimeout: Int
     /// See `emptyTimeout`.
     var departureTimeout: Int

@@ -2,7 +2,7 @@ import Layouts
 import MediaCore
 
 /// Decides what is put over pictures and grounds: stamps, edges, masks.
-extension Compositor {
+extension PictureCompositor {
   /// Of a tile that has been updated to `paint`.
   func decorate(_ index: Int, for paint: TilePaint) {
     var tile = tiles[index]
@@ -228,7 +228,7 @@ extension Compositor {
 
 extension Tile {
   /// Makes the ring round the disc as wide as the level.
-  fileprivate mutating func setLevelRing(_ compositor: Compositor) {
+  fileprivate mutating func setLevelRing(_ compositor: PictureCompositor) {
     levelRing = nil
     guard levelStep > 0, let disc,
       let stamp = compositor.stamp(.levelRing(disc.colour, diameter: disc.diameter, step: levelStep))

@@ -2,7 +2,7 @@ import Layouts
 import MediaCore
 
 /// Overlays and notices.
-extension Compositor {
+extension PictureCompositor {
   /// Draws and places an overlay.
   func dressOverlay(_ index: Int, for paint: OverlayPaint) {
     var state = overlays[index]

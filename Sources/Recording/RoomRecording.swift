@@ -44,7 +44,7 @@ public typealias TimelineListener = @Sendable (String) -> Void
 ///
 /// It begins with the first event and runs on a thread of its own until the session ends. The file exists from the
 /// beginning on, and is playable at every moment.
-public final class Recording: Sendable {
+public final class RoomRecording: Sendable {
   private struct State {
     var progress = RecordingProgress()
     var result: Result<RecordingSummary, RecordingError>?

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-extension WebClient {
+extension GuardedWebClient {
   /// What a receiver said to a POST.
   public struct PostAnswer: Hashable, Sendable {
     /// The status.

@@ -4,7 +4,7 @@ import Platform
 /// Brings finished files to where they belong, and compares them there with the original before it says so.
 ///
 /// Safe to use from any task. Files are read, and names looked up, on threads of their own.
-public struct Delivery: Sendable {
+public struct StoreDelivery: Sendable {
   /// Where files go.
   public let target: DeliveryTarget
   let options: DeliveryOptions

@@ -9,7 +9,7 @@ import Transport
 ///
 /// Tokens are JWTs (HS256) under the configured keys; rooms come into being with their first participant. All state
 /// of rooms and media is confined to one `MediaLoop`; one network thread carries HTTP and WebSocket bytes.
-public final class RoomServer: Sendable {
+public final class EmbeddedRoomServer: Sendable {
   /// How the server behaves.
   public struct Configuration: Sendable {
     /// Address to listen on for HTTP and WebSocket.

@@ -14,7 +14,7 @@ import WebClient
 ///
 /// One `run()` a backend. In a `ServiceGroup` it ends gracefully: it takes no new connections, answers what it has
 /// taken, and returns. Cancelling the task that runs it ends it at once.
-public final class Backend: Service {
+public final class BackendService: Service {
   /// The queue.
   public let queue: JobQueue
   let core: BackendCore
@@ -39,7 +39,7 @@ public final class Backend: Service {
     self.core = core
     database.listen("recbot_jobs") { core.changes.notifyAll() }
 
-    let client = WebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
+    let client = GuardedWebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
     let routes = Routes(core: core)
     let groups: [any RouteGroup] = [
       HealthRoutes(queue: queue), TokenRoutes(),

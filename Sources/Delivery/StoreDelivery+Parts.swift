@@ -3,7 +3,7 @@ import Glibc
 import Platform
 
 /// Parts of a recording that goes on elsewhere.
-extension Delivery {
+extension StoreDelivery {
   /// The folder of parts below the store's prefix. Objects in it belong to jobs that are not completed.
   public static let partsFolder = ".parts"
 

@@ -8,7 +8,7 @@ import Platform
 /// Takes jobs from a backend, and runs each recording as a process of its own.
 ///
 /// `run` once; then `drain`, and `handOver` when it takes too long. All may be called from any task.
-public actor Worker {
+public actor JobWorker {
   /// How a worker stands, for people and metrics.
   public struct Status: Hashable, Sendable {
     /// What the backend is told.

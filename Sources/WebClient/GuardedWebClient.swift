@@ -6,7 +6,7 @@ import NIOHTTP1
 /// Fetches small things from addresses that others named. An address is looked up first and checked; then exactly what
 /// was checked is asked, so that a name cannot lead elsewhere in the meantime. Redirects are followed by hand and checked
 /// in the same way. No cookies, no credentials, no proxies.
-public struct WebClient: Sendable {
+public struct GuardedWebClient: Sendable {
   /// How many redirects are followed.
   static let maximumRedirects = 4
   /// For one fetch in all, redirects included; a third of it for each connection, two for each silence.

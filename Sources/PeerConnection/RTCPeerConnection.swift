@@ -12,7 +12,7 @@ import Transport
 /// candidates are told when; here they meet the transport, the clock and the delegate.
 ///
 /// Large: it is the face of three parts, of whose state it has none.
-public final class PeerConnection: @unchecked Sendable {
+public final class RTCPeerConnection: @unchecked Sendable {
   /// The loop.
   public let loop: MediaLoop
   /// Hears what happens.
@@ -418,7 +418,7 @@ public final class PeerConnection: @unchecked Sendable {
   }
 }
 
-extension PeerConnection: MediaEngineHost {
+extension RTCPeerConnection: MediaEngineHost {
   var now: Int64 { MonotonicClock.now }
 
   func wallClock(at now: Int64) -> NTPTime {

@@ -9,7 +9,7 @@ import MediaCore
 /// symbols) is drawn once and kept; a frame in which pictures, places, outlines or levels change allocates nothing.
 ///
 /// Large: tiles, backgrounds and overlays are drawn over one canvas and what is known to be on it already.
-public final class Compositor {
+public final class PictureCompositor {
   let canvas: Picture
   let size: CanvasSize
   let whole: PixelRect
@@ -51,7 +51,7 @@ public final class Compositor {
     theme = .dark
     canvas = Picture(width: size.width, height: size.height)
     whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
-    renderer = StampRenderer(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    renderer = StampRenderer(theme: theme, images: images, portraitSide: PictureCompositor.portraitSide(size))
     backgroundRow = ColourRow(theme.background, width: size.width)
     talkerRow = ColourRow(theme.talker, width: size.width)
   }
@@ -127,7 +127,7 @@ public final class Compositor {
     theme = name == .dark ? .dark : .light
     cache.removeAll()
     colourRows.removeAll()
-    renderer = StampRenderer(theme: theme, images: images, portraitSide: Compositor.portraitSide(size))
+    renderer = StampRenderer(theme: theme, images: images, portraitSide: PictureCompositor.portraitSide(size))
     talkerRow = ColourRow(theme.talker, width: size.width)
     for index in tiles.indices { tiles[index].undress() }
     overlays.removeAll()

@@ -1,13 +1,13 @@
 import Signaling
 
-extension RoomServer {
+extension EmbeddedRoomServer {
   /// The server's faults on command, for tests in the same process; over HTTP they are at `/test/<verb>`.
   public var testing: Testing { Testing(server: self) }
 
   /// Makes faults. Every method waits for the server's loop and so returns when the fault is in force; none is to be
   /// called on an event loop. They give the number of participants that were hit. See `TestVerb` for what each does.
   public struct Testing: Sendable {
-    let server: RoomServer
+    let server: EmbeddedRoomServer
 
     /// Carries out any verb.
     @discardableResult

@@ -8,7 +8,7 @@ import Transport
 import UnixSignals
 
 /// One recording of one room, from the join to the finished file: what `join`, `record` and `demo` have in common.
-struct Job {
+struct RecordingJob {
   /// What is recorded, and how.
   let plan: RecordingPlan
   let logger: Logger
@@ -28,7 +28,7 @@ struct Job {
     let relay = EventRelay()
     let (logger, mode, settings) = (logger, plan.progress, plan.recording)
     let news = EventBuffer()
-    let recording = Recording(settings: settings, logger: logger) { event in
+    let recording = RoomRecording(settings: settings, logger: logger) { event in
       relay.tell(event)
       if mode == .json { news.put(event) }
     }
@@ -154,7 +154,7 @@ struct Job {
 /// A recording that runs, as others see it. May be used on any thread.
 struct RunningJob: Sendable {
   /// The recording.
-  let recording: Recording
+  let recording: RoomRecording
   /// How the connection stands.
   let board: StatusBoard
   /// Takes commands.
