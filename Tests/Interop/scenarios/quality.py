@@ -8,11 +8,11 @@ from stage import Stage
 from verdict import Verdict
 
 CUTS = 3
-CUT = 0.6  # seconds; 30 packets of sound
+CUT = 1.2  # seconds; 60 packets of sound
 
 
 def quality(stage: Stage, verdict: Verdict) -> None:
-    """Three people; nothing of one of them gets through for 0.6 s, three times. The manifest tells that person's loss and
+    """Three people; nothing of one of them gets through for 1.2 s, three times. The manifest tells that person's loss and
     nobody else's; so does `recbot probe --quality`; the talkers' file says who talked; composed again it is told alike."""
     stage.server("0", "--test-api")
     ann, bob, _ = people = [stage.publisher(name, colour=colour)
@@ -49,9 +49,10 @@ def quality(stage: Stage, verdict: Verdict) -> None:
     clean = {key: fault for key, fault in faults.items() if key[0] != "bob"}
     verdict.check(len(faults) == 6 and not any(map(any, clean.values())), f"others lost something: {clean}")
     lost, _, concealed = faults["bob", "audio"]
-    verdict.check(lost > 60 and concealed >= 800, f"bob's sound: {lost} packets lost, {concealed} ms concealed")
+    verdict.check(lost > 120 and concealed > 2400, f"bob's sound: {lost} packets lost, {concealed} ms concealed")
     lost, freezes, _ = faults["bob", "video"]
-    verdict.check(CUTS <= freezes <= CUTS + 2, f"bob's pictures: {lost} packets lost, {freezes} freezes")
+    # A picture that came after a cut may have to wait for the next keyframe.
+    verdict.check(CUTS <= freezes <= 4 * CUTS, f"bob's pictures: {lost} packets lost, {freezes} freezes")
     talked = {person["identity"]: person["talked_ms"] for person in told["people"]}
     verdict.check(talked["bob"] > 5000 and talked["ann"] > 2500 and talked["cleo"] < 1000, f"talked: {talked}")
 
