@@ -39,14 +39,14 @@ public struct GuardedWebClient: Sendable {
   public func get(_ url: String, accept: String, maximumBytes: Int) async throws(WebClientError) -> [UInt8] {
     let deadline = NIODeadline.now() + TimeAmount(timeLimit)
     var address = try OutgoingAddress(url, policy: policy)
-    for _ in 0...WebClient.maximumRedirects {
+    for _ in 0...GuardedWebClient.maximumRedirects {
       let allowed = try await allowedAddress(of: address)
       switch try await ask(address, at: allowed, accept: accept, maximumBytes: maximumBytes, deadline: deadline) {
       case .body(let bytes): return bytes
       case .redirect(let location): address = try OutgoingAddress(location, relativeTo: address, policy: policy)
       }
     }
-    throw WebClientError("redirects more than \(WebClient.maximumRedirects) times")
+    throw WebClientError("redirects more than \(GuardedWebClient.maximumRedirects) times")
   }
 
   private enum Answer {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Platform
 import Recording
 
 /// `recbot storyboard`: small pictures of a whole recording, for players.
