@@ -5,7 +5,7 @@ import Testing
 @Suite struct ClockTests {
   /// Shells: they own a thread, a socket, a file or a process, and may ask what time it is.
   static let shells: Set<String> = [
-    "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/Backend.swift",
+    "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/BackendService.swift",
     "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/ConnectionGuard.swift", "Backend/HTTP/Routes.swift",
     "Backend/Loops/QueueMaintenance.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/JobRoutes.swift",
     "Backend/Routes/RecordingRoutes.swift", "Backend/Routes/WebhookRoutes.swift",
@@ -14,9 +14,9 @@ import Testing
     "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/Files/KeptFiles.swift",
     "Delivery/S3/S3Client.swift",
     "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
-    "PeerConnection/PeerConnection.swift",
-    "Recording/Control/ControlServer.swift", "Recording/Recording.swift", "Recording/Sequencer.swift",
-    "RoomServer/API/RoomService.swift", "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/HTTPHandler.swift",
+    "PeerConnection/RTCPeerConnection.swift",
+    "Recording/Control/ControlServer.swift", "Recording/RoomRecording.swift", "Recording/Sequencer.swift",
+    "RoomServer/API/RoomServiceAPI.swift", "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/HTTPHandler.swift",
     "RoomServer/HTTP/JoinDecision.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Mailbox/MailboxAPI.swift",
     "RoomServer/Testing/TestService.swift",
     "RoomServer/Mailbox/MailboxService.swift", "RoomServer/Room/Room.swift", "RoomServer/Room/RoomDirectory.swift",
@@ -25,9 +25,9 @@ import Testing
     "Rooms/LiveKit/LiveKitTransport+Encryption.swift",
     "Rooms/LiveKit/LiveKitTransport.swift", "Rooms/Peer/HTTPMailbox.swift", "Rooms/WebSocket/TLSSetup.swift",
     "Rooms/Peer/PeerTransport.swift", "Transport/MediaLoop.swift",
-    "WebClient/WebClient+Post.swift",
-    "WebClient/WebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift",
-    "Worker/AfterCommand.swift", "Worker/JournalRecovery.swift", "Worker/Run/JobRun.swift", "Worker/Worker.swift",
+    "WebClient/GuardedWebClient+Post.swift",
+    "WebClient/GuardedWebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift",
+    "Worker/AfterCommand.swift", "Worker/JournalRecovery.swift", "Worker/Run/JobRun.swift", "Worker/JobWorker.swift",
     "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]
 

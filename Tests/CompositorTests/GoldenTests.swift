@@ -36,7 +36,8 @@ import Testing
   @Test(arguments: scenes) func twoRunsAreIdentical(name: String, scene: ScenePaint) {
     let canvas = CanvasSize(width: 320, height: 180)
     #expect(
-      PictureCompositor(canvas: canvas).compose(scene).picture.bytes == PictureCompositor(canvas: canvas).compose(scene).picture.bytes
+      PictureCompositor(canvas: canvas).compose(scene).picture.bytes
+        == PictureCompositor(canvas: canvas).compose(scene).picture.bytes
     )
   }
 

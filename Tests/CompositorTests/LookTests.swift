@@ -13,7 +13,8 @@ import Testing
   @Test func aNameStandsInTheLowerLeftOnADarkPill() {
     let plain = PictureCompositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect)]).picture
     #expect(plain.lumaRange(labelRect) == 235...235)
-    let named = PictureCompositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect, name: "Ada Lovelace")]).picture
+    let named = PictureCompositor(canvas: hd).compose([tile(.video(.plain(white)), middleRect, name: "Ada Lovelace")])
+      .picture
     let range = named.lumaRange(labelRect)
     #expect(range.lowerBound < 120 && range.upperBound > 200)
   }

@@ -99,7 +99,8 @@ import Testing
     var tile = tile(.card(.cameraOff), PixelRect(x: 960, y: 0, width: 320, height: 180), name: "Ada Lovelace")
     for step in 0..<30 {
       tile.layer.rect.x = 960 + 12 * step
-      let isSame = compositor.compose([tile]).picture.bytes == PictureCompositor(canvas: hd).compose([tile]).picture.bytes
+      let isSame =
+        compositor.compose([tile]).picture.bytes == PictureCompositor(canvas: hd).compose([tile]).picture.bytes
       #expect(isSame, "step \(step)")
     }
   }

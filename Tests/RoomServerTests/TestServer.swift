@@ -17,7 +17,8 @@ final class TestServer {
     var configuration = EmbeddedRoomServer.Configuration(apiKeys: [key: secret])
     configuration.port = 0
     change(&configuration)
-    server = EmbeddedRoomServer(configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    server = EmbeddedRoomServer(
+      configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     port = try server.start()
   }
 

@@ -99,7 +99,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// The worker in this process.
   private func ownWorker(
-    _ backend: BackendService, _ configuration: BackendConfiguration, _ storage: BackendStorage, _ settings: Configuration
+    _ backend: BackendService, _ configuration: BackendConfiguration, _ storage: BackendStorage,
+    _ settings: Configuration
   ) throws -> LocalWorker {
     let isAny = ["0.0.0.0", "::", "localhost"].contains(configuration.bind)
     let host = isAny ? "127.0.0.1" : configuration.bind
