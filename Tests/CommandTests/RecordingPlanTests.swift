@@ -72,6 +72,14 @@ import Testing
     #expect(failure?.exitCode == .usage)
   }
 
+  @Test(arguments: [Int64.max, .min, -1]) func timesThatNoBackendTakesAreBroughtIntoBounds(seconds: Int64) throws {
+    let plan = try record(
+      JobRequest(room: "talk", stopWhenEmpty: seconds, waitForRoom: seconds), remaining: seconds)
+    let most = SessionTime.seconds(seconds > 0 ? 31 * 86_400 : 0)
+    #expect(plan.recording.session.stopWhenEmpty == most && plan.connection.reconnect.waitForRoom == most.nanoseconds)
+    #expect(plan.recording.session.maximumDuration ?? .zero >= .zero)
+  }
+
   @Test func aJobGoesBeforeTheWorkersSettings() throws {
     let request = JobRequest(
       room: "talk", layout: "speaker", selection: JobSelection(participant: "ann"),

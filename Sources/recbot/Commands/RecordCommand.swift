@@ -102,7 +102,7 @@ struct RecordCommand: AsyncParsableCommand {
     var settings = try recording.settings(
       configuration, picture, output: order.output, title: beginning.steering.title ?? name,
       maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
-      stopWhenEmpty: request.stopWhenEmpty.map { .seconds($0) })
+      stopWhenEmpty: request.stopWhenEmpty.map(Self.time))
     try reception.apply(configuration, to: &settings)
     if let log = order.log {
       settings.log = try RecordingOptions.logSettings(log, keep: recording.logKeep(configuration) ?? Self.logKeep)
@@ -133,7 +133,7 @@ struct RecordCommand: AsyncParsableCommand {
     try reception.apply(configuration, to: &options)
     options.receivesMedia = true
     if let selection = request.selection { options.selection = RoomSelection(selection) }
-    if let seconds = request.waitForRoom { options.reconnect.waitForRoom = seconds * 1_000_000_000 }
+    if let seconds = request.waitForRoom { options.reconnect.waitForRoom = Self.time(seconds).nanoseconds }
     return options
   }
 
@@ -147,6 +147,9 @@ struct RecordCommand: AsyncParsableCommand {
     }
     return file
   }
+
+  /// A time that a job asks for, in seconds. A backend takes at most 31 days; what speaks in a backend's name may say anything.
+  private static func time(_ seconds: Int64) -> SessionTime { .seconds(max(0, min(seconds, 31 * 86_400))) }
 
   /// The room's name, and what kind of room it is.
   private static func roomKind(_ room: String) -> (name: String, kind: RoomKind) {
