@@ -1,5 +1,6 @@
 import ArgumentParser
 import Backend
+import Delivery
 import Glibc
 import JobsAPI
 import LayoutFiles
@@ -60,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
     DescriptorLimit.raise()
     let database = try storage.open()
     configuration.keptFiles = storage.keptFiles(settings, isMade: hasWorker)
-    configuration.store = settings[.s3Bucket] == nil ? nil : try? DeliverySettings.store(settings)
+    configuration.store = store(settings, logger)
     let backend: BackendService
     do {
       backend = try await BackendService(configuration: configuration, database: database, logger: logger)
@@ -109,6 +110,19 @@ struct ServeCommand: AsyncParsableCommand {
       logger: try shared.logger("worker", settings, default: .info)
     ) {
       "http://\(host.contains(":") ? "[\(host)]" : host):\(try await backend.port)"
+    }
+  }
+
+  /// The store that recordings lie in; nil: there is none, or it can't be used, which is no reason not to take jobs.
+  private func store(_ settings: Configuration, _ logger: Logger) -> S3Target? {
+    guard settings[.s3Bucket] != nil else { return nil }
+    do {
+      return try DeliverySettings.store(settings)
+    } catch {
+      logger.warning(
+        "recordings in the bucket can't be downloaded or deleted here",
+        metadata: ["reason": "\((error as? Failure)?.message ?? "\(error)")"])
+      return nil
     }
   }
 
