@@ -101,15 +101,27 @@ import Testing
               return count == failing || staysBroken && count > failing ? number : 0
             }
             let context = Comment(rawValue: "\(name), change \(failing), error \(number), stays \(staysBroken)")
-            let error = #expect(throws: WebMError.self, context) {
+            do {
               try file.repair([.init(start: .milliseconds(100), title: "Marker")])
+              // Nobody needs a page of the reserve that is only there for what comes later.
+              #expect(!staysBroken && Self.isReserve(steps[failing]), context)
+              let repaired = try Made.judged(file.bytes, context)
+              #expect(repaired == final, context)
+            } catch let error as WebMError {
+              #expect(error.number == number, context)
             }
-            #expect(error?.number == number, context)
             try Self.check(file.bytes, before: before, end: final, context)
           }
         }
       }
     }
+  }
+
+  /// An empty page behind the end: the reserve grows by several (`AppendFile`), whatever is to be appended.
+  private static func isReserve(_ change: OutputFile.Change) -> Bool {
+    guard case .write(let offset, let bytes) = change else { return false }
+    return bytes.count == Int(AppendFile.pageSize) && offset % AppendFile.pageSize == 0
+      && bytes.first == UInt8(ElementID.void) && bytes.dropFirst(5).allSatisfy { $0 == 0 }
   }
 
   @Test func aFailedCopyLeavesNothing() throws {
