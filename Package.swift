@@ -44,7 +44,7 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs",
+        "Recording", "Control", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs",
         "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
@@ -94,6 +94,7 @@ let package = Package(
       name: "LayoutFiles", dependencies: ["Settings", "Layouts", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
+    .target(name: "Control", dependencies: ["Platform", "MediaCore"]),
     .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
@@ -161,6 +162,7 @@ let package = Package(
         "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
         protobuf, logging, nioFoundation,
       ] + nio),
+    .testTarget(name: "ControlTests", dependencies: ["Control", "MediaCore"]),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, logging] + nio),
     .target(name: "SystemKit", path: "Tests/SystemKit"),
     .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),

@@ -50,7 +50,8 @@ import Testing
       targets: [
         "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",
       ],
-      libraries: system.union(["Logging", "FoundationEssentials"])),
+      libraries: system.union(["Logging"])),
+    "Control": Row(targets: ["MediaCore", "Platform"], libraries: system.union(["FoundationEssentials"])),
     "TestKit": Row(targets: ["MediaCore"], folder: "Tests"),
     "JobsAPI": Row(targets: ["MediaCore", "Platform"], libraries: ["Foundation"]),
     "Jobs": Row(

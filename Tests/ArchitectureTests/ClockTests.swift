@@ -15,7 +15,7 @@ import Testing
     "Delivery/S3/S3Client.swift",
     "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
     "PeerConnection/RTCPeerConnection.swift",
-    "Recording/Control/ControlServer.swift", "Recording/RoomRecording.swift", "Recording/Sequencer.swift",
+    "Control/ControlServer.swift", "Recording/RoomRecording.swift", "Recording/Sequencer.swift",
     "RoomServer/API/RoomServiceAPI.swift", "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/HTTPHandler.swift",
     "RoomServer/HTTP/JoinDecision.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Mailbox/MailboxAPI.swift",
     "RoomServer/Testing/TestService.swift",

@@ -16,8 +16,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "FuzzTargets", "CNice", "Codecs", "Compositor", "Digests", "FrameEncryption", "HTTPGuard", "LayoutFiles",
-        "Layouts", "MediaCore", "PeerConnection", "Recording", "Rooms",
+        "FuzzTargets", "CNice", "Codecs", "Compositor", "Control", "Digests", "FrameEncryption", "HTTPGuard",
+        "LayoutFiles", "Layouts", "MediaCore", "PeerConnection", "Rooms",
         "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -63,8 +63,8 @@ let package = Package(
       ]),
     // The control socket's requests, answers and connections.
     .target(
-      name: "Recording", dependencies: ["MediaCore"],
-      sources: ["Control/ControlMessage.swift", "Control/ControlConnection.swift", "Control/RunDirectory.swift"]),
+      name: "Control", dependencies: ["MediaCore"],
+      sources: ["ControlMessage.swift", "ControlConnection.swift", "RunDirectory.swift"]),
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     // Files of settings and layouts.
     .target(

@@ -1,7 +1,7 @@
 import ArgumentParser
+import Control
 import Glibc
 import MediaCore
-import Recording
 import Settings
 
 /// `recbot control`: commands to a recording that runs on this machine.

@@ -1,3 +1,4 @@
+import Control
 import Layouts
 import Logging
 import MediaCore

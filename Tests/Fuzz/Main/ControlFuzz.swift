@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import Recording
+@testable import Control
 
 /// What the control socket of a recording reads: requests and answers line by line, and the same bytes through a real
 /// connection in pieces. The first byte says how large these are, and whether the bytes come several times, so that

@@ -4,7 +4,7 @@ import MediaCore
 import Synchronization
 import Testing
 
-@testable import Recording
+@testable import Control
 
 /// The control socket, over real sockets.
 @Suite struct ControlTests {
