@@ -53,8 +53,8 @@ let package = Package(
     .target(
       name: "Backend",
       dependencies: [
-        "Jobs", "JobsAPI", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird,
-        hummingbirdCore, protobuf, lifecycle, http, logging,
+        "Jobs", "JobsAPI", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird, hummingbirdCore,
+        protobuf, lifecycle, http, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
@@ -95,7 +95,7 @@ let package = Package(
       resources: [.embedInCode("Gallery")]),
     .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
     .target(name: "Control", dependencies: ["Platform", "MediaCore"]),
-    .target(name: "JobsAPI", dependencies: ["Platform", "MediaCore"]),
+    .target(name: "JobsAPI", dependencies: ["Digests", "Platform", "MediaCore"]),
     .target(name: "HTTPGuard", dependencies: [logging] + nio),
     .target(
       name: "SessionLog", dependencies: ["Session", "Layouts", "Platform", "MediaCore", protobuf],
@@ -142,6 +142,7 @@ let package = Package(
     .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
+    .testTarget(name: "JobsAPITests", dependencies: ["JobsAPI"]),
     .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"]),
     .testTarget(name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore"]),

@@ -1,4 +1,3 @@
-import Delivery
 import Jobs
 import JobsAPI
 import MediaCore
@@ -53,9 +52,9 @@ public struct BackendConfiguration: Sendable {
   /// How long a bot's room token is good for; it is renewed when less than half is left.
   public var ticketLifetime = Duration.seconds(600)
   /// The finished files in folders of this machine; nil: none are.
-  public var keptFiles: KeptFiles?
+  public var keptFiles: (any RecordingFolder)?
   /// The store where workers bring finished files; nil: the backend knows none.
-  public var store: S3Target?
+  public var store: (any RecordingBucket)?
   /// How long final jobs are kept.
   public var jobRetention = Duration.seconds(30 * 86_400)
   /// How long an idempotency key is known.

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import Glibc
 import MediaCore
@@ -38,7 +39,7 @@ public struct BackupStore: Sendable {
     file: String, name: String, job: String, reason: DeliveryError
   ) async throws(DeliveryError) -> Entry {
     try await BlockingWork.run { () throws(DeliveryError) in
-      try KeyTemplate.check(name)
+      try KeyTemplate.checkForDelivery(name)
       let label = KeyTemplate.component("\(job)-\(name.split(separator: "/").last ?? "")")
       let path = "\(folder)/\(label)"
       let entry = Entry(
@@ -118,7 +119,7 @@ public struct BackupStore: Sendable {
       _ = try await source.part(position..<end, whole: whole)
       position = end
     }
-    return (size, S3Signer.hex(whole.value))
+    return (size, Hexadecimal.text(whole.value))
   }
 
   /// The note that belongs to a file of the folder. Blocks.

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// Why a file could not be delivered: one line that says what is wrong, where, and what to do. The file itself is
 /// untouched.
 public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -46,5 +48,12 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
     case .denied, .noBucket, .credentials: true
     case .configuration, .refusedAddress, .exists, .refused, .file: false
     }
+  }
+}
+
+extension KeyTemplate {
+  /// `check`, with its error as a delivery's: `.configuration`.
+  static func checkForDelivery(_ name: String) throws(DeliveryError) {
+    do { try check(name) } catch { throw DeliveryError(.configuration, error.description) }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import MediaCore
 import Platform
 
 /// Parts of a recording that goes on elsewhere.
@@ -54,7 +55,7 @@ extension StoreDelivery {
   private func objects(_ name: String) throws(DeliveryError) -> PartObjects? {
     guard case .s3(let target) = target else { return nil }
     let path = "\(Self.partsFolder)/\(name)"
-    try KeyTemplate.check(path)
+    try KeyTemplate.checkForDelivery(path)
     return PartObjects(
       client: try S3Client(target, options: options, logger: logger), key: Self.key(path, target))
   }

@@ -1,4 +1,5 @@
 public import Logging
+import MediaCore
 import Platform
 
 /// Brings finished files to where they belong, and compares them there with the original before it says so.
@@ -31,7 +32,7 @@ public struct StoreDelivery: Sendable {
   public func deliver(
     file: String, name: String, progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
   ) async throws(DeliveryError) -> DeliveredFile {
-    try KeyTemplate.check(name)
+    try KeyTemplate.checkForDelivery(name)
     switch target {
     case .local(let root):
       let local = LocalDelivery(root: root, file: file, name: name, progress: progress)
@@ -48,7 +49,7 @@ public struct StoreDelivery: Sendable {
   /// the first `advance()`. Throws `.configuration`, `.refusedAddress`.
   public func live(file: String, name: String) throws(DeliveryError) -> LiveUpload? {
     guard case .s3(let target) = target else { return nil }
-    try KeyTemplate.check(name)
+    try KeyTemplate.checkForDelivery(name)
     return LiveUpload(
       client: try S3Client(target, options: options, logger: logger), file: file, key: Self.key(name, target),
       options: options, logger: logger)

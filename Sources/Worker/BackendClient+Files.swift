@@ -1,22 +1,23 @@
 import AsyncHTTPClient
 import JobsAPI
+import MediaCore
 import NIOCore
 import NIOHTTP1
 
 extension BackendClient {
   /// The files of a recording.
   public func recording(_ id: String) async throws(BackendError) -> RecordingPage {
-    try await get("/v1/recordings/\(Self.escape(id))")
+    try await get("/v1/recordings/\(PercentCoding.encode(id))")
   }
 
   /// Deletes the files of a recording.
   public func deleteRecording(_ id: String) async throws(BackendError) {
-    try await delete("/v1/recordings/\(Self.escape(id))")
+    try await delete("/v1/recordings/\(PercentCoding.encode(id))")
   }
 
   /// A link to a file, which ends.
   public func link(to id: String, _ request: LinkRequest) async throws(BackendError) -> LinkAnswer {
-    try await send(.POST, "/v1/recordings/\(Self.escape(id))/links", body: request)
+    try await send(.POST, "/v1/recordings/\(PercentCoding.encode(id))/links", body: request)
   }
 
   /// Reads a file from an offset on, from the backend or from where it sends us. `body` is told where in the file each
@@ -40,7 +41,8 @@ extension BackendClient {
   ) async throws(BackendError) {
     var headers: HTTPHeaders = ["user-agent": "recbot"]
     if offset > 0 { headers.add(name: "range", value: "bytes=\(offset)-") }
-    var request = HTTPClientRequest(url: "\(url)/v1/recordings/\(Self.escape(entry.job))/file?number=\(entry.number)")
+    var request = HTTPClientRequest(
+      url: "\(url)/v1/recordings/\(PercentCoding.encode(entry.job))/file?number=\(entry.number)")
     request.headers = headers
     request.headers.add(name: "authorization", value: authorization)
     do {

@@ -77,28 +77,28 @@ public final class BackendClient: Sendable {
   /// Renews the lease of a job, and tells how it stands. The answer may be held up to `wait` seconds, until a command
   /// waits.
   public func heartbeat(job: String, _ request: BeatRequest, wait: Int64 = 0) async throws(BackendError) -> BeatAnswer {
-    let path = "/v1/workers/jobs/\(Self.escape(job))/beat"
+    let path = "/v1/workers/jobs/\(PercentCoding.encode(job))/beat"
     return try await send(.POST, wait > 0 ? "\(path)?wait=\(wait)" : path, body: request, wait: wait)
   }
 
   /// Gives a job back, for another worker to go on with.
   public func release(job: String, _ request: BeatRequest) async throws(BackendError) -> BeatAnswer {
-    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/release", body: request)
+    try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/release", body: request)
   }
 
   /// Says that a job is done; may be repeated.
   public func complete(job: String, _ request: CompleteRequest) async throws(BackendError) -> Job {
-    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/complete", body: request)
+    try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/complete", body: request)
   }
 
   /// Says that a job could not be done.
   public func fail(job: String, _ request: FailRequest) async throws(BackendError) -> Job {
-    try await send(.POST, "/v1/workers/jobs/\(Self.escape(job))/fail", body: request)
+    try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/fail", body: request)
   }
 
   /// A job as the backend knows it, also when it is somebody else's by now.
   public func workerJob(_ job: String) async throws(BackendError) -> Job {
-    try await get("/v1/workers/jobs/\(Self.escape(job))")
+    try await get("/v1/workers/jobs/\(PercentCoding.encode(job))")
   }
 
   // MARK: Callers
@@ -118,7 +118,7 @@ public final class BackendClient: Sendable {
 
   /// A job with what is known of it besides.
   public func detail(of id: String) async throws(BackendError) -> JobDetail {
-    try await get("/v1/jobs/\(Self.escape(id))")
+    try await get("/v1/jobs/\(PercentCoding.encode(id))")
   }
 
   /// Has the backend send a message to a receiver of webhooks.
@@ -129,18 +129,21 @@ public final class BackendClient: Sendable {
   /// Makes a schedule fire, or not.
   public func enable(_ isEnabled: Bool, schedule id: String) async throws(BackendError) -> Schedule {
     try await send(
-      .POST, "/v1/schedules/\(Self.escape(id))/\(isEnabled ? "enable" : "disable")", body: [String: String]())
+      .POST, "/v1/schedules/\(PercentCoding.encode(id))/\(isEnabled ? "enable" : "disable")", body: [String: String]())
   }
 
   /// A job.
-  public func job(_ id: String) async throws(BackendError) -> Job { try await get("/v1/jobs/\(Self.escape(id))") }
+  public func job(_ id: String) async throws(BackendError) -> Job {
+    try await get("/v1/jobs/\(PercentCoding.encode(id))")
+  }
 
   /// Tells a recording something, and waits a few seconds for its answer. Throws what the recording refuses.
   public func command(
     _ verb: JobCommand.Verb, argument: String? = nil, job: String, key: String? = nil
   ) async throws(BackendError) -> Job {
     try await send(
-      .POST, "/v1/jobs/\(Self.escape(job))/commands", body: CommandRequest(verb: verb, argument: argument), key: key,
+      .POST, "/v1/jobs/\(PercentCoding.encode(job))/commands", body: CommandRequest(verb: verb, argument: argument),
+      key: key,
       wait: 5)
   }
 
@@ -148,7 +151,7 @@ public final class BackendClient: Sendable {
   public func events(
     of job: String? = nil, after: Int64 = 0, limit: Int = 100, wait: Int64 = 0
   ) async throws(BackendError) -> EventPage {
-    let path = job.map { "/v1/jobs/\(Self.escape($0))/events" } ?? "/v1/events"
+    let path = job.map { "/v1/jobs/\(PercentCoding.encode($0))/events" } ?? "/v1/events"
     return try await get(path, ["after": "\(after)", "limit": "\(limit)", "wait": "\(wait)"], wait: wait)
   }
 
@@ -164,17 +167,17 @@ public final class BackendClient: Sendable {
 
   /// A schedule.
   public func schedule(_ id: String) async throws(BackendError) -> Schedule {
-    try await get("/v1/schedules/\(Self.escape(id))")
+    try await get("/v1/schedules/\(PercentCoding.encode(id))")
   }
 
   /// Removes a schedule.
   public func removeSchedule(_ id: String) async throws(BackendError) {
-    try await delete("/v1/schedules/\(Self.escape(id))")
+    try await delete("/v1/schedules/\(PercentCoding.encode(id))")
   }
 
   /// When a schedule fires next.
   public func fireTimes(of id: String, count: Int = 10) async throws(BackendError) -> [Timestamp] {
-    let answer: FireTimes = try await get("/v1/schedules/\(Self.escape(id))/next", ["count": "\(count)"])
+    let answer: FireTimes = try await get("/v1/schedules/\(PercentCoding.encode(id))/next", ["count": "\(count)"])
     return answer.times
   }
 
@@ -193,7 +196,7 @@ public final class BackendClient: Sendable {
     _ path: String, _ query: [String: String?] = [:], wait: Int64 = 0
   ) async throws(BackendError) -> Answer {
     let items = query.sorted { $0.key < $1.key }.compactMap { name, value in
-      value.map { "\(name)=\(Self.escape($0))" }
+      value.map { "\(name)=\(PercentCoding.encode($0))" }
     }
     return try decode(await ask(.GET, items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))", wait: wait))
   }
@@ -276,19 +279,5 @@ public final class BackendClient: Sendable {
     var body = problem?.error ?? APIProblem.Body(code: "http\(status)", message: phrase)
     (body.code, body.message) = (PeerText.line(body.code, limit: 64), PeerText.line(body.message, limit: 2000))
     return .refused(status: status, body)
-  }
-
-  /// Percent-encodes everything but letters, digits and `-._~` (RFC 3986, section 2.3).
-  static func escape(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: result.append(Character(Unicode.Scalar(byte)))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += "%" + (digits.count < 2 ? "0" : "") + digits
-      }
-    }
-    return result
   }
 }

@@ -1,5 +1,6 @@
 // `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
+import MediaCore
 
 /// Where a worker's finished files go.
 public struct DeliveryPlan: Sendable {

@@ -2,6 +2,7 @@
 import Delivery
 import Foundation
 import Logging
+import MediaCore
 
 /// A file where it belongs, compared with the original there.
 struct Delivered: Sendable {
@@ -29,7 +30,7 @@ struct FileDelivery: Sendable {
   /// The name of a job's file. `time`: when the recording began, microseconds since 1970.
   func name(template: String?, room: String, job: String, time: Int64, attempt: Int) throws(WorkerError) -> String {
     do {
-      let template = try template.map { text throws(DeliveryError) in try KeyTemplate(text) } ?? plan.template
+      let template = try template.map { text throws(FileNameError) in try KeyTemplate(text) } ?? plan.template
       let name = template.name(KeyTemplate.Values(room: room, job: job, time: time, attempt: attempt))
       // What is asked for as another kind of file (by clients of other recorders) is WebM all the same.
       return name.lowercased().hasSuffix(".webm") ? name : name + ".webm"

@@ -39,13 +39,12 @@ final class WorkerFiles: Sendable {
       return .refused(.unauthorized, "the request is not signed, or not any more")
     }
     guard request.folderID == kept.folderID else { return .refused(.misdirectedRequest, "another data folder") }
-    let kept = kept
     do {
-      let found = try await KeptFiles.apart { () throws(DeliveryError) in try kept.open(request.location) }
+      let found = try await kept.open(request.location)
       guard let found else { return .refused(.notFound, "there is no such file") }
       guard found.size == request.size else { return .refused(.conflict, "the file has another size") }
       guard case .read(let range) = request.verb else {
-        _ = try await KeptFiles.apart { () throws(DeliveryError) in try kept.remove(request.location) }
+        _ = try await kept.remove(request.location)
         return .removed
       }
       return .bytes(found, range)

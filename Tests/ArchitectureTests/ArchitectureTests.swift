@@ -53,7 +53,7 @@ import Testing
       libraries: system.union(["Logging"])),
     "Control": Row(targets: ["MediaCore", "Platform"], libraries: system.union(["FoundationEssentials"])),
     "TestKit": Row(targets: ["MediaCore"], folder: "Tests"),
-    "JobsAPI": Row(targets: ["MediaCore", "Platform"], libraries: ["Foundation"]),
+    "JobsAPI": Row(targets: ["MediaCore", "Platform", "Digests"], libraries: ["Foundation"]),
     "Jobs": Row(
       targets: ["MediaCore", "Platform", "JobsAPI", "CPostgres"],
       libraries: system.union(["GRDB", "Foundation"])),
@@ -61,7 +61,7 @@ import Testing
       targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
-      targets: ["MediaCore", "Jobs", "JobsAPI", "Delivery", "WebClient", "HTTPGuard", "Signaling", "Digests"],
+      targets: ["MediaCore", "Jobs", "JobsAPI", "WebClient", "HTTPGuard", "Signaling", "Digests"],
       libraries: system.union(nio).union([
         "Hummingbird", "HummingbirdCore", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
         "AsyncHTTPClient", "Foundation", "Logging",

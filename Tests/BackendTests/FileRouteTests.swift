@@ -8,6 +8,9 @@ import Testing
 
 @testable import Backend
 
+extension KeptFiles: RecordingFolder {}
+extension KeptFile: OpenRecording {}
+
 /// Fetching, linking and deleting finished files, against a real backend with a folder of its own.
 @Suite struct FileRouteTests {
   /// A backend with a data folder, a finished job, and its file.

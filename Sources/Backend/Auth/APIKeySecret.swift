@@ -18,10 +18,7 @@ public enum APIKeySecret {
 
   /// SHA-256 of the whole text, in hexadecimal. The secret has 260 random bits: a slow hash would add nothing.
   public static func hash(_ text: String) -> String {
-    Digest.sha256(Array(text.utf8)).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
+    Hexadecimal.text(Digest.sha256(Array(text.utf8)))
   }
 
   /// Random letters and digits of 5 bits each, from the system's generator.

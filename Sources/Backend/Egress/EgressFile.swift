@@ -1,5 +1,5 @@
-import Delivery
 import JobsAPI
+import MediaCore
 import Signaling
 
 /// A file that a request asks for.

@@ -1,4 +1,4 @@
-import Delivery
+import Digests
 import JobsAPI
 
 /// Links to files that need no credential, and end. Pure but for the secret. All backends of one room service make and

@@ -1,4 +1,3 @@
-import Delivery
 import Hummingbird
 import Jobs
 import JobsAPI
@@ -11,7 +10,7 @@ struct RecordingFiles: Sendable {
   /// A file that can be read now.
   enum Source: Sendable {
     /// In a folder of this machine.
-    case kept(KeptFile)
+    case kept(any OpenRecording)
     /// At a worker, which has begun to send what was asked for.
     case worker(WorkerTransfer)
     /// In a store: the address to fetch it from.
@@ -33,7 +32,7 @@ struct RecordingFiles: Sendable {
     if file.location.hasPrefix("s3://") {
       let store = try store(of: file)
       return .store(
-        try await Self.refusing(file) { () throws(DeliveryError) in
+        try await Self.refusing {
           try await store.address(
             of: file.location, isHead: isHead, disposition: Self.disposition(file), seconds: Self.redirectLifetime)
         })
@@ -47,13 +46,10 @@ struct RecordingFiles: Sendable {
   func remove(_ file: JobFile, now: Timestamp) async throws {
     if file.location.hasPrefix("s3://") {
       let store = try store(of: file)
-      return try await Self.refusing(file) { () throws(DeliveryError) in try await store.remove(file.location) }
+      return try await Self.refusing { try await store.remove(file.location) }
     }
     if let kept = core.configuration.keptFiles, isOwn(file, kept) {
-      let location = file.location
-      let isRemoved = try await Self.refusing(file) { () throws(DeliveryError) in
-        try await KeptFiles.apart { () throws(DeliveryError) in try kept.remove(location) }
-      }
+      let isRemoved = try await Self.refusing { try await kept.remove(file.location) }
       if isRemoved || file.dataFolder == kept.folderID { return }
     }
     do {
@@ -97,28 +93,21 @@ struct RecordingFiles: Sendable {
         scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789._- ".unicodeScalars.contains(scalar))
       return isPlain ? String(scalar) : "_"
     }.joined()
-    var encoded = ""
-    for byte in file.name.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e:
-        encoded.unicodeScalars.append(Unicode.Scalar(byte))
-      default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(encoded)"
+    return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(PercentCoding.encode(file.name))"
   }
 
   // MARK: Places
 
-  private func isOwn(_ file: JobFile, _ kept: KeptFiles) -> Bool { file.dataFolder.map { $0 == kept.folderID } ?? true }
+  private func isOwn(_ file: JobFile, _ kept: any RecordingFolder) -> Bool {
+    file.dataFolder.map { $0 == kept.folderID } ?? true
+  }
 
   /// The file in a folder of this machine; nil when it is another's.
-  private func own(_ file: JobFile) async throws -> KeptFile? {
+  private func own(_ file: JobFile) async throws -> (any OpenRecording)? {
     guard let kept = core.configuration.keptFiles, isOwn(file, kept) else { return nil }
-    let location = file.location
-    let found: KeptFile?
-    do throws(DeliveryError) {
-      found = try await KeptFiles.apart { () throws(DeliveryError) in try kept.open(location) }
+    let found: (any OpenRecording)?
+    do {
+      found = try await kept.open(file.location)
     } catch {
       // A worker under another user may be allowed to.
       core.logger.notice("a file cannot be read here", metadata: ["reason": "\(error)"])
@@ -132,12 +121,11 @@ struct RecordingFiles: Sendable {
     return found
   }
 
-  private func store(of file: JobFile) throws -> StoredFiles {
-    guard let target = core.configuration.store else {
+  private func store(of file: JobFile) throws -> any RecordingBucket {
+    guard let store = core.configuration.store else {
       throw Self.outOfReach(
         "\(file.location): the backend knows no store; set RECBOT_S3_BUCKET and the rest for it, too")
     }
-    let store = StoredFiles(target, logger: core.logger)
     guard store.has(file.location) else {
       throw Self.outOfReach("\(file.location): the backend's store is another one; RECBOT_S3_BUCKET and prefix name it")
     }
@@ -197,9 +185,8 @@ struct RecordingFiles: Sendable {
     return refusal
   }
 
-  private static func refusing<Value>(
-    _ file: JobFile, _ body: () async throws(DeliveryError) -> Value
-  ) async throws -> Value {
-    do throws(DeliveryError) { return try await body() } catch { throw outOfReach(error.description) }
+  /// Does something with a file in its place; what fails there is a refusal.
+  private static func refusing<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do { return try await body() } catch { throw outOfReach("\(error)") }
   }
 }

@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Delivery
+import JobsAPI
 import MediaCore
 import NIOCore
 import NIOHTTP1

@@ -1,7 +1,7 @@
-import Delivery
 import Hummingbird
 import Jobs
 import JobsAPI
+import MediaCore
 import WebClient
 
 /// Jobs: submitting, seeing, controlling.

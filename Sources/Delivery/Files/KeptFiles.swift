@@ -22,9 +22,18 @@ public struct KeptFiles: Hashable, Sendable {
     folderID = try Self.name(of: dataFolder)
   }
 
-  /// Opens a file. Blocks for the disk. Throws `.file`; `ENOENT` and everything that is no regular file of these folders
-  /// give nil.
-  public func open(_ location: String) throws(DeliveryError) -> KeptFile? {
+  /// Opens a file, on a thread that may block. Throws `.file`; `ENOENT` and everything that is no regular file of these
+  /// folders give nil.
+  public func open(_ location: String) async throws(DeliveryError) -> KeptFile? {
+    try await BlockingWork.run { () throws(DeliveryError) in try opened(location) }
+  }
+
+  /// Removes a file, on a thread that may block; false when there is none. Throws `.file`.
+  public func remove(_ location: String) async throws(DeliveryError) -> Bool {
+    try await BlockingWork.run { () throws(DeliveryError) in try removed(location) }
+  }
+
+  private func opened(_ location: String) throws(DeliveryError) -> KeptFile? {
     guard let (folder, name) = try openFolder(of: location) else { return nil }
     defer { close(folder) }
     let descriptor = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -35,9 +44,8 @@ public struct KeptFiles: Hashable, Sendable {
     return SourceFile(descriptor: descriptor, path: location).map(KeptFile.init)
   }
 
-  /// Removes a file; false when there is none. Blocks for the disk. Throws `.file`.
-  public func remove(_ location: String) throws(DeliveryError) -> Bool {
-    guard try open(location) != nil, let (folder, name) = try openFolder(of: location) else { return false }
+  private func removed(_ location: String) throws(DeliveryError) -> Bool {
+    guard try opened(location) != nil, let (folder, name) = try openFolder(of: location) else { return false }
     defer { close(folder) }
     guard unlinkat(folder, name, 0) == 0 else {
       if errno == ENOENT { return false }
@@ -70,11 +78,6 @@ public struct KeptFiles: Hashable, Sendable {
 
   /// True when the system call that has just failed found nothing, or no such thing as is served.
   private static var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, ENXIO].contains(errno) }
-
-  /// Runs `body` on a thread that may block.
-  public static func apart<Value: Sendable>(
-    _ body: @escaping @Sendable () throws(DeliveryError) -> Value
-  ) async throws(DeliveryError) -> Value { try await BlockingWork.run(body) }
 
   // MARK: The folder's name
 

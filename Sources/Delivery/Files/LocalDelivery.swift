@@ -18,7 +18,7 @@ struct LocalDelivery: Sendable {
     defer { close(folder) }
     let last = String(name.split(separator: "/").last ?? "")
     let location = (root.hasPrefix("/") ? root : Self.workingFolder() + "/" + root) + "/" + name
-    let delivered = DeliveredFile(location: location, size: size, sha256: S3Signer.hex(hash))
+    let delivered = DeliveredFile(location: location, size: size, sha256: Hexadecimal.text(hash))
     if linkat(AT_FDCWD, file, folder, last, AT_SYMLINK_FOLLOW) != 0 {
       switch errno {
       case EEXIST: try compare(folder, last, hash, location)

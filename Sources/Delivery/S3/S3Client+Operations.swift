@@ -12,15 +12,15 @@ struct ContentHash: Hashable, Sendable {
   /// As in the header `x-amz-checksum-sha256`.
   var checksum: String { Data(sha256).base64EncodedString() }
   /// As in the header `x-amz-content-sha256`.
-  var payloadHash: String { S3Signer.hex(sha256) }
+  var payloadHash: String { Hexadecimal.text(sha256) }
   /// As in an ETag of stores that make it so.
-  var etag: String { S3Signer.hex(md5) }
+  var etag: String { Hexadecimal.text(md5) }
 
   /// What a store says of an object that was put together from parts (Amazon S3: composite checksums).
   static func composite(_ parts: [ContentHash]) -> (checksum: String, etag: String) {
     let sha = Digest.sha256(parts.flatMap(\.sha256))
     let md5 = Digest.of(parts.flatMap(\.md5), .md5)
-    return ("\(Data(sha).base64EncodedString())-\(parts.count)", "\(S3Signer.hex(md5))-\(parts.count)")
+    return ("\(Data(sha).base64EncodedString())-\(parts.count)", "\(Hexadecimal.text(md5))-\(parts.count)")
   }
 }
 
@@ -186,7 +186,7 @@ extension S3Client {
     request.headers = [("content-type", "application/xml")]
     if extras { request.headers.append(("if-none-match", "*")) }
     request.body = ByteBuffer(string: xml)
-    request.payloadHash = S3Signer.hex(Digest.sha256(Array(xml.utf8)))
+    request.payloadHash = Hexadecimal.text(Digest.sha256(Array(xml.utf8)))
     let answer = try await send(request)
     switch (answer.status, answer.code) {
     case (200..<300, ""): return .done

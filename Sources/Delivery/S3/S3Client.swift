@@ -66,7 +66,7 @@ final class S3Client: Sendable {
         || target.addressing == .automatic && (target.endpoint != nil || target.bucket.contains("."))
       if inPath {
         exchange = named
-        basePath = "/" + S3Signer.encoded(target.bucket)
+        basePath = "/" + PercentCoding.encode(target.bucket)
       } else {
         exchange = try WebExchange(
           "\(named.scheme)://\(target.bucket).\(named.authority)", privateAddresses: target.privateAddresses,
@@ -119,7 +119,7 @@ final class S3Client: Sendable {
   ) async throws(DeliveryError) -> String {
     let credentials = try await BlockingWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
     let now = WallClock.seconds &+ clockOffset.load(ordering: .relaxed)
-    let path = basePath + "/" + S3Signer.encoded(key, keepsSlashes: true)
+    let path = basePath + "/" + PercentCoding.encode(key, keepsSlashes: true)
     let signed = S3Signer(credentials: credentials, region: target.region).query(
       S3Signer.Request(
         method: method.rawValue, path: path, query: query, headers: [("host", host)], payloadHash: ""),
@@ -203,7 +203,7 @@ final class S3Client: Sendable {
   }
 
   private func signed(_ request: Request, _ credentials: S3Credentials, now: Int64) -> HTTPClientRequest {
-    let path = basePath + "/" + (request.key.map { S3Signer.encoded($0, keepsSlashes: true) } ?? "")
+    let path = basePath + "/" + (request.key.map { PercentCoding.encode($0, keepsSlashes: true) } ?? "")
     let time = CivilTime.texts(microseconds: now &* 1_000_000).time
     var headers = request.headers
     headers.append(("host", host))
@@ -247,6 +247,6 @@ final class S3Client: Sendable {
       throw DeliveryError(
         .configuration, "region '\(target.region.prefix(80))': lower-case letters, digits and hyphens")
     }
-    if !target.prefix.isEmpty { try KeyTemplate.check(target.prefix) }
+    if !target.prefix.isEmpty { try KeyTemplate.checkForDelivery(target.prefix) }
   }
 }

@@ -1,3 +1,4 @@
+import Digests
 import Foundation
 import Logging
 import NIOCore
@@ -239,7 +240,7 @@ struct S3Delivery: Sendable {
   }
 
   private func delivered(_ content: Content) -> DeliveredFile {
-    DeliveredFile(location: client.location(of: key), size: content.size, sha256: S3Signer.hex(content.sha256))
+    DeliveredFile(location: client.location(of: key), size: content.size, sha256: Hexadecimal.text(content.sha256))
   }
 
   private func tell(_ sent: Int64, _ total: Int64) {

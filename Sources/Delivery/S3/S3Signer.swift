@@ -1,4 +1,5 @@
 import Digests
+import MediaCore
 
 /// Signs requests for S3 (AWS Signature Version 4). Pure: the same request gives the same signature.
 struct S3Signer {
@@ -20,7 +21,7 @@ struct S3Signer {
   var service = "s3"
 
   /// SHA-256 of nothing, in hexadecimal.
-  static let emptyHash = hex(Digest.sha256([]))
+  static let emptyHash = Hexadecimal.text(Digest.sha256([]))
 
   /// The value of the header `Authorization`. `time` is that of `x-amz-date`.
   func authorization(_ request: Request, time: String) -> String {
@@ -47,12 +48,12 @@ struct S3Signer {
   private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
   private func signature(of canonical: String, time: String) -> String {
-    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope(time))\n\(Self.hex(Digest.sha256(Array(canonical.utf8))))"
+    let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope(time))\n\(Hexadecimal.text(Digest.sha256(Array(canonical.utf8))))"
     var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
     for part in [String(time.prefix(8)), region, service, "aws4_request"] {
       key = HMAC.sha256(Array(part.utf8), key: key)
     }
-    return Self.hex(HMAC.sha256(Array(text.utf8), key: key))
+    return Hexadecimal.text(HMAC.sha256(Array(text.utf8), key: key))
   }
 
   /// The canonical request, and the list of its headers.
@@ -68,31 +69,10 @@ struct S3Signer {
 
   /// A query in canonical form, which is also how it is sent.
   static func queryText(_ query: [(name: String, value: String)]) -> String {
-    query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
-      .joined(separator: "&")
-  }
-
-  /// Percent-encodes everything but letters, digits and `-._~` (and slashes, when they are to be kept).
-  static func encoded(_ text: String, keepsSlashes: Bool = false) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var result: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        result.append(byte)
-      case UInt8(ascii: "/") where keepsSlashes: result.append(byte)
-      default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
+    query.map { (PercentCoding.encode($0.name), PercentCoding.encode($0.value)) }.sorted { $0 < $1 }.map {
+      "\($0.0)=\($0.1)"
     }
-    return String(decoding: result, as: UTF8.self)
-  }
-
-  /// Bytes in hexadecimal.
-  static func hex(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    .joined(separator: "&")
   }
 
   /// Without spaces at the ends, and with one for several.

@@ -24,7 +24,7 @@ public struct StoredFiles: Sendable {
   ///   - disposition: the header `Content-Disposition` of the store's answer.
   /// - Throws: `.configuration`, `.file` when there are no credentials.
   public func address(
-    of location: String, isHead: Bool = false, disposition: String, seconds: Int64
+    of location: String, isHead: Bool, disposition: String, seconds: Int64
   ) async throws(DeliveryError) -> String {
     try await S3Client(target, options: options, logger: logger).address(
       isHead ? .HEAD : .GET, try known(location),

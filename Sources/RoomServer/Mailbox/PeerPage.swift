@@ -1,3 +1,4 @@
+import MediaCore
 import Signaling
 
 /// `/peer/<room>`: the web page for the other side of a two-party room, and what it loads. Everything that it needs

@@ -114,10 +114,10 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// The store that recordings lie in; nil: there is none, or it can't be used, which is no reason not to take jobs.
-  private func store(_ settings: Configuration, _ logger: Logger) -> S3Target? {
+  private func store(_ settings: Configuration, _ logger: Logger) -> StoredFiles? {
     guard settings[.s3Bucket] != nil else { return nil }
     do {
-      return try DeliverySettings.store(settings)
+      return StoredFiles(try DeliverySettings.store(settings), logger: logger)
     } catch {
       logger.warning(
         "recordings in the bucket can't be downloaded or deleted here",

@@ -59,7 +59,7 @@ extension Setting {
       default: "{room}-{time}.webm"
     ) { text throws(ValueError) in
       if let problem = JobRequest.problem(withName: text) { throw ValueError("'\(text)': \(problem)") }
-      do throws(DeliveryError) { return try KeyTemplate(text) } catch { throw ValueError("\(error)") }
+      do throws(FileNameError) { return try KeyTemplate(text) } catch { throw ValueError("\(error)") }
     }
   }
   static var backupDirectory: Setting<String?> {

@@ -1,5 +1,6 @@
 import Delivery
 import JobsAPI
+import MediaCore
 import Settings
 import WebClient
 

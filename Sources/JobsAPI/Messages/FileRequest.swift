@@ -1,4 +1,5 @@
-import Foundation
+import Digests
+import MediaCore
 
 /// What a backend asks of a worker on another machine: a part of a finished file, or that it be removed. It is allowed by a
 /// signature with a key of the workers' secret, for a while; the secret itself is not sent. Pure.
@@ -41,7 +42,7 @@ public struct FileRequest: Hashable, Sendable {
 
   /// Path and query.
   public func target(key: [UInt8]) -> String {
-    let query = fields.map { "\($0.name)=\(S3Signer.encoded($0.value))" }.joined(separator: "&")
+    let query = fields.map { "\($0.name)=\(PercentCoding.encode($0.value))" }.joined(separator: "&")
     return "\(Self.path)?\(query)&signature=\(signed.signature(key: key))"
   }
 
@@ -51,7 +52,7 @@ public struct FileRequest: Hashable, Sendable {
     var values: [Substring: String] = [:]
     for item in target.dropFirst(Self.path.count + 1).split(separator: "&") {
       let name = item.prefix { $0 != "=" }
-      guard values[name] == nil, let value = String(item.dropFirst(name.count + 1)).removingPercentEncoding else {
+      guard values[name] == nil, let value = PercentCoding.decode(item.dropFirst(name.count + 1)) else {
         return nil
       }
       values[name] = value

@@ -1,3 +1,9 @@
+/// Why a text is no name for a file, or no template of one. One line.
+public struct FileNameError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The line.
+  public let description: String
+}
+
 /// A name for a delivered file with places to fill in: `{room}/{date}/{job}.webm`.
 ///
 /// | place | what it becomes |
@@ -51,19 +57,19 @@ public struct KeyTemplate: Hashable, Sendable {
 
   private init(pieces: [Piece]) { self.pieces = pieces }
 
-  /// Reads a template. Throws `.configuration`.
-  public init(_ text: String) throws(DeliveryError) {
+  /// Reads a template. Throws when it would give no good name.
+  public init(_ text: String) throws(FileNameError) {
     var pieces: [Piece] = []
     var rest = Substring(text)
     while let open = rest.firstIndex(where: { $0 == "{" || $0 == "}" }) {
       guard rest[open] == "{", let close = rest[open...].firstIndex(of: "}") else {
-        throw DeliveryError(.configuration, "name '\(Self.shown(text))': a brace has no counterpart")
+        throw FileNameError(description: "name '\(Self.shown(text))': a brace has no counterpart")
       }
       if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
       let name = String(rest[rest.index(after: open)..<close])
       guard let place = Place(rawValue: name) else {
         let known = Place.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
-        throw DeliveryError(.configuration, "name: there is no {\(Self.shown(name))}; known: \(known)")
+        throw FileNameError(description: "name: there is no {\(Self.shown(name))}; known: \(known)")
       }
       pieces.append(.place(place))
       rest = rest[rest.index(after: close)...]
@@ -76,7 +82,7 @@ public struct KeyTemplate: Hashable, Sendable {
 
   /// What is wrong with a template, in one line; nil: nothing.
   public static func problem(with text: String) -> String? {
-    do throws(DeliveryError) {
+    do throws(FileNameError) {
       _ = try KeyTemplate(text)
       return nil
     } catch {
@@ -104,8 +110,8 @@ public struct KeyTemplate: Hashable, Sendable {
     return result
   }
 
-  /// Refuses names that lead elsewhere or that stores and file systems do not take. Throws `.configuration`.
-  public static func check(_ name: String) throws(DeliveryError) {
+  /// Refuses names that lead elsewhere or that stores and file systems do not take.
+  public static func check(_ name: String) throws(FileNameError) {
     let components = name.split(separator: "/", omittingEmptySubsequences: false)
     let fault: String? =
       if name.isEmpty {
@@ -123,11 +129,11 @@ public struct KeyTemplate: Hashable, Sendable {
       } else {
         nil
       }
-    if let fault { throw DeliveryError(.configuration, "name '\(shown(name))' \(fault)") }
+    if let fault { throw FileNameError(description: "name '\(shown(name))' \(fault)") }
   }
 
   /// A text as one component of a path.
-  static func component(_ text: String) -> String { safe(text) }
+  public static func component(_ text: String) -> String { safe(text) }
 
   /// A value as part of a component: never empty, at most 120 bytes, not beginning with a dot.
   private static func safe(_ text: String) -> String {

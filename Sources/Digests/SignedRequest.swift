@@ -1,5 +1,3 @@
-import Digests
-
 /// What somebody may do without a credential, for a while: a purpose, and fields that say with what. Its signature is made
 /// and checked by those who know the key; nothing is kept. Pure.
 public struct SignedRequest: Hashable, Sendable {
@@ -25,7 +23,7 @@ public struct SignedRequest: Hashable, Sendable {
   /// The signature in hexadecimal: HMAC-SHA-256 (RFC 2104) of all fields, each with its length before it.
   public func signature(key: [UInt8]) -> String {
     let text = ([purpose, "\(until)"] + fields).map { "\($0.utf8.count):\($0)" }.joined()
-    return S3Signer.hex(HMAC.sha256(Array(text.utf8), key: key))
+    return Hexadecimal.text(HMAC.sha256(Array(text.utf8), key: key))
   }
 
   /// True when the signature is this request's; compared in a time that does not depend on where it differs.

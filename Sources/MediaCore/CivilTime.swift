@@ -1,7 +1,7 @@
 /// Dates as texts (proleptic Gregorian calendar, UTC), computed without the C library's shared state.
-enum CivilTime {
-  /// `2026-11-21` and `20261121T143000Z`.
-  static func texts(microseconds: Int64) -> (date: String, time: String) {
+public enum CivilTime {
+  /// Microseconds since 1970-01-01 UTC as `2026-11-21` and `20261121T143000Z`.
+  public static func texts(microseconds: Int64) -> (date: String, time: String) {
     let total = microseconds >= 0 ? microseconds / 1_000_000 : -((-microseconds &+ 999_999) / 1_000_000)
     let days = total >= 0 ? total / 86_400 : -((-total &+ 86_399) / 86_400)
     let second = total - days * 86_400

@@ -1,7 +1,7 @@
 /// Percent-encoding (RFC 3986 section 2.1).
 package enum PercentCoding {
-  /// Encodes everything that is not unreserved (RFC 3986 section 2.3).
-  package static func encode(_ text: String) -> String {
+  /// Encodes everything that is not unreserved (RFC 3986 section 2.3); slashes are left when they are to be kept.
+  package static func encode(_ text: String, keepsSlashes: Bool = false) -> String {
     let hex = Array("0123456789ABCDEF".utf8)
     var result: [UInt8] = []
     for byte in text.utf8 {
@@ -10,6 +10,7 @@ package enum PercentCoding {
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
         UInt8(ascii: "~"):
         result.append(byte)
+      case UInt8(ascii: "/") where keepsSlashes: result.append(byte)
       default: result += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
       }
     }
@@ -32,7 +33,7 @@ package enum PercentCoding {
   }
 
   /// The value of a hexadecimal digit.
-  static func digit(_ byte: UInt8) -> UInt8? {
+  package static func digit(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - 48
     case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - 55
