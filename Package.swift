@@ -183,7 +183,8 @@ let package = Package(
       dependencies: ["recbot", "Compositor", "CPango", "Layouts", "LayoutFiles", "Settings", "WebM", "MediaCore"]),
     .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard"] + nio),
     .testTarget(
-      name: "PeerConnectionTests", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "TestKit", "MediaCore"]),
+      name: "PeerConnectionTests",
+      dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "TestKit", "Platform", "MediaCore"]),
     .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
@@ -200,9 +201,8 @@ let package = Package(
     .testTarget(
       name: "RoomsTests",
       dependencies: [
-        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "MediaCore",
-        "SystemKit",
-        logging,
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "Platform",
+        "MediaCore", "SystemKit", logging,
       ] + nio),
     .testTarget(
       name: "SessionLogTests",
@@ -217,7 +217,7 @@ let package = Package(
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),
-    .testTarget(name: "TransportTests", dependencies: ["Transport", "CNice", "MediaCore", "SystemKit"]),
+    .testTarget(name: "TransportTests", dependencies: ["Transport", "CNice", "Platform", "MediaCore", "SystemKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
       path: "Tests/Fuzz/Bodies"),
@@ -227,7 +227,8 @@ let package = Package(
     .executableTarget(
       name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(
-      name: "peer-echo", dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "Codecs", "MediaCore"],
+      name: "peer-echo",
+      dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "Codecs", "Platform", "MediaCore"],
       path: "Tests/Tools/peer-echo"),
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],

@@ -1,5 +1,5 @@
 /// DTLS of one transport: the roles, the peer's fingerprint, the connection and its timers. Confined to the transport's
-/// loop; times are its `MediaLoop.now()`. What comes of it the owner hears (`MediaTransport.handle`, `handshakeFailed`).
+/// loop; times are `MonotonicClock.now`. What comes of it the owner hears (`MediaTransport.handle`, `handshakeFailed`).
 ///
 /// | state | leaves it |
 /// | --- | --- |

@@ -98,14 +98,11 @@ public final class MediaLoop: @unchecked Sendable {
   @inlinable
   public func assertIsCurrent() { assert(isCurrent, "this belongs to its loop's thread") }
 
-  /// What its timers go by: `MonotonicClock.now`.
-  public static func now() -> Int64 { MonotonicClock.now }
-
   /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
   @discardableResult
   public func timer(after nanoseconds: Int64, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
     assertIsCurrent()
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     let timer = LoopTimer(interval: nanoseconds, repeats: repeats, now: now, fire: fire)
     if hasEnded {
       timer.cancel()
@@ -154,7 +151,7 @@ public final class MediaLoop: @unchecked Sendable {
 
   private func fireTimers() {
     // Timers that these make are for the next round, so that one of zero length cannot hold the loop.
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     while let timer = timers.takeDue(now: now) {
       guard let fire = timer.fire else { continue }
       if timer.repeats {
@@ -179,14 +176,14 @@ public final class MediaLoop: @unchecked Sendable {
 
   private func beginStopping() {
     stopping = true
-    stopDeadline = MediaLoop.now() &+ 1_000_000_000
+    stopDeadline = MonotonicClock.now &+ 1_000_000_000
     timer(after: 1_000_000_000) {}
   }
 
   private func run() {
     g_main_context_acquire(context)
     g_main_context_push_thread_default(context)
-    while !stopping || (closings > 0 && MediaLoop.now() < stopDeadline) {
+    while !stopping || (closings > 0 && MonotonicClock.now < stopDeadline) {
       g_main_context_iteration(context, gboolean(1))
     }
     // Here and not in `deinit`, so that what the timers hold is let go on this thread.

@@ -1,3 +1,5 @@
+import Platform
+
 extension MediaTransport {
   private static let livenessInterval: Int64 = 1_000_000_000
 
@@ -13,7 +15,7 @@ extension MediaTransport {
   }
 
   func beginHandshake() {
-    if carrier.isConnected { dtls.begin(at: MediaLoop.now()) }
+    if carrier.isConnected { dtls.begin(at: MonotonicClock.now) }
   }
 
   func receivedRecord(_ datagram: UnsafeRawBufferPointer, at now: Int64) {
@@ -24,7 +26,7 @@ extension MediaTransport {
     }
   }
 
-  func dtlsTimerFired() { dtls.timerFired(at: MediaLoop.now()) }
+  func dtlsTimerFired() { dtls.timerFired(at: MonotonicClock.now) }
 
   func handle(_ event: DTLSConnection.Event) {
     guard state != .closed else { return }
@@ -36,11 +38,11 @@ extension MediaTransport {
         return dtls.fail(error.description)
       }
       srtpProfile = keys.profile
-      liveness.heard(at: MediaLoop.now())
+      liveness.heard(at: MonotonicClock.now)
       channels.begin()
       update()
     case .data(let packet):
-      liveness.heard(at: MediaLoop.now())
+      liveness.heard(at: MonotonicClock.now)
       if !channels.receive(packet) { counters.malformedDropped &+= 1 }
     case .closed: dtls.fail("the peer has closed the connection")
     case .failed(let reason): dtls.fail("DTLS: \(reason)")
@@ -75,7 +77,7 @@ extension MediaTransport {
   func watchLiveness() {
     guard livenessTimer == nil else { return }
     livenessTimer = loop.timer(after: MediaTransport.livenessInterval, repeats: true) { [weak self] in
-      self?.checkLiveness(now: MediaLoop.now())
+      self?.checkLiveness(now: MonotonicClock.now)
     }
   }
 

@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 
 /// Leads an agent's callbacks to the transport that owns it, without keeping it alive.
 final class ICEEvents {
@@ -214,7 +215,7 @@ extension MediaTransport {
     iceTimer?.cancel()
     iceTimer = nil
     iceFailed = false
-    liveness.begin(at: MediaLoop.now())
+    liveness.begin(at: MonotonicClock.now)
     if carrier !== agent {
       retire(carrier)
       carrier = agent

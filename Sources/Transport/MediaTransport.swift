@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 
 /// One BUNDLE'd transport (RFC 9143): ICE component 1 with rtcp-mux, DTLS, SRTP and SCTP. Confined to its loop: made,
 /// used and let go on the loop's thread only. Call `close()` before letting it go.
@@ -120,7 +121,7 @@ public final class MediaTransport {
 
   func received(_ datagram: UnsafeRawBufferPointer) {
     guard state != .closed, !isCut else { return }
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     counters.packetsReceived &+= 1
     counters.bytesReceived &+= UInt64(datagram.count)
     switch PacketKind(datagram) {

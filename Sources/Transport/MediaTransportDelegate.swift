@@ -11,7 +11,7 @@ public protocol MediaTransportDelegate: AnyObject {
   func transport(_ transport: MediaTransport, pathFailed reason: String)
   /// The state is now another one.
   func transport(_ transport: MediaTransport, stateChanged state: TransportState)
-  /// A decrypted RTP packet; `now` is `MediaLoop.now()` at its arrival. The buffer may be kept.
+  /// A decrypted RTP packet; `now` is `MonotonicClock.now` at its arrival. The buffer may be kept.
   func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Int64)
   /// A decrypted compound RTCP packet; the bytes are valid during the call only.
   func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Int64)

@@ -1,4 +1,5 @@
 import CUsrsctp
+import Platform
 
 // Sendable: all state is confined to `loop`; usrsctp is called from that thread only.
 /// Owner of usrsctp, which is global to the process: one thread of ours does its input, its timers and its closing,
@@ -37,7 +38,7 @@ final class SCTPStack: @unchecked Sendable {
     if lastHandle == 0 { lastHandle = 1 }
     associations[lastHandle] = association
     if ticker == nil {
-      lastTick = MediaLoop.now()
+      lastTick = MonotonicClock.now
       ticker = loop.timer(after: SCTPStack.tick, repeats: true) { [unowned self] in self.ticked() }
     }
     return lastHandle
@@ -47,13 +48,13 @@ final class SCTPStack: @unchecked Sendable {
   func remove(_ handle: UInt) {
     loop.assertIsCurrent()
     associations[handle] = nil
-    lingerUntil = MediaLoop.now() &+ SCTPStack.linger
+    lingerUntil = MonotonicClock.now &+ SCTPStack.linger
   }
 
   func association(_ handle: UInt) -> SCTPAssociation? { associations[handle] }
 
   private func ticked() {
-    let now = MediaLoop.now()
+    let now = MonotonicClock.now
     let elapsed = (now &- lastTick) / 1_000_000
     lastTick = lastTick &+ elapsed &* 1_000_000
     usrsctp_handle_timers(UInt32(clamping: elapsed))

@@ -43,7 +43,7 @@ import Testing
     let asks =
       #/ContinuousClock\.now|ContinuousClock\(\)|SuspendingClock|\bDate\(\)|Date\.now|Timestamp\.now|= \.now\b/#
     let others =
-      #/MonotonicClock\.now|WallClock\.|MediaLoop\.now\(\)|SystemRandomNumberGenerator|UUID\(\)|NIODeadline\.now|DispatchTime\.now/#
+      #/MonotonicClock\.now|WallClock\.|SystemRandomNumberGenerator|UUID\(\)|NIODeadline\.now|DispatchTime\.now/#
     let sources = ArchitectureTests.root.appending(path: "Sources")
     let all = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
     return try Set(

@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import RTP
 import SDP
 import Testing
@@ -177,14 +178,14 @@ import Transport
             for index in 0..<4 { bytes[8 + index] = source[index] }
           }
         }
-        right.pc.engine.receiveRTP(MediaBuffer(bytes), at: MediaLoop.now())
+        right.pc.engine.receiveRTP(MediaBuffer(bytes), at: MonotonicClock.now)
         if bytes.count > 4 {
           bytes[0] = 0x80 | UInt8(random.next() & 0x1f)
           bytes[1] = 200 + UInt8(random.next() % 8)
           bytes[2] = 0
           bytes[3] = UInt8(bytes.count / 4 - 1)
         }
-        bytes.withUnsafeBytes { right.pc.engine.receiveRTCP($0, at: MediaLoop.now()) }
+        bytes.withUnsafeBytes { right.pc.engine.receiveRTCP($0, at: MonotonicClock.now) }
       }
       #expect(right.pc.counters.malformedRTP > 0)
       #expect(right.pc.engine.sourceCount < 64)

@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import RTP
 import Testing
 import Transport
@@ -64,8 +65,8 @@ import Transport
       writer.receiverReport(ssrc: SSRC(1), reports: [])
       writer.goodbye([SSRC(1), SSRC(2)] + left.pc.senders.flatMap { $0.streams.map(\.ssrc) })
       writer.withBytes { bytes in
-        right.pc.engine.receiveRTCP(bytes, at: MediaLoop.now())
-        left.pc.engine.receiveRTCP(bytes, at: MediaLoop.now())
+        right.pc.engine.receiveRTCP(bytes, at: MonotonicClock.now)
+        left.pc.engine.receiveRTCP(bytes, at: MonotonicClock.now)
       }
       return right.frames.count
     }

@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import RTP
 import Transport
 
@@ -12,7 +13,7 @@ final class FrameSource: @unchecked Sendable {
   private let senders: [RTPSender]
   private let layers: Int
   private var count: [UInt32]
-  private let start = MediaLoop.now()
+  private let start = MonotonicClock.now
 
   init(_ senders: [RTPSender], layers: Int = 1) {
     self.senders = senders
@@ -69,7 +70,7 @@ final class Forwarder: @unchecked Sendable {
     while doneReports < end.reports.count {
       let report = end.reports[doneReports]
       doneReports += 1
-      sender.updateSource(ntp: report.ntp, rtpTimestamp: report.rtp &+ offset, at: MediaLoop.now())
+      sender.updateSource(ntp: report.ntp, rtpTimestamp: report.rtp &+ offset, at: MonotonicClock.now)
     }
     guard sender.isSending else { return }
     while done < end.packets.count {

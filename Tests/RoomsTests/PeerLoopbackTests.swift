@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import RoomServer
 import Session
 import Signaling
@@ -222,7 +223,7 @@ private final class Senders: @unchecked Sendable {
         let bytes = sender.kind == .video ? keyframe : packet
         bytes.withUnsafeBytes {
           _ = sender.send(
-            frame: $0, rtpTimestamp: count &* (sender.kind == .video ? 1800 : 960), capturedAt: MediaLoop.now())
+            frame: $0, rtpTimestamp: count &* (sender.kind == .video ? 1800 : 960), capturedAt: MonotonicClock.now)
         }
       }
     }

@@ -1,6 +1,7 @@
 import Logging
 import MediaCore
 import PeerConnection
+import Platform
 import Session
 import Signaling
 import Synchronization
@@ -67,7 +68,7 @@ import Transport
     private static func send(_ number: UInt32, _ sender: RTPSender, _ head: [UInt8], ticks: UInt32) {
       let bytes = head + (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
       bytes.withUnsafeBytes {
-        _ = sender.send(frame: $0, rtpTimestamp: number &* ticks, capturedAt: MediaLoop.now())
+        _ = sender.send(frame: $0, rtpTimestamp: number &* ticks, capturedAt: MonotonicClock.now)
       }
     }
 

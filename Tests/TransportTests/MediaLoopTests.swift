@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import Platform
 import Testing
 
 @testable import Transport
@@ -48,12 +49,12 @@ import Testing
     defer { loop.stop() }
     let heard = Heard()
     let box = Box()
-    let start = MediaLoop.now()
+    let start = MonotonicClock.now
     loop.post {
       for delay in [30, 10, 20] {
         loop.timer(after: Int64(delay) * 1_000_000) {
           box.numbers.append(delay)
-          if MediaLoop.now() - start < Int64(delay) * 1_000_000 { box.strangers += 1 }
+          if MonotonicClock.now - start < Int64(delay) * 1_000_000 { box.strangers += 1 }
           heard.add { $0.gatheringDone += 1 }
         }
       }
@@ -73,8 +74,8 @@ import Testing
       let cancelled = loop.timer(after: 200_000) { box.strangers += 1 }
       cancelled.cancel()
       loop.timer(after: 600_000) { heard.add { $0.gatheringDone = 1 } }
-      let until = MediaLoop.now() + 5_000_000
-      while MediaLoop.now() < until {}
+      let until = MonotonicClock.now + 5_000_000
+      while MonotonicClock.now < until {}
     }
     #expect(heard.wait { $0.gatheringDone == 1 })
     #expect(loop.sync { box.numbers } == [1, 2, 3, 4, 5])
@@ -109,7 +110,7 @@ import Testing
     let loop = MediaLoop(name: "repeat")
     defer { loop.stop() }
     let heard = Heard()
-    let start = MediaLoop.now()
+    let start = MonotonicClock.now
     loop.post {
       var count = 0
       var timer: LoopTimer?
@@ -123,7 +124,7 @@ import Testing
       }
     }
     #expect(heard.wait { $0.gatheringDone >= 20 })
-    #expect(MediaLoop.now() - start >= 100_000_000)
+    #expect(MonotonicClock.now - start >= 100_000_000)
     loop.sync {}
     #expect(heard.read { $0.gatheringDone } == 20)
   }

@@ -2,6 +2,7 @@ import Codecs
 import Foundation
 import MediaCore
 import PeerConnection
+import Platform
 import RTP
 import Transport
 
@@ -81,7 +82,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
     guard frame.payload.count > 0 else { return }
-    let arrival = MediaLoop.now() - frame.held
+    let arrival = MonotonicClock.now - frame.held
     if frame.codec.kind == .audio, frame.codec != .opus {
       do throws(CodecError) {
         try transcoder.take(frame.payload.bytes, of: frame.codec) { packet, time in
