@@ -66,7 +66,8 @@ let package = Package(
     .target(
       name: "Rooms",
       dependencies: [
-        "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "Platform", "MediaCore", logging,
+        "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "CZlib", "Platform", "MediaCore",
+        logging,
       ]
         + nio),
     .target(
@@ -132,6 +133,7 @@ let package = Package(
     .systemLibrary(name: "CDav1d", pkgConfig: "dav1d", providers: [.apt(["libdav1d-dev"])]),
     .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(name: "CYUV"),
     .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),

@@ -41,7 +41,9 @@ import Testing
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
     "HTTPGuard": Row(targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
-      targets: ["MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption"],
+      targets: [
+        "MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "CZlib",
+      ],
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
       targets: ["MediaCore", "Platform", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],

@@ -55,7 +55,7 @@ let package = Package(
       ]),
     // Errors and their texts, and messages of data channels.
     .target(
-      name: "Rooms", dependencies: ["MediaCore", "Session", "Signaling"],
+      name: "Rooms", dependencies: ["MediaCore", "Session", "Signaling", "CZlib"],
       sources: [
         "RoomError.swift", "RoomError+Table.swift", "RoomSelection.swift", "RoomState.swift",
         "LiveKit/DataReceiver.swift", "LiveKit/Inflate.swift", "LiveKit/LiveKitRoster.swift",
@@ -76,6 +76,7 @@ let package = Package(
       resources: [.embedInCode("Gallery")]),
     // Pictures that others name.
     .target(name: "Compositor", dependencies: ["MediaCore", "Layouts", "CYUV", "CPango", "CJPEG"]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
     .target(name: "CYUV"),
     .target(name: "CJPEG"),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo"),
