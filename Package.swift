@@ -74,7 +74,7 @@ let package = Package(
       name: "RoomServer",
       dependencies: [
         "Signaling", "PeerConnection", "Transport", "HTTPGuard", "RTP", "SDP", "Platform", "MediaCore", protobuf,
-        logging,
+        http, logging,
       ] + nio,
       // The page of two-party rooms becomes part of the program.
       resources: [

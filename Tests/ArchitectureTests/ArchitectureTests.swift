@@ -47,7 +47,7 @@ import Testing
       libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
       targets: ["MediaCore", "Platform", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
-      libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Logging", "SwiftProtobuf"])),
     "Recording": Row(
       targets: [
         "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",

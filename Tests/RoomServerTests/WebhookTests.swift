@@ -20,14 +20,15 @@ private final class Receiver: Sendable {
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let state: Mutex<(statuses: [Int], posts: [Post])>
 
-  init(statuses: [Int] = []) throws {
+  /// `location`: where a redirection leads. `isEndless`: answers have bodies that never end.
+  init(statuses: [Int] = [], location: String? = nil, isEndless: Bool = false) throws {
     state = Mutex((statuses, []))
     let box = Box()
     let bound = try ServerBootstrap(group: group)
       .childChannelInitializer { child in
         child.eventLoop.makeCompletedFuture {
           try child.pipeline.syncOperations.configureHTTPServerPipeline()
-          try child.pipeline.syncOperations.addHandler(Handler(box))
+          try child.pipeline.syncOperations.addHandler(Handler(box, location, isEndless))
         }
       }.bind(host: "127.0.0.1", port: 0).wait()
     port = bound.localAddress?.port ?? 0
@@ -58,7 +59,12 @@ private final class Receiver: Sendable {
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
 
-    init(_ box: Box) { self.box = box }
+    private let location: String?
+    private let isEndless: Bool
+
+    init(_ box: Box, _ location: String?, _ isEndless: Bool) {
+      (self.box, self.location, self.isEndless) = (box, location, isEndless)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       switch unwrapInboundIn(data) {
@@ -67,8 +73,14 @@ private final class Receiver: Sendable {
       case .end:
         guard let head, let receiver = box.receiver.withLock({ $0 }) else { return }
         let status = HTTPResponseStatus(statusCode: receiver.take(Post(head: head, body: body)))
-        let response = HTTPResponseHead(version: .http1_1, status: status, headers: ["Content-Length": "0"])
+        var headers: HTTPHeaders = isEndless ? ["Transfer-Encoding": "chunked"] : ["Content-Length": "0"]
+        if (300..<400).contains(status.code), let location { headers.add(name: "Location", value: location) }
+        let response = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
         context.write(wrapOutboundOut(.head(response)), promise: nil)
+        if isEndless {
+          context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "more")))), promise: nil)
+          return
+        }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
       }
     }
@@ -106,6 +118,48 @@ private final class Receiver: Sendable {
       let claims = try AccessToken(verifying: token, now: Int64(time(nil))) { $0 == key ? secret : nil }
       #expect(claims.sha256 == AccessToken(vouchingFor: post.body, apiKey: key, now: 0, lifetime: 1).sha256)
     }
+  }
+
+  /// A room that somebody joins and leaves: its events, in order.
+  private static let visit = ["room_started", "participant_joined", "participant_left", "room_finished"]
+
+  /// Somebody joins a room and leaves it; the server tells that, and ends.
+  private func visit(tellingOf url: WebhookURL) throws {
+    let server = try TestServer { $0.webhooks = [url] }
+    let alice = try server.join("alice")
+    _ = alice.next { if case .join = $0 { true } else { nil } }
+    var leave = Livekit_SignalRequest()
+    leave.leave.reason = .clientInitiated
+    try alice.send(leave)
+    #expect(alice.waitForEnd())
+    server.server.stop()
+  }
+
+  @Test func aStatusIsEnoughWhateverFollows() throws {
+    let receiver = try Receiver(isEndless: true)
+    try visit(tellingOf: try WebhookURL("http://127.0.0.1:\(receiver.port)/"))
+    let events = receiver.events
+    receiver.stop()
+    #expect(events.map(\.event) == Self.visit)
+  }
+
+  /// What was meant for one receiver goes to no other. 307 would have the body go along.
+  @Test func redirectionsAreNotFollowed() throws {
+    let other = try Receiver()
+    let receiver = try Receiver(statuses: [307], location: "http://127.0.0.1:\(other.port)/")
+    try visit(tellingOf: try WebhookURL("http://127.0.0.1:\(receiver.port)/"))
+    let (events, strays) = (receiver.events, other.posts.count)
+    receiver.stop()
+    other.stop()
+    #expect(events.map(\.event) == ["room_started"] + Self.visit && strays == 0)
+  }
+
+  @Test func whatIsRefusedIsNotSentAgain() throws {
+    let receiver = try Receiver(statuses: [400])
+    try visit(tellingOf: try WebhookURL("http://127.0.0.1:\(receiver.port)/"))
+    let events = receiver.events
+    receiver.stop()
+    #expect(events.map(\.event) == Self.visit)
   }
 
   @Test(arguments: [

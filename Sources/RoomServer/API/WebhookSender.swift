@@ -1,9 +1,9 @@
+import AsyncHTTPClient
 import Logging
 import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import Platform
 import Signaling
 import SwiftProtobuf
@@ -22,7 +22,7 @@ final class WebhookSender: @unchecked Sendable {
   private let logger: Logger
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let eventLoop: any EventLoop
-  private let tls: NIOSSLContext?
+  private let http: HTTPClient
   private var queues: [Queue]
   private var isEnding = false
   private var onDrained: (@Sendable () -> Void)?
@@ -58,7 +58,12 @@ final class WebhookSender: @unchecked Sendable {
     self.logger = logger
     eventLoop = group.next()
     queues = urls.map { _ in Queue() }
-    tls = urls.contains(where: \.usesTLS) ? try? NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(Self.timeout)))
+    configuration.httpVersion = .http1Only
+    // A receiver that refuses is asked again by the rules here.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
   }
 
   /// Sends an event to every URL. Any thread.
@@ -86,6 +91,8 @@ final class WebhookSender: @unchecked Sendable {
       eventLoop.scheduleTask(in: .seconds(Self.farewell)) { drained.succeed(()) }
     }
     try? drained.futureResult.wait()
+    // Its connections end; what was still under way is not told any more.
+    try? http.syncShutdown()
     do { try group.syncShutdownGracefully() } catch {
       logger.warning("the webhook thread did not end cleanly", metadata: ["error": "\(error)"])
     }
@@ -162,78 +169,37 @@ final class WebhookSender: @unchecked Sendable {
     } catch {
       return eventLoop.makeFailedFuture(error)
     }
-    var headers = HTTPHeaders()
-    headers.add(name: "Host", value: url.hostHeader)
-    headers.add(name: "Content-Type", value: "application/webhook+json")
-    headers.add(name: "Content-Length", value: String(event.body.count))
-    // Without "Bearer", as LiveKit's servers send it.
-    headers.add(name: "Authorization", value: token)
-    headers.add(name: "User-Agent", value: "recbot")
-    headers.add(name: "Connection", value: "close")
-    let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: url.target, headers: headers)
     let status = eventLoop.makePromise(of: Int.self)
-    let tls = url.usesTLS ? tls : nil
-    let deadline = eventLoop.scheduleTask(in: .seconds(Self.timeout)) {
-      status.fail(ChannelError.connectTimeout(.seconds(Self.timeout)))
+    do {
+      var request = try HTTPClient.Request(url: url.text, method: .POST, body: .bytes(event.body))
+      request.headers.add(name: "Content-Type", value: "application/webhook+json")
+      // Without "Bearer", as LiveKit's servers send it.
+      request.headers.add(name: "Authorization", value: token)
+      request.headers.add(name: "User-Agent", value: "recbot")
+      request.headers.add(name: "Connection", value: "close")
+      let answer = http.execute(
+        request: request, delegate: StatusReader(status), eventLoop: .delegateAndChannel(on: eventLoop),
+        deadline: .now() + .seconds(Self.timeout))
+      // Without effect when the status is known.
+      answer.futureResult.whenFailure { status.fail($0) }
+    } catch {
+      status.fail(error)
     }
-    ClientBootstrap(group: eventLoop)
-      .connectTimeout(.seconds(Self.timeout))
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          if let tls {
-            // An address is no server name (RFC 6066 section 3).
-            let name = (try? SocketAddress(ipAddress: url.host, port: 0)) == nil ? url.host : nil
-            try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
-          }
-          try channel.pipeline.syncOperations.addHTTPClientHandlers()
-          try channel.pipeline.syncOperations.addHandler(WebhookHandler(head: head, body: event.body, status: status))
-        }
-      }
-      .connect(host: url.host, port: url.port)
-      .whenComplete { result in
-        switch result {
-        case .failure(let error): status.fail(error)
-        case .success(let channel): status.futureResult.whenComplete { _ in channel.close(promise: nil) }
-        }
-      }
-    status.futureResult.whenComplete { _ in deadline.cancel() }
     return status.futureResult
   }
 }
 
-/// Sends one request and waits for the head of its answer. Confined to its channel's event loop.
-private final class WebhookHandler: ChannelInboundHandler {
-  typealias InboundIn = HTTPClientResponsePart
-  typealias OutboundOut = HTTPClientRequestPart
-
-  private let head: HTTPRequestHead
-  private let body: [UInt8]
+/// Takes the status of an answer; nothing is read of what follows. On the event loop of its promise.
+private final class StatusReader: HTTPClientResponseDelegate {
   private let status: EventLoopPromise<Int>
 
-  init(head: HTTPRequestHead, body: [UInt8], status: EventLoopPromise<Int>) {
-    self.head = head
-    self.body = body
-    self.status = status
+  init(_ status: EventLoopPromise<Int>) { self.status = status }
+
+  func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+    status.succeed(Int(head.status.code))
+    task.cancel()
+    return task.eventLoop.makeSucceededVoidFuture()
   }
 
-  func channelActive(context: ChannelHandlerContext) {
-    context.write(wrapOutboundOut(.head(head)), promise: nil)
-    context.write(wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: body)))), promise: nil)
-    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-    context.fireChannelActive()
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if case .head(let answer) = unwrapInboundIn(data) { status.succeed(Int(answer.status.code)) }
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    status.fail(ChannelError.eof)
-    context.fireChannelInactive()
-  }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    status.fail(error)
-    context.close(promise: nil)
-  }
+  func didFinishRequest(task: HTTPClient.Task<Void>) {}
 }

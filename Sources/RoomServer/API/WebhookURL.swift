@@ -55,9 +55,11 @@ public struct WebhookURL: Hashable, Sendable, CustomStringConvertible {
     return port == (usesTLS ? 443 : 80) ? name : "\(name):\(port)"
   }
 
+  /// The whole URL. Not for logs: its query may hold a secret.
+  var text: String { origin + target }
+
   /// The URL without its query, which may hold a secret.
-  public var description: String {
-    let path = target.prefix { $0 != "?" }
-    return "\(usesTLS ? "https" : "http")://\(hostHeader)\(path)"
-  }
+  public var description: String { origin + target.prefix { $0 != "?" } }
+
+  private var origin: String { "\(usesTLS ? "https" : "http")://\(hostHeader)" }
 }
