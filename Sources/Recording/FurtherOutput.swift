@@ -69,7 +69,11 @@ final class FurtherOutput {
 
   /// Completes the file.
   func finish() {
-    attempt { (output) throws(RecordingError) in progress.bytes = UInt64(clamping: try output.finish()) }
+    attempt { (output) throws(RecordingError) in
+      progress.bytes = UInt64(clamping: try output.finish())
+      progress.frames -= min(progress.frames, output.discarded)
+      progress.droppedFrames += output.discarded
+    }
     output = nil
   }
 

@@ -8,6 +8,8 @@ protocol MediaOutput: AnyObject {
   var size: Int64 { get }
   /// True while a picture would not be taken: the machine does not keep up.
   var isCrowded: Bool { get }
+  /// Pictures that were taken and at the end not written, for want of time.
+  var discarded: UInt64 { get }
   /// Takes the picture of a slot; its pixels are used before this returns.
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError)
   /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
@@ -25,6 +27,8 @@ protocol MediaOutput: AnyObject {
 extension MediaOutput {
   /// Whoever gives a picture waits until it is taken.
   var isCrowded: Bool { false }
+  /// What is taken is written.
+  var discarded: UInt64 { 0 }
   /// All that came is written.
   func end() {}
 }

@@ -28,6 +28,9 @@ final class ThreadedOutput: MediaOutput {
     var waiting: [Work] = []
     /// How many of them are pictures.
     var pictures = 0
+    /// True when those that wait are not written any more, and how many were not.
+    var discardsPictures = false
+    var discarded: UInt64 = 0
     var size: Int64 = 0
     var result: Result<Int64, RecordingError>?
   }
@@ -48,20 +51,23 @@ final class ThreadedOutput: MediaOutput {
   private static let places = 64
   /// So many pictures wait before it is crowded, and so much of all, where nobody waits.
   static let crowd = 15, most = 3_000
-  /// So long it may take, where nobody waits, to write what is left at the end.
-  private let patience: DispatchTimeInterval
-  /// Until when it may take; nil before the end.
-  private var deadline: DispatchTime?
+  /// So long it may take, where nobody waits, to write what is left at the end, and then without the pictures.
+  private let patience: SessionTime
+  private let lastPatience: SessionTime
+  /// When that begins, by the monotonic clock; nil before the end.
+  private var endedAt: Int64?
   private let fullness: Fullness
   private let shared = Shared()
   private var pool: PicturePool
 
   /// Makes the output by `make`, and starts the thread, whose it is.
   init(
-    _ fullness: Fullness, patience: DispatchTimeInterval = .seconds(2),
+    _ fullness: Fullness, patience: SessionTime = .seconds(1),
+    lastPatience: SessionTime = .seconds(2),
     _ make: () throws(RecordingError) -> any MediaOutput
   ) throws(RecordingError) {
     self.patience = patience
+    self.lastPatience = lastPatience
     self.fullness = fullness
     pool = PicturePool(limit: fullness == .waits ? 68 : Self.crowd + 2)
     nonisolated(unsafe) let output = try make()
@@ -75,6 +81,11 @@ final class ThreadedOutput: MediaOutput {
   var isCrowded: Bool { fullness == .skips && shared.state.withLock { $0.pictures >= Self.crowd } }
 
   var size: Int64 { shared.state.withLock { $0.size } }
+
+  /// True when there is no time for pictures any more.
+  var isDiscarding: Bool { shared.state.withLock { $0.discardsPictures } }
+
+  var discarded: UInt64 { shared.state.withLock { $0.discarded } }
 
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {
     let copy = pool.take(width: picture.width, height: picture.height)
@@ -93,17 +104,29 @@ final class ThreadedOutput: MediaOutput {
   func addChapter(start: SessionTime, title: String) { try? put(.chapter(start, title)) }
 
   func end() {
-    guard deadline == nil else { return }
-    deadline = fullness == .waits ? .distantFuture : .now() + patience
+    guard endedAt == nil else { return }
+    endedAt = MonotonicClock.now
     shared.state.withLock { $0.waiting.append(.finish) }
     shared.filled.signal()
   }
 
   func finish() throws(RecordingError) -> Int64 {
     end()
-    let isOver = shared.over.wait(timeout: deadline ?? .now()) == .success
-    guard isOver else { throw .output("what waits cannot be written in time; what is in the file plays") }
+    if fullness == .waits {
+      shared.over.wait()
+    } else if !isOver(after: patience) {
+      shared.state.withLock { $0.discardsPictures = true }
+      guard isOver(after: patience + lastPatience) else {
+        throw .output("what waits cannot be written in time; what is in the file plays")
+      }
+    }
     return try shared.state.withLock { $0.result ?? .failure(.neverStarted) }.get()
+  }
+
+  /// Waits until so long after the end; true when the thread is done.
+  private func isOver(after time: SessionTime) -> Bool {
+    let left = (endedAt ?? 0) + time.nanoseconds - MonotonicClock.now
+    return shared.over.wait(timeout: .now() + .nanoseconds(Int(max(0, left)))) == .success
   }
 
   // A thread that was never told to finish is told so: it must not wait for ever.
@@ -129,9 +152,10 @@ final class ThreadedOutput: MediaOutput {
     var result: Result<Int64, RecordingError>?
     while result == nil {
       shared.filled.wait()
-      let work = shared.state.withLock { $0.waiting.removeFirst() }
+      let (work, isDiscarding) = shared.state.withLock { ($0.waiting.removeFirst(), $0.discardsPictures) }
       do throws(RecordingError) {
         switch work {
+        case .picture where isDiscarding: shared.state.withLock { $0.discarded += 1 }
         case .picture(let picture, let slot, let time): try output.picture(picture, slot: slot, at: time)
         case .sound(let packet, let time): try output.sound(packet.bytes, at: time)
         case .title(let title): output.setTitle(title)

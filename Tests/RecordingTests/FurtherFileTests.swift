@@ -240,9 +240,32 @@ import WebM
     #expect(gate.taken.withLock { $0.pictures } == Array(1...painted))
   }
 
+  @Test func whatIsLeftAtTheEndIsWrittenWithoutItsPicturesWhenThereIsNoTime() throws {
+    let gate = Gate()
+    nonisolated(unsafe) let output = try ThreadedOutput(
+      .skips, patience: .milliseconds(1), lastPatience: .seconds(60)
+    ) { () throws(RecordingError) in gate }
+    let picture = Picture(width: 64, height: 64)
+    for slot in Int64(0)..<10 {
+      try output.picture(picture, slot: slot, at: .zero)
+      try Self.packet { try output.sound($0, at: .zero) }
+    }
+    output.end()
+    // It stands at the first picture until the time for pictures is over.
+    Thread.detachNewThread {
+      while !output.isDiscarding { usleep(1_000) }
+      gate.open.signal()
+    }
+    #expect(try output.finish() == 7)
+    #expect(gate.taken.withLock { $0.pictures } == [0] && gate.taken.withLock { $0.sounds } == 10)
+    #expect(output.discarded == 9)
+  }
+
   @Test func whoStandsStillFailsWithinBounds() throws {
     let gate = Gate()
-    let output = try ThreadedOutput(.skips, patience: .milliseconds(1)) { () throws(RecordingError) in gate }
+    let output = try ThreadedOutput(
+      .skips, patience: .milliseconds(1), lastPatience: .milliseconds(1)
+    ) { () throws(RecordingError) in gate }
     try Self.packet { try output.sound($0, at: .zero) }
     #expect(throws: RecordingError.self) { _ = try output.finish() }
     let other = try ThreadedOutput(.skips) { () throws(RecordingError) in gate }
