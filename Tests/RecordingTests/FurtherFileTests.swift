@@ -5,12 +5,12 @@ import LayoutFiles
 import Layouts
 import Logging
 import MediaCore
-import Session
 import Synchronization
 import Testing
 import WebM
 
 @testable import Recording
+@testable import Session
 
 /// Several files of one session, with real codecs, and what becomes of the others when one of them fails.
 @Suite struct FurtherFileTests {
@@ -173,6 +173,26 @@ import WebM
     #expect(progress.further.map(\.failure) == [.output("no space left on device"), nil])
     #expect(try whole("\(folder)/talk.webm").tracks[0].frames == 90)
     #expect(try whole("\(folder)/sound.webm").duration >= .milliseconds(2_950))
+  }
+
+  @Test func aRecordingThatFailsLeavesItsFurtherFilesWhole() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let pipeline = try Pipeline(
+      settings: settings([sound]), control: NoRoom(), listener: nil, logger: Logger(label: "test"),
+      makeOutput: { (_) throws(RecordingError) in FullDisk(after: 20) })
+    let plan = FramePlan(
+      slot: 0, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false)
+    #expect(throws: RecordingError.output("no space left on device")) {
+      for slot in Int64(0)..<60 {
+        var plan = plan
+        (plan.slot, plan.time) = (slot, .milliseconds(slot * 1000 / 30))
+        _ = try pipeline.perform(.compose(plan), isLate: false)
+      }
+    }
+    pipeline.finishFurther()
+    let report = try WebMProbe.probe("\(folder)/sound.webm")
+    #expect(report.problems.isEmpty && report.declaredDuration != nil && report.tracks.last?.frames == 20)
+    #expect(pipeline.progress.further.first?.failure == nil)
   }
 
   @Test func oneThatCannotBeMadeIsToldAndTheRecordingGoesOn() throws {
