@@ -66,8 +66,8 @@ import Testing
     ("codec=h264:F", "'h264'; known: vp8, vp9"), ("bitrate=1:F", "not a bit rate"),
     ("audio,size=640x360:F", "sound alone has no size"), ("layout=gird:F", "did you mean 'grid'?"),
     ("portrait:FOLDER/", "must end in .webm"), ("portrait:FOLDER/a.mp4", "must end in .webm"),
-    ("portrait:FOLDER/none/a.webm", "does not exist"), ("portrait:FOLDER/talk.webm", "that file is written already"),
-    ("portrait:FOLDER/../NAME/talk.webm", "that file is written already"), ("layout=twilio:x", "write what and where"),
+    ("portrait:FOLDER/none/a.webm", "does not exist"), ("portrait:FOLDER/talk.webm", "another output is that file"),
+    ("portrait:FOLDER/../NAME/talk.webm", "another output is that file"), ("layout=twilio:x", "write what and where"),
   ])
   func whatCannotBeWrittenIsSaidInALine(also: String, says: String) throws {
     let text = also.replacingOccurrences(of: "FOLDER", with: folder).replacingOccurrences(

@@ -210,9 +210,12 @@ import WebM
   /// Waits at each thing until it is let on.
   private final class Gate: MediaOutput, Sendable {
     let open = DispatchSemaphore(value: 0)
+    /// Counts those who came to a picture.
+    let came = DispatchSemaphore(value: 0)
     let taken = Mutex((pictures: [Int64](), sounds: 0))
     var size: Int64 { 0 }
     func picture(_ picture: Picture, slot: Int64, at time: SessionTime) {
+      came.signal()
       open.wait()
       taken.withLock { $0.pictures.append(slot) }
       open.signal()
@@ -270,6 +273,7 @@ import WebM
       try output.picture(picture, slot: slot, at: .zero)
       try Self.packet { try output.sound($0, at: .zero) }
     }
+    gate.came.wait()
     output.end()
     // It stands at the first picture until the time for pictures is over.
     Thread.detachNewThread {

@@ -138,7 +138,7 @@ extension PictureOptions {
       let file = try wish.file(of: settings, finder: finder, look: look)
       try OutputPath.check(wish.path, flag: "--also")
       guard !known.contains(where: { OutputPath.isSame($0, wish.path) }) else {
-        throw Failure(.usage, "--also \(text): that file is written already; give each output a name of its own")
+        throw Failure(.usage, "--also \(text): another output is that file; give each a name of its own")
       }
       known.append(wish.path)
       return file
