@@ -72,15 +72,18 @@ public final class Composition {
   public func run(
     report: (RecordingProgress, _ read: Int64, _ size: Int64) -> Void
   ) throws(RecordingError) -> RecordingSummary {
-    let pipeline = try Pipeline(
-      settings: settings, control: NoRoom(), listener: nil, logger: logger
-    ) { [from = options.from] (settings) throws(RecordingError) in
+    let makeOutput = { [from = options.from] (settings: RecordingSettings) throws(RecordingError) -> any MediaOutput in
       var settings = settings
       settings.session.startDate &+= from.nanoseconds
-      return try ThreadedOutput { () throws(RecordingError) in try FileOutput(settings) }
+      return try ThreadedOutput(.waits) { () throws(RecordingError) in try FileOutput(settings) }
     }
+    let pipeline = try Pipeline(
+      settings: settings, control: NoRoom(), listener: nil, logger: logger, makeOutput: makeOutput,
+      makeFurther: makeOutput)
     let excerpt = Excerpt(of: pipeline, from: options.from, settings: settings.session)
-    let core = SessionCore(settings: settings.session)
+    let core = SessionCore(settings: settings.planned)
+    // A failure of the file itself leaves the others as whole as they can be.
+    defer { pipeline.finishFurther() }
     let end = try withoutActuallyEscaping(report) { (report) throws(RecordingError) in
       try Drive(source: source, handler: excerpt, settings: settings.session, logger: logger) { [reader] progress in
         report(progress, reader.position, reader.size)

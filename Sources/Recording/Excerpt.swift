@@ -55,6 +55,11 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
       plan.slot -= firstSlot
       plan.time = plan.time - from
       return try work.perform(.compose(plan), isLate: isLate)
+    case .composeFurther(let number, var plan):
+      guard plan.slot >= firstSlot else { return nil }
+      plan.slot -= firstSlot
+      plan.time = plan.time - from
+      return try work.perform(.composeFurther(number, plan), isLate: isLate)
     case .note(var entry):
       // What came before is known to those who look at the whole.
       guard entry.time >= from else {

@@ -6,28 +6,41 @@ import WebM
 protocol MediaOutput: AnyObject {
   /// Bytes of the file so far, or a little less.
   var size: Int64 { get }
+  /// True while a picture would not be taken: the machine does not keep up.
+  var isCrowded: Bool { get }
+  /// Pictures that were taken and at the end not written, for want of time.
+  var discarded: UInt64 { get }
   /// Takes the picture of a slot; its pixels are used before this returns.
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError)
-  /// Takes 20 ms of sound; the samples are used before this returns.
-  func sound(_ samples: UnsafeBufferPointer<Float>, at time: SessionTime) throws(RecordingError)
+  /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
+  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
   /// Changes the title.
   func setTitle(_ title: String)
   /// A chapter begins.
   func addChapter(start: SessionTime, title: String)
+  /// Says that nothing more comes but `finish`, which waits until all is written.
+  func end()
   /// Completes the file; gives its bytes. Nothing may be called afterwards.
   func finish() throws(RecordingError) -> Int64
 }
 
-/// Encodes pictures and sound, and writes the file, at once. Confined to one thread.
+extension MediaOutput {
+  /// Whoever gives a picture waits until it is taken.
+  var isCrowded: Bool { false }
+  /// What is taken is written.
+  var discarded: UInt64 { 0 }
+  /// All that came is written.
+  func end() {}
+}
+
+/// Encodes pictures, and writes them and the sound into the file, at once. Confined to one thread.
 final class FileOutput: MediaOutput {
   private let framesPerSecond: Int64
   private let videoEncoder: VPXEncoder?
-  private let soundEncoder: OpusEncoder
-  private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 16)
   private let writer: WebMWriter
   private var forcesKeyframe = true
 
-  /// Makes the encoders and the file, which must not exist.
+  /// Makes the encoder and the file, which must not exist.
   init(_ settings: RecordingSettings) throws(RecordingError) {
     let session = settings.session
     framesPerSecond = Int64(session.framesPerSecond)
@@ -42,9 +55,6 @@ final class FileOutput: MediaOutput {
           settings.codec, width: session.canvas.width, height: session.canvas.height,
           framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate, settings: encoding)
       }
-      var sound = OpusEncoderSettings()
-      sound.bitrate = settings.audioBitrate
-      soundEncoder = try OpusEncoder(settings: sound)
     } catch {
       throw RecordingError.encoder(error.description)
     }
@@ -57,14 +67,12 @@ final class FileOutput: MediaOutput {
             : .init(
               codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
               framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
-          audio: .init(channels: OpusEncoder.channels, preSkip: soundEncoder.preSkip), title: session.title,
+          audio: .init(channels: OpusEncoder.channels, preSkip: SoundEncoder.preSkip), title: session.title,
           date: session.startDate))
     } catch {
       throw RecordingError.output(error.description)
     }
   }
-
-  deinit { packet.deallocate() }
 
   var size: Int64 { writer.size }
 
@@ -85,14 +93,11 @@ final class FileOutput: MediaOutput {
     }
   }
 
-  func sound(_ samples: UnsafeBufferPointer<Float>, at time: SessionTime) throws(RecordingError) {
+  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
     do {
-      let count = try soundEncoder.encode(samples, into: packet)
-      try writer.addAudio(at: time, UnsafeRawBufferPointer(rebasing: packet[..<count]))
-    } catch let error as WebMError {
-      throw RecordingError.output(error.description)
+      try writer.addAudio(at: time, packet)
     } catch {
-      throw RecordingError.encoder("\(error)")
+      throw RecordingError.output(error.description)
     }
   }
 

@@ -15,7 +15,7 @@ public final class OfflineRecording {
   public init(settings: RecordingSettings, logger: Logger) throws(RecordingError) {
     self.settings = settings
     pipeline = try Pipeline(settings: settings, control: NoRoom(), listener: nil, logger: logger)
-    core = SessionCore(settings: settings.session)
+    core = SessionCore(settings: settings.planned)
   }
 
   /// Takes what happens at an instant; an instant before the last one counts as that.

@@ -7,6 +7,8 @@ struct Pace: Sendable {
   /// Plans that are this far behind lose their picture, not their sound: being late costs nothing but what a kill would
   /// lose.
   let tooLate: SessionTime
+  /// Further files lose their pictures much sooner.
+  let tooLateForFurther: SessionTime
   /// Where that is not enough, pictures are not decoded either; each begins anew with a keyframe afterwards.
   let muchTooLate: SessionTime
   /// The longest that the file may get; nil: there is no such limit.
@@ -25,6 +27,7 @@ struct Pace: Sendable {
   init(_ settings: SessionCore.Settings) {
     latency = settings.latency
     tooLate = settings.latency + .seconds(2)
+    tooLateForFurther = settings.latency + .milliseconds(500)
     muchTooLate = tooLate + .seconds(2)
     maximum = settings.maximumDuration
   }
@@ -48,6 +51,7 @@ struct Pace: Sendable {
     let isHurried = overdue.map { $0 >= Self.patience } ?? false
     switch output {
     case .compose: return isHurried || lag > tooLate
+    case .composeFurther: return isHurried || lag > tooLateForFurther
     case .decode: return isHurried || lag > muchTooLate
     default: return false
     }

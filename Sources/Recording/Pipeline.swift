@@ -24,6 +24,8 @@ final class Pipeline: OutputHandler {
   private var sounds = SoundTracks()
   private let compositor: PictureCompositor
   private let output: any MediaOutput
+  private let further: FurtherOutputs
+  private let soundEncoder: SoundEncoder
   private let images: ImageStore
   private var scene = ScenePaint()
   private var attendance = AttendanceList()
@@ -31,12 +33,16 @@ final class Pipeline: OutputHandler {
   private let chronicle: Chronicle?
   private let logger: Logger
 
-  /// Opens the files and the encoders: `makeOutput` makes those of the media. `listener` is told what goes into the timeline,
+  /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
+  /// `listener` is told what goes into the timeline,
   /// and `logger` of images that cannot be used and of low bandwidth.
   init(
     settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
       try FileOutput(settings)
+    },
+    makeFurther: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
+      try ThreadedOutput(.skips) { () throws(RecordingError) in try FileOutput(settings) }
     }
   ) throws(RecordingError) {
     self.settings = settings
@@ -47,7 +53,10 @@ final class Pipeline: OutputHandler {
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }
     compositor = PictureCompositor(canvas: session.canvas, images: images)
+    soundEncoder = try SoundEncoder(bitrate: settings.audioBitrate)
     output = try makeOutput(settings)
+    further = try FurtherOutputs(
+      settings, images: images, logger: logger, sound: soundEncoder, makeOutput: makeFurther)
     notes = try Notes(settings: settings, listener: listener)
     chronicle = try Chronicle(settings)
     progress.phase = .recording
@@ -77,7 +86,7 @@ final class Pipeline: OutputHandler {
   /// this slot is left out, and what is to be decoded waits for a keyframe.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
-    case .decode where settings.isAudioOnly: break
+    case .decode where settings.isWithoutPictures: break
     case .decode(_, _, let track, _) where isLate: videos.skip(track)
     case .decode(let id, let frame, let track, let time):
       let errors = videos.errors
@@ -105,6 +114,8 @@ final class Pipeline: OutputHandler {
       sounds.play(id, of: track, at: time, until: end)
       chronicle?.collector.sound(track, frame, at: time)
     case .compose(let plan): try compose(plan, isLate: isLate)
+    case .composeFurther(let number, let plan):
+      further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }
     case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
@@ -127,6 +138,7 @@ final class Pipeline: OutputHandler {
     attendance.tell(core, &progress, at: now)
     progress.pins = core.pins
     progress.spotlight = core.spotlight
+    progress.further = further.progress
   }
 
   /// Completes the file.
@@ -136,11 +148,20 @@ final class Pipeline: OutputHandler {
     if let chronicle {
       for track in sounds.tracks { chronicle.collector.lateSound(track, sounds.dropped(of: track)) }
     }
+    further.end()
+    defer { finishFurther() }
     progress.bytes = UInt64(clamping: try output.finish())
     progress.time = end
     progress.phase = .finished
     sounds.finish()
     chronicle?.finish(at: end)
+  }
+
+  /// Completes the further files: also when the recording itself can't be.
+  func finishFurther() {
+    further.end()
+    further.finish()
+    progress.further = further.progress
   }
 
   /// Remembers what happened before the part of the session that is recorded.
@@ -164,7 +185,7 @@ final class Pipeline: OutputHandler {
     if isLate {
       progress.droppedFrames += 1
     } else if !settings.isAudioOnly {
-      try output.picture(paint(plan).picture, slot: plan.slot, at: plan.time)
+      try output.picture(paint(plan, on: compositor).picture, slot: plan.slot, at: plan.time)
       progress.frames += 1
     }
     try mix(until: min(slotEnd, plan.time + Self.mixedAhead))
@@ -182,7 +203,10 @@ final class Pipeline: OutputHandler {
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
     chronicle?.collector.take(entry)
-    if case .title(let title) = entry.event { output.setTitle(title) }
+    if case .title(let title) = entry.event {
+      output.setTitle(title)
+      further.setTitle(title)
+    }
     if case .unsupportedCodec(let track, let identity, _, let codec) = entry.event {
       let supported = CodecTable.codecs.filter { $0.kind == .video }.map(\.title).joined(separator: ", ")
       logger.warning(
@@ -197,10 +221,13 @@ final class Pipeline: OutputHandler {
           "videos": "\(alert.numberOfVideos)", "limited": "\(alert.isLimited)",
         ])
     }
-    if let title = entry.event.chapter { output.addChapter(start: entry.time, title: title) }
+    if let title = entry.event.chapter {
+      output.addChapter(start: entry.time, title: title)
+      further.addChapter(start: entry.time, title: title)
+    }
   }
 
-  private func paint(_ plan: FramePlan) -> PictureCompositor.Frame {
+  private func paint(_ plan: FramePlan, on compositor: PictureCompositor) -> PictureCompositor.Frame {
     scene.theme = plan.theme
     scene.background = plan.background
     scene.notice =
@@ -240,7 +267,10 @@ final class Pipeline: OutputHandler {
 
   private func mixBlock() throws(RecordingError) {
     let time = SessionTime(nanoseconds: sounds.position * 125_000 / 6)
-    try output.sound(sounds.mix(), at: time)
+    let samples = sounds.mix()
+    let packet = try soundEncoder.encode(samples)
+    try output.sound(packet, at: time)
+    try further.sound(samples, packet, at: time)
   }
 }
 

@@ -34,6 +34,8 @@ public struct RecordingSettings: Sendable {
   public var isAudioOnly = false
   /// The session log; nil: none.
   public var log: LogSettings?
+  /// Further files of the same session, made at the same time.
+  public var further: [FurtherFile] = []
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
   public var notesResolution = true
 
@@ -51,6 +53,33 @@ public struct RecordingSettings: Sendable {
     self.keyframeInterval = keyframeInterval
     self.timeline = timeline
     self.transcript = transcript
+  }
+
+  /// What is planned: the picture, and those of the further files, in their order.
+  var planned: SessionCore.Settings {
+    var planned = session
+    planned.further = further.compactMap { file in
+      file.picture.map { SessionCore.Settings.FurtherPicture(canvas: $0.canvas, layout: $0.layout) }
+    }
+    return planned
+  }
+
+  /// True when nothing is done with pictures.
+  var isWithoutPictures: Bool { isAudioOnly && further.allSatisfy { $0.picture == nil } }
+
+  /// The settings with which the encoders and the file of a further file are made. A picture that leaves slots out has
+  /// fewer a second.
+  func settings(of file: FurtherFile) -> RecordingSettings {
+    let framesPerSecond = max(1, session.framesPerSecond / (file.picture?.interval ?? 1))
+    var settings = RecordingSettings(
+      session: SessionCore.Settings(
+        canvas: file.picture?.canvas ?? session.canvas, layout: file.picture?.layout ?? session.layout,
+        framesPerSecond: framesPerSecond, title: session.title, startDate: session.startDate,
+        utcOffset: session.utcOffset),
+      output: file.path, codec: file.picture?.codec ?? codec, videoBitrate: file.picture?.bitrate,
+      audioBitrate: file.audioBitrate, keyframeInterval: keyframeInterval)
+    settings.isAudioOnly = file.picture == nil
+    return settings
   }
 
   /// The file that the recording is about.
@@ -130,6 +159,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var decodeErrors: UInt64 = 0
   /// Bytes written.
   public var bytes: UInt64 = 0
+  /// How the further files stand, in their order.
+  public var further: [FurtherProgress] = []
   /// How the session log stands; nil: there is none.
   public var log: LogProgress?
 

@@ -148,13 +148,14 @@ public final class RoomRecording: Sendable {
         _ in
         self.state.withLock { $0.progress = progress() }
       }
-      let end = try drive.run(SessionCore(settings: settings.session), first: first)
+      let end = try drive.run(SessionCore(settings: settings.planned), first: first)
       if end != .stopped { control.leave() }
       try pipeline.finish(at: pipeline.progress.time)
       log?.finish(LogEnd(reason: end, length: pipeline.progress.time))
       return RecordingSummary(end: end, progress: progress(), output: settings.result)
     } catch {
       log?.finish(LogEnd(reason: .stopped, length: pipeline.progress.time))
+      pipeline.finishFurther()
       throw error
     }
   }

@@ -4,8 +4,18 @@ import Platform
 import Synchronization
 
 /// Lets another output work on a thread of its own, so that encoding goes on beside decoding and composing: for
-/// compositions, which use all of a machine. At most some dozens of pictures wait. Its own calls are confined to one thread.
+/// compositions, which use all of a machine, and for the further files of live recordings, which must not hold the recording up.
+/// What waits is bounded. Its own calls are confined to one thread.
 final class ThreadedOutput: MediaOutput {
+  /// What happens when the thread does not keep up.
+  enum Fullness: Sendable {
+    /// Whoever gives something waits for a place. At most some dozens of pictures wait.
+    case waits
+    /// Nobody waits for anything, and the thread yields to others: it is crowded as soon as some pictures wait, and fails when
+    /// a minute of sound does.
+    case skips
+  }
+
   private enum Work: Sendable {
     case picture(Picture, slot: Int64, SessionTime)
     case sound(MediaBuffer, SessionTime)
@@ -16,6 +26,11 @@ final class ThreadedOutput: MediaOutput {
 
   private struct State {
     var waiting: [Work] = []
+    /// How many of them are pictures.
+    var pictures = 0
+    /// True when those that wait are not written any more, and how many were not.
+    var discardsPictures = false
+    var discarded: UInt64 = 0
     var size: Int64 = 0
     var result: Result<Int64, RecordingError>?
   }
@@ -34,17 +49,43 @@ final class ThreadedOutput: MediaOutput {
   /// Of three things that wait, two are sound. With a third of the places either thread waits for the other now and then:
   /// a composition took 1.1 times as long on two cores.
   private static let places = 64
+  /// So many pictures wait before it is crowded, and so much of all, where nobody waits.
+  static let crowd = 15, most = 3_000
+  /// So long it may take, where nobody waits, to write what is left at the end, and then without the pictures.
+  private let patience: SessionTime
+  private let lastPatience: SessionTime
+  /// When that begins, by the monotonic clock; nil before the end.
+  private var endedAt: Int64?
+  private let fullness: Fullness
   private let shared = Shared()
-  private var pool = PicturePool(limit: 68)
+  private var pool: PicturePool
 
   /// Makes the output by `make`, and starts the thread, whose it is.
-  init(_ make: () throws(RecordingError) -> FileOutput) throws(RecordingError) {
+  init(
+    _ fullness: Fullness, patience: SessionTime = .seconds(1),
+    lastPatience: SessionTime = .seconds(2),
+    _ make: () throws(RecordingError) -> any MediaOutput
+  ) throws(RecordingError) {
+    self.patience = patience
+    self.lastPatience = lastPatience
+    self.fullness = fullness
+    pool = PicturePool(limit: fullness == .waits ? 68 : Self.crowd + 2)
     nonisolated(unsafe) let output = try make()
     let shared = shared
-    DetachedThread.start(name: "encoding") { Self.run(output, shared) }
+    let name = fullness == .waits ? "encoding" : "further file"
+    guard DetachedThread.isStarted(name: name, yields: fullness == .skips, { Self.run(output, shared) }) else {
+      throw .output("there is no thread for the encoder")
+    }
   }
 
+  var isCrowded: Bool { fullness == .skips && shared.state.withLock { $0.pictures >= Self.crowd } }
+
   var size: Int64 { shared.state.withLock { $0.size } }
+
+  /// True when there is no time for pictures any more.
+  var isDiscarding: Bool { shared.state.withLock { $0.discardsPictures } }
+
+  var discarded: UInt64 { shared.state.withLock { $0.discarded } }
 
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {
     let copy = pool.take(width: picture.width, height: picture.height)
@@ -54,51 +95,69 @@ final class ThreadedOutput: MediaOutput {
     try put(.picture(copy, slot: slot, time))
   }
 
-  func sound(_ samples: UnsafeBufferPointer<Float>, at time: SessionTime) throws(RecordingError) {
-    try put(.sound(MediaBuffer(copying: UnsafeRawBufferPointer(samples)), time))
+  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
+    try put(.sound(MediaBuffer(copying: packet), time))
   }
 
   func setTitle(_ title: String) { try? put(.title(title)) }
 
   func addChapter(start: SessionTime, title: String) { try? put(.chapter(start, title)) }
 
-  func finish() throws(RecordingError) -> Int64 {
+  func end() {
+    guard endedAt == nil else { return }
+    endedAt = MonotonicClock.now
     shared.state.withLock { $0.waiting.append(.finish) }
     shared.filled.signal()
-    shared.over.wait()
+  }
+
+  func finish() throws(RecordingError) -> Int64 {
+    end()
+    if fullness == .waits {
+      shared.over.wait()
+    } else if !isOver(after: patience) {
+      shared.state.withLock { $0.discardsPictures = true }
+      guard isOver(after: patience + lastPatience) else {
+        throw .output("what waits cannot be written in time; what is in the file plays")
+      }
+    }
     return try shared.state.withLock { $0.result ?? .failure(.neverStarted) }.get()
   }
 
-  deinit {
-    // A thread that was never told to finish is told so: it must not wait for ever.
-    shared.state.withLock { $0.waiting.append(.finish) }
-    shared.filled.signal()
+  /// Waits until so long after the end; true when the thread is done.
+  private func isOver(after time: SessionTime) -> Bool {
+    let left = (endedAt ?? 0) + time.nanoseconds - MonotonicClock.now
+    return shared.over.wait(timeout: .now() + .nanoseconds(Int(max(0, left)))) == .success
   }
 
+  // A thread that was never told to finish is told so: it must not wait for ever.
+  deinit { end() }
+
   private func put(_ work: Work) throws(RecordingError) {
-    shared.free.wait()
+    if fullness == .waits { shared.free.wait() }
     let failure = shared.state.withLock { state -> RecordingError? in
       if case .failure(let error) = state.result { return error }
+      if state.waiting.count >= Self.most { return .output("it cannot be written as fast as its sound comes") }
       state.waiting.append(work)
+      if case .picture = work { state.pictures += 1 }
       return nil
     }
     if let failure {
-      shared.free.signal()
+      if fullness == .waits { shared.free.signal() }
       throw failure
     }
     shared.filled.signal()
   }
 
-  private static func run(_ output: FileOutput, _ shared: Shared) {
+  private static func run(_ output: any MediaOutput, _ shared: Shared) {
     var result: Result<Int64, RecordingError>?
     while result == nil {
       shared.filled.wait()
-      let work = shared.state.withLock { $0.waiting.removeFirst() }
+      let (work, isDiscarding) = shared.state.withLock { ($0.waiting.removeFirst(), $0.discardsPictures) }
       do throws(RecordingError) {
         switch work {
+        case .picture where isDiscarding: shared.state.withLock { $0.discarded += 1 }
         case .picture(let picture, let slot, let time): try output.picture(picture, slot: slot, at: time)
-        case .sound(let buffer, let time):
-          try output.sound(buffer.bytes.assumingMemoryBound(to: Float.self), at: time)
+        case .sound(let packet, let time): try output.sound(packet.bytes, at: time)
         case .title(let title): output.setTitle(title)
         case .chapter(let start, let title): output.addChapter(start: start, title: title)
         case .finish: result = .success(try output.finish())
@@ -109,6 +168,7 @@ final class ThreadedOutput: MediaOutput {
       let size = output.size
       shared.state.withLock { state in
         state.size = size
+        if case .picture = work { state.pictures -= 1 }
         state.result = result
       }
       shared.free.signal()

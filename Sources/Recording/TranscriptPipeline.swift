@@ -18,11 +18,15 @@ protocol OutputHandler: AnyObject {
   func remember(_ entry: TimelineEntry)
   /// Completes what was written.
   func finish(at end: SessionTime) throws(RecordingError)
+  /// Completes what else was written, when the recording itself can't be.
+  func finishFurther()
 }
 
 extension OutputHandler {
   /// What came before is nobody's concern.
   func remember(_ entry: TimelineEntry) {}
+  /// There is nothing else.
+  func finishFurther() {}
 }
 
 /// A recording without media: only the transcript is written.
@@ -52,7 +56,7 @@ final class TranscriptPipeline: OutputHandler {
       progress.talker = plan.talker
       progress.phase = plan.isReconnecting ? .reconnecting : .recording
     case .note(let entry): notes.take(entry, &progress)
-    case .decode, .sound, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
+    case .composeFurther, .decode, .sound, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
     }
     return nil
   }

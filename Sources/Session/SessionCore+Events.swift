@@ -9,7 +9,7 @@ extension SessionCore {
     switch event {
     case .joined(let room):
       note(.started(room: room), at: now)
-      note(.layout(layout.name), at: now)
+      note(.layout(pictures[0].layout.name), at: now)
     case .synchronized: break
     case .participant(let participant): meet(participant, at: now)
     case .participantLeft(let identity): forget(identity, at: now)
@@ -107,11 +107,8 @@ extension SessionCore {
   private mutating func command(_ event: RoomEvent, at now: SessionTime) {
     switch event {
     case .setLayout(let new):
-      guard new != layout else { return }
-      layout = new
-      arranger.setLayout(new)
-      arrangement = nil
-      notedScene = nil
+      guard new != pictures[0].layout else { return }
+      for number in pictures.indices { pictures[number].follow(new) }
       note(.layout(new.name), at: now)
     case .pin(let selector):
       guard !pins.contains(selector) else { return }
@@ -163,7 +160,6 @@ extension SessionCore {
         if tracks[id]?.track.kind == .video { emit(.release(id)) }
       }
     }
-    arrangement = nil
-    motion = TileMotion()
+    for number in pictures.indices { pictures[number].interrupt() }
   }
 }

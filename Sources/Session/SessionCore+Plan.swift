@@ -12,8 +12,9 @@ extension SessionCore {
     var spotlight: TileSelector?
   }
 
-  /// What is shown at one output instant.
-  mutating func makePlan(at time: SessionTime) -> FramePlan {
+  /// What one of the pictures shows at an output instant.
+  mutating func makePlan(of number: Int, at time: SessionTime) -> FramePlan {
+    let layout = pictures[number].layout
     var plan = FramePlan(
       slot: clock.slot, time: clock.fileTime(of: time), sessionTime: time, participants: people.count,
       talker: talkers.talker.flatMap { people[$0]?.displayName }, layout: layout.name,
@@ -22,40 +23,40 @@ extension SessionCore {
     plan.pause = pause
     guard pause == nil else { return plan }
     if lostSince == nil { plan.talking = talkers.talking }
-    let arrangement = arrange(at: time)
+    let arrangement = arrange(number, at: time)
     plan.scene = arrangement.scene
     plan.background = arrangement.background
     let pinned = talkers.pinned.isEmpty ? [] : pinnedKeys().keys
     var shown: Set<TrackID> = []
-    for layer in motion.place(arrangement.layers, at: time) {
+    for layer in pictures[number].motion.place(arrangement.layers, at: time) {
       guard var tile = tile(in: layer, at: time) else { continue }
       tile.isPinned = pinned.contains(layer.key)
       plan.tiles.append(tile)
       if let id = track(for: layer.key) { shown.insert(id) }
     }
-    if shown != inView {
-      // What comes into view may have something to be asked for.
-      for id in shown.subtracting(inView) { tracks.wake(id) }
-      inView = shown
-      emit(.view(shown))
-    }
+    pictures[number].shown = shown
     plan.overlays = arrangement.overlays.map { PlannedOverlay(overlay: $0, text: text(of: $0, at: plan)) }
     return plan
   }
 
-  /// The places of the tiles, worked out anew when something that moves them has changed.
-  private mutating func arrange(at time: SessionTime) -> Arrangement {
-    let isSame = !updateView(at: time)
-    if let arrangement, isSame || arrangement.view == view, arrangement.result.validUntil.map({ time < $0 }) ?? true {
-      return arrangement.result
-    }
-    var timed = view
-    timed.time = time
-    let result = arranger.arrange(timed)
-    motion.follow(result.layers, transition: layout.transition, at: time)
-    arrangement = (view, result)
-    if let notedScene, notedScene != result.scene { note(.scene(result.scene), at: time) }
-    notedScene = result.scene
+  /// Tells which publications have a tile in some picture, if that has changed.
+  mutating func noteView() {
+    guard pause == nil else { return }
+    let shown = pictures.dropFirst().reduce(pictures[0].shown) { $0.union($1.shown) }
+    guard shown != inView else { return }
+    // What comes into view may have something to be asked for.
+    for id in shown.subtracting(inView) { tracks.wake(id) }
+    inView = shown
+    emit(.view(shown))
+  }
+
+  /// The places of the tiles of a picture.
+  private mutating func arrange(_ number: Int, at time: SessionTime) -> Arrangement {
+    if updateView(at: time) { viewRevision &+= 1 }
+    let before = pictures[number].scene
+    let result = pictures[number].arrange(view, revision: viewRevision, at: time)
+    // The timeline tells of the recording's own picture.
+    if number == 0, let before, before != result.scene { note(.scene(result.scene), at: time) }
     return result
   }
 

@@ -45,7 +45,8 @@ extension SessionCore {
     guard time >= nextReception else { return }
     nextReception = time + Self.receptionInterval
     // A slate or an outage says nothing about what is wanted.
-    guard pause == nil, lostSince == nil, let layers = arrangement?.result.layers else { return }
+    guard pause == nil, lostSince == nil, pictures[0].arrangement != nil else { return }
+    let layers = pictures.flatMap { $0.arrangement?.result.layers ?? [] }
     let candidates = candidates(layers)
     let takesAll = settings.receive == .best
     let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll) }

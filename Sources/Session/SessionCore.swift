@@ -10,6 +10,8 @@ public enum SessionOutput: Sendable {
   case sound(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
+  /// Show this in the further picture of this number: for each, one directly after the slot's own.
+  case composeFurther(Int, FramePlan)
   /// Tell the room what is wanted of these video tracks.
   case receive([ReceptionWish])
   /// Tell the room that these video tracks are in view from now on, and no others.
@@ -50,7 +52,6 @@ public struct SessionFinding: Sendable, Hashable {
 /// (`TrackState`, `Publications`, `TalkerPolicy`, `PublisherClock`).
 public struct SessionCore: Sendable {
   let settings: Settings
-  var layout: Layout
   var talkers: TalkerPolicy
   /// The file's time line.
   var clock: OutputClock
@@ -72,19 +73,17 @@ public struct SessionCore: Sendable {
   var soundBegins = SessionTime(nanoseconds: .min)
   /// Pictures that are due before this instant are not decoded.
   var picturesBegin = SessionTime(nanoseconds: .min)
-  var arranger: Arranger
-  var motion = TileMotion()
-  /// The tiles' places, and what they were worked out from, as long as nothing that moves them has changed.
-  var arrangement: (view: RoomView, result: Arrangement)?
-  /// What the layout is to be asked about next.
+  /// The picture, and the further ones.
+  var pictures: [PlannedPicture]
+  /// What the layouts are to be asked about next, and how often that has changed.
   var view = RoomView(sources: [])
+  var viewRevision: UInt64 = 0
   /// What `view` was made of; nil: it has to be made anew.
   var viewed: Viewed?
-  /// The publications that have a tile at present.
+  /// The publications that have a tile in some picture at present.
   var inView: Set<TrackID> = []
   /// What the pins mean at present, and when in the life of `people` that was found out.
   var pinned: (keys: [TileKey], spotlight: TileKey?, revision: UInt64)?
-  var notedScene: String?
   var notedTalker: ParticipantIdentity?
   /// The list of active talkers as it was noted last.
   var notedTalkers: [ParticipantIdentity] = []
@@ -117,12 +116,11 @@ public struct SessionCore: Sendable {
   /// Starts an empty session.
   public init(settings: Settings) {
     self.settings = settings
-    layout = settings.layout
     title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
     reception = ReceptionPolicy(settings: .init(mode: settings.receive))
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
-    arranger = Arranger(layout: settings.layout, canvas: settings.canvas, rule: settings.arrangementRule)
+    pictures = [PlannedPicture(settings)] + settings.further.map { PlannedPicture($0, of: settings) }
   }
 
   /// People in the order in which they came. Made anew at each call.
@@ -228,9 +226,12 @@ public struct SessionCore: Sendable {
       tracks.rest(id, until: nextLook(at: id))
     }
     if !clock.isCut, clock.isAtSlot {
-      let plan = makePlan(at: time)
+      let plan = makePlan(of: 0, at: time)
+      let further = pictures.indices.dropFirst().map { makePlan(of: $0, at: time) }
+      noteView()
       updateReception(at: time)
       emit(.compose(plan))
+      for (number, plan) in further.enumerated() { emit(.composeFurther(number, plan)) }
     }
     clock.step()
   }

@@ -36,6 +36,8 @@ extension SessionCore {
     public var startDate: Int64
     /// What the local time is ahead of UTC, seconds.
     public var utcOffset: Int
+    /// Further pictures that are planned of the same session, at the same instants.
+    public var further: [FurtherPicture] = []
 
     /// Makes settings; the defaults are those of the command line.
     public init(
@@ -64,6 +66,20 @@ extension SessionCore {
       self.title = title
       self.startDate = startDate
       self.utcOffset = utcOffset
+    }
+
+    /// A further picture of a session: other sizes and layouts, and the same frames.
+    public struct FurtherPicture: Sendable {
+      /// Its size, pixels.
+      public var canvas: CanvasSize
+      /// Its layout, which stays; nil: that of the session's picture, with its changes.
+      public var layout: Layout?
+
+      /// Makes one; see the properties.
+      public init(canvas: CanvasSize, layout: Layout? = nil) {
+        self.canvas = canvas
+        self.layout = layout
+      }
     }
 
     /// Presentation time of an output slot; exact for every whole second.

@@ -71,7 +71,7 @@ GROUPS = {group.name: group for group in (
           seeded=attackers, lengthens=True),
     Group("recordings", "rooms recorded with real clients, judged as a viewer would", scenarios.SCENARIOS,
           smoke=scenarios.SMOKE, long=scenarios.LONG, alone=scenarios.ALONE,
-          obstacles=without_root("log_full")),
+          obstacles=without_root("log_full", "outputs_full")),
     Group("faults", "recordings over networks and servers that fail", disruptions.SCENARIOS, long=disruptions.LONG,
           alone=disruptions.ALONE, seeded=wiring, obstacles=without_namespaces),
     Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG),

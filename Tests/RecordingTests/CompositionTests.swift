@@ -15,7 +15,7 @@ import Testing
   init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
 
   /// Events that come in pieces, whose lengths a seed says.
-  private final class Pieces: EventSource {
+  final class Pieces: EventSource {
     private var events: ArraySlice<SessionEvent>
     private var random: SeededRandom
     private var reached = SessionTime.zero
@@ -32,11 +32,11 @@ import Testing
     }
   }
 
-  private static let settings = SessionCore.Settings(
+  static let settings = SessionCore.Settings(
     canvas: CanvasSize(width: 640, height: 360), layout: .grid, title: "talk", startDate: 1_790_000_000_000_000_000)
 
   /// Two people who talk in turn; late frames, commands, an outage.
-  private static func session(seconds: Int64, seed: UInt64) -> [SessionEvent] {
+  static func session(seconds: Int64, seed: UInt64) -> [SessionEvent] {
     var random = SeededRandom(seed: seed)
     var entries: [(at: Int64, payload: SessionEvent.Payload)] = [(0, .room(.joined(room: "talk")))]
     for name in ["ann", "bob"] {

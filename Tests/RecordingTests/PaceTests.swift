@@ -16,6 +16,10 @@ struct PaceTests {
   private static let plan = SessionOutput.compose(
     FramePlan(
       slot: 0, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false))
+  private static let further = SessionOutput.composeFurther(
+    0,
+    FramePlan(
+      slot: 0, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false))
   private static let picture = SessionOutput.decode(
     FrameID(0),
     EncodedFrame(codec: .vp8, payload: MediaBuffer([1]), rtpTime: 0, isKeyframe: true), of: TrackID("a"),
@@ -32,6 +36,15 @@ struct PaceTests {
     pace.plans(.milliseconds(5400), at: .seconds(10))
     #expect(pace.leavesOut(Self.plan) && pace.leavesOut(Self.picture) && !pace.leavesOut(Self.subscription))
     #expect(!pace.isOver)
+  }
+
+  @Test func furtherFilesLoseTheirPicturesFirst() {
+    var pace = Pace(Self.settings())
+    pace.look(at: .seconds(10), stoppedAt: nil, fileTime: .seconds(10))
+    pace.plans(.milliseconds(9100), at: .seconds(10))
+    #expect(!pace.leavesOut(Self.plan) && !pace.leavesOut(Self.further))
+    pace.plans(.milliseconds(8900), at: .seconds(10))
+    #expect(!pace.leavesOut(Self.plan) && pace.leavesOut(Self.further))
   }
 
   @Test func aStopIsObeyedWithinASecondHoweverFarItIsBehind() {

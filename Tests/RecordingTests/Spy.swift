@@ -11,6 +11,8 @@ import SessionLog
 final class Spy: OutputHandler {
   var progress = RecordingProgress()
   var plans: [FramePlan] = []
+  /// Those of the further pictures, by their numbers.
+  var further: [Int: [FramePlan]] = [:]
   var decoded: [FrameID] = []
   var sounds: [SessionTime] = []
   var notes: [TimelineEntry] = []
@@ -27,10 +29,10 @@ final class Spy: OutputHandler {
     switch output {
     case .compose(let plan):
       plans.append(plan)
-      for tile in plan.tiles {
-        guard case .picture(let id, let track) = tile.content else { continue }
-        if pictures[track]?.ids.contains(where: { $0 == id }) != true { missing += 1 }
-      }
+      look(at: plan)
+    case .composeFurther(let number, let plan):
+      further[number, default: []].append(plan)
+      look(at: plan)
     case .decode(let id, _, let track, _):
       decoded.append(id)
       var entry = pictures[track] ?? (burst, [])
@@ -43,6 +45,12 @@ final class Spy: OutputHandler {
     default: break
     }
     return nil
+  }
+  private func look(at plan: FramePlan) {
+    for tile in plan.tiles {
+      guard case .picture(let id, let track) = tile.content else { continue }
+      if pictures[track]?.ids.contains(where: { $0 == id }) != true { missing += 1 }
+    }
   }
   func tell(_ core: borrowing SessionCore, at now: SessionTime) {}
   func finish(at end: SessionTime) throws(RecordingError) {}

@@ -20,6 +20,7 @@ struct ComposeCommand: AsyncParsableCommand {
 
         recbot compose talk.log --layout speaker --output speaker.webm
         recbot compose talk.log --size 720x1280 --layout portrait --output portrait.webm
+        recbot compose talk.log --output talk.webm --also portrait:phone.webm --also audio:sound.webm
         recbot compose talk.log --exclude-participant bob --from 10m --to 25m30s --output part.webm
       """)
 
@@ -28,6 +29,9 @@ struct ComposeCommand: AsyncParsableCommand {
 
   @Option(name: .shortAndLong, help: ArgumentHelp("The file to write: NAME.webm.", valueName: "file"))
   var output: String
+
+  @Option(help: ArgumentHelp("\(AlsoWish.help)", valueName: "what:file"))
+  var also: [String] = []
 
   @OptionGroup var picture: PictureOptions
 
@@ -86,14 +90,17 @@ struct ComposeCommand: AsyncParsableCommand {
     }
     settings.transcript = transcript
     settings.isAudioOnly = audioOnly
+    settings.further = try picture.further(also, of: settings, configuration)
     let composition = Composition(reader, settings: settings, options: options, logger: logger)
     nonisolated(unsafe) let owned = composition
     let (log, from) = (log, options.from)
     let output = output
+    let files = [output] + settings.further.map(\.path)
     let signals = Task {
       for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-        unlink(output)
-        Console.error("\nrecbot: stopped; \(output) was not complete and is deleted")
+        for file in files { unlink(file) }
+        let what = files.count > 1 ? "were not complete and are deleted" : "was not complete and is deleted"
+        Console.error("\nrecbot: stopped; \(files.joined(separator: ", ")) \(what)")
         Glibc.exit(ExitCode.forced.rawValue)
       }
     }
@@ -112,11 +119,13 @@ struct ComposeCommand: AsyncParsableCommand {
     }
     LogAccess.tellDamage(reader)
     guard summary.progress.time > .zero else {
-      unlink(output)
+      for file in files { unlink(file) }
       throw Failure(
         .usage, "nothing lies after --from \(from) s in \(log); `recbot log info \(log)` says how long the session was")
     }
+    for file in summary.progress.further where file.failure == nil { Console.print(file.path) }
     Console.print(output)
+    if let failure = Failure(summary.progress.further, beside: output) { throw failure }
   }
 }
 
@@ -166,8 +175,9 @@ private struct CompositionProgress {
     switch mode {
     case .auto: Console.errorOverStatus(text)
     case .plain: Console.error(text)
-    case .json, .none: break
+    case .json, .none: return
     }
+    for line in ProgressReporter.lines(progress.further) { Console.error(line) }
   }
 
   func clear() { if mode == .auto { Console.status("") } }

@@ -17,6 +17,7 @@ struct JoinCommand: AsyncParsableCommand {
 
         recbot join my-room --url wss://livekit.example.com --api-key KEY --api-secret SECRET
         recbot join my-room --url ws://127.0.0.1:7880 --token JWT --layout speaker --output talk.webm
+        recbot join my-room --also portrait:phone.webm --also audio:sound.webm
         recbot join peer:booth --url ws://127.0.0.1:7880 --api-key KEY --api-secret SECRET
 
       A room named peer:… is one of two parties: the bot talks with one browser or other peer directly, and the \
@@ -53,6 +54,9 @@ struct JoinCommand: AsyncParsableCommand {
       "The file to write, NAME.webm, or FOLDER/ (default: room and time in the current folder).", valueName: "file"))
   var output: String?
 
+  @Option(help: ArgumentHelp("\(AlsoWish.help)", valueName: "what:file"))
+  var also: [String] = []
+
   @OptionGroup var selection: SelectionOptions
 
   @Option(help: .setting(.maxDuration))
@@ -73,9 +77,12 @@ struct JoinCommand: AsyncParsableCommand {
     let plan = try plan(configuration)
     recording.tellLog(plan.recording.log, plan.progress)
     let result = try await RecordingJob(plan: plan, logger: logger).run()
+    let further = result.summary.progress.further
+    for file in further where file.failure == nil { Console.print(file.path) }
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
     if let error = result.error { throw Failure(error) }
+    if let failure = Failure(further, beside: result.summary.output) { throw failure }
   }
 
   /// What flags and settings say.
@@ -109,6 +116,9 @@ struct JoinCommand: AsyncParsableCommand {
     }
     let progress = try recording.progressMode(configuration)
     if !isChatOnly { try OutputPath.check(output) }
+    if isChatOnly, !also.isEmpty { throw Failure(.usage, "--chat-only writes no WebM: give no --also") }
+    settings.further = try recording.picture.further(
+      also, of: settings, configuration, look: reception.look(configuration))
     if let transcript = settings.transcript {
       try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript")
     }

@@ -34,7 +34,8 @@ enum ExitCode: Hashable {
   case notDelivered
   /// A file cannot be delivered like this.
   case deliveryRefused
-  /// `recbot jobs watch`: the job is completed, and its recording is less than was asked for.
+  /// `recbot jobs watch`: the job is completed, and its recording is less than was asked for. A further file of a recording is
+  /// not whole.
   case incomplete
   /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
   case usage

@@ -27,7 +27,7 @@ enum OutputPath {
       let known = endings.joined(separator: ", ")
       throw Failure(
         .usage,
-        "\(flag) \(path): the name must end in \(known)" + (endings == [".webm"] ? ", or in / for a folder" : ""))
+        "\(flag) \(path): the name must end in \(known)" + (flag == "--output" ? ", or in / for a folder" : ""))
     }
     var status = stat()
     if lstat(path, &status) == 0 {
@@ -35,6 +35,19 @@ enum OutputPath {
         .outputExists, "\(path) exists already and is not overwritten; choose another \(flag) or move it away")
     }
     try checkParent(of: path, flag: flag)
+  }
+
+  /// True when two names are of the same file, which need not be there; their folders are.
+  static func isSame(_ one: String, _ other: String) -> Bool {
+    func parts(_ path: String) -> (folder: String, name: Substring) {
+      guard let slash = path.lastIndex(of: "/") else { return (".", path[...]) }
+      return (path.startIndex == slash ? "/" : String(path[..<slash]), path[path.index(after: slash)...])
+    }
+    let (a, b) = (parts(one), parts(other))
+    guard a.name == b.name else { return false }
+    var (first, second) = (stat(), stat())
+    guard stat(a.folder, &first) == 0, stat(b.folder, &second) == 0 else { return a.folder == b.folder }
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino
   }
 
   /// Refuses a folder that could not be filled later: it is made, or is there and empty.

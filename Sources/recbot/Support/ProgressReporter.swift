@@ -119,7 +119,23 @@ struct ProgressReporter {
       Console.errorOverStatus(
         "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end)).")
+      for line in Self.lines(progress.further) { Console.error(line) }
     }
+  }
+
+  /// The last word on further files, a line each.
+  static func lines(_ files: [FurtherProgress]) -> [String] {
+    files.map { file in
+      let frames = file.frames > 0 ? "\(file.frames) frames, " : ""
+      let drops = file.droppedFrames > 0 ? "\(file.droppedFrames) dropped, " : ""
+      let end = file.failure == nil ? "" : ": it is not whole"
+      return "Also \(file.path) (\(frames)\(drops)\(size(file.bytes)))\(end)."
+    }
+  }
+
+  private static func json(_ file: FurtherProgress) -> String {
+    "{\"file\":\(JSONText.quoted(file.path)),\"frames\":\(file.frames),\"dropped_frames\":\(file.droppedFrames),"
+      + "\"bytes\":\(file.bytes),\"failure\":\(file.failure.map { JSONText.quoted($0.description) } ?? "null")}"
   }
 
   private func line(_ progress: RecordingProgress) -> String {
@@ -143,6 +159,8 @@ struct ProgressReporter {
   }
 
   private func json(_ progress: RecordingProgress) -> String {
+    let further = progress.further.map { Self.json($0) }.joined(separator: ",")
+    let also = further.isEmpty ? "" : "\"also\":[\(further)],"
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
     let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
@@ -154,7 +172,7 @@ struct ProgressReporter {
       + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),\"log\":\(progress.log?.json ?? "null"),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"
-      + "\"path\":\(progress.path.map { JSONText.quoted("\($0)") } ?? "null"),\(status.json)}"
+      + "\"path\":\(progress.path.map { JSONText.quoted("\($0)") } ?? "null"),\(also)\(status.json)}"
   }
 
   /// A line when the number of videos that can be received has changed.

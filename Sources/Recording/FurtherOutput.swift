@@ -1,0 +1,164 @@
+import Compositor
+import Logging
+import MediaCore
+import Session
+
+/// One further file of a recording: its compositor, and the output that encodes and writes it. Whatever goes wrong here is told,
+/// and is the end of this file only. Confined to the recording's thread.
+final class FurtherOutput {
+  /// How it stands.
+  private(set) var progress: FurtherProgress
+  /// Composes its pictures; nil: sound alone.
+  let compositor: PictureCompositor?
+  /// Nil once it has failed, or is finished.
+  private var output: (any MediaOutput)?
+  /// Of so many slots one is written.
+  private let interval: Int64
+  private let logger: Logger
+
+  /// Makes the file and its encoders by `makeOutput`.
+  init(
+    _ file: FurtherFile, of settings: RecordingSettings, images: ImageStore, logger: Logger,
+    makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput
+  ) {
+    progress = FurtherProgress(path: file.path)
+    compositor = file.picture.map { PictureCompositor(canvas: $0.canvas, images: images) }
+    interval = Int64(file.picture?.interval ?? 1)
+    self.logger = logger
+    do throws(RecordingError) {
+      output = try makeOutput(settings.settings(of: file))
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Takes the picture of a slot, which `paint` makes if it is wanted. `isLate`: the machine does not keep up.
+  func picture(slot: Int64, at time: SessionTime, isLate: Bool, _ paint: (PictureCompositor) -> Picture) {
+    guard let output, let compositor, slot % interval == 0 else { return }
+    guard !isLate, !output.isCrowded else { return leaveOut() }
+    attempt { (output) throws(RecordingError) in
+      try output.picture(paint(compositor), slot: slot / interval, at: time)
+      progress.frames += 1
+    }
+  }
+
+  private func leaveOut() {
+    if progress.droppedFrames == 0 {
+      logger.warning(
+        "the machine does not keep up: pictures of a further file are left out", metadata: ["file": "\(progress.path)"])
+    }
+    progress.droppedFrames += 1
+  }
+
+  /// Takes 20 ms of sound, a packet of its rate.
+  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
+    attempt { (output) throws(RecordingError) in try output.sound(packet, at: time) }
+  }
+
+  /// Changes the title.
+  func setTitle(_ title: String) { output?.setTitle(title) }
+
+  /// A chapter begins.
+  func addChapter(start: SessionTime, title: String) { output?.addChapter(start: start, title: title) }
+
+  /// Takes over what has been written.
+  func tell() { if let output { progress.bytes = UInt64(clamping: output.size) } }
+
+  /// Nothing more comes; `finish` follows.
+  func end() { output?.end() }
+
+  /// Completes the file.
+  func finish() {
+    attempt { (output) throws(RecordingError) in
+      progress.bytes = UInt64(clamping: try output.finish())
+      progress.frames -= min(progress.frames, output.discarded)
+      progress.droppedFrames += output.discarded
+    }
+    output = nil
+  }
+
+  private func attempt(_ body: (any MediaOutput) throws(RecordingError) -> Void) {
+    guard let output else { return }
+    do throws(RecordingError) {
+      try body(output)
+    } catch {
+      self.output = nil
+      fail(error)
+    }
+  }
+
+  private func fail(_ error: RecordingError) {
+    progress.failure = error
+    logger.error(
+      "a further file ends here; the recording goes on", metadata: ["file": "\(progress.path)", "reason": "\(error)"])
+  }
+}
+
+/// The further files of a recording. Confined to the recording's thread.
+struct FurtherOutputs {
+  private let all: [FurtherOutput]
+  /// Those with pictures, by the numbers of the plans.
+  private let pictures: [FurtherOutput]
+  /// The encoders of sound, and which of the files take what each makes.
+  private let sounds: [(encoder: SoundEncoder, files: [FurtherOutput])]
+
+  /// Makes the files and their encoders, each by `makeOutput`. `sound` encodes that of the recording: files of the same rate
+  /// take the same packets.
+  init(
+    _ settings: RecordingSettings, images: ImageStore, logger: Logger, sound: SoundEncoder,
+    makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput
+  ) throws(RecordingError) {
+    all = settings.further.map {
+      FurtherOutput($0, of: settings, images: images, logger: logger, makeOutput: makeOutput)
+    }
+    pictures = all.filter { $0.compositor != nil }
+    var sounds: [(encoder: SoundEncoder, files: [FurtherOutput])] = [(sound, [])]
+    for (file, output) in zip(settings.further, all) {
+      if let index = sounds.firstIndex(where: { $0.encoder.bitrate == file.audioBitrate }) {
+        sounds[index].files.append(output)
+      } else {
+        sounds.append((try SoundEncoder(bitrate: file.audioBitrate), [output]))
+      }
+    }
+    self.sounds = sounds
+  }
+
+  /// Takes the picture of a slot; see `FurtherOutput`.
+  func picture(_ number: Int, _ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> Picture) {
+    guard pictures.indices.contains(number) else { return }
+    pictures[number].picture(slot: plan.slot, at: plan.time, isLate: isLate, paint)
+  }
+
+  /// Takes 20 ms of sound, and the recording's packet of it.
+  func sound(
+    _ samples: UnsafeBufferPointer<Float>, _ packet: UnsafeRawBufferPointer, at time: SessionTime
+  ) throws(RecordingError) {
+    for output in sounds[0].files { output.sound(packet, at: time) }
+    for (encoder, files) in sounds.dropFirst() {
+      let own = try encoder.encode(samples)
+      for output in files { output.sound(own, at: time) }
+    }
+  }
+
+  /// Changes the title.
+  func setTitle(_ title: String) { for output in all { output.setTitle(title) } }
+
+  /// A chapter begins.
+  func addChapter(start: SessionTime, title: String) {
+    for output in all { output.addChapter(start: start, title: title) }
+  }
+
+  /// Nothing more comes; `finish` follows. All write what is left at the same time.
+  func end() { for output in all { output.end() } }
+
+  /// Completes the files.
+  func finish() { for output in all { output.finish() } }
+
+  /// How they stand.
+  var progress: [FurtherProgress] {
+    all.map { output in
+      output.tell()
+      return output.progress
+    }
+  }
+}
