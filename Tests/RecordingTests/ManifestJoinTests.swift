@@ -84,7 +84,7 @@ import Testing
     #expect(root.member("end")?.text == "stopped" && number(root.member("left_out"), "sizes") == 6)
     #expect(number(root.member("file")?.member("video"), "frames") == 500)
     #expect(
-      report.remarks.contains("nobody recorded once: at 0:10 for 3.0 s")
+      report.remarks.contains("the recording was interrupted once: at 0:10 for 3.0 s")
         && report.remarks.contains("the connection was lost once: at 0:13 to the end"))
   }
 

@@ -71,7 +71,7 @@ public struct ManifestJoin: Sendable {
     for (index, part) in parts.enumerated() {
       if index > 0, part.start > parts[index - 1].end { joined.gap(parts[index - 1].end, part.start) }
       guard let bytes = part.manifest else {
-        joined.lacks(part, "no manifest")
+        joined.lacks(part, "it has no manifest that can be read")
         continue
       }
       do {
@@ -101,16 +101,19 @@ public struct ManifestJoin: Sendable {
   /// The cues of a part, moved; nil: it is no WebVTT. The last one, which a kill may have cut off, only when it is whole.
   private static func cues(_ bytes: [UInt8], of part: Part) -> String? {
     guard bytes.count <= longestTalkers, bytes.starts(with: "WEBVTT".utf8) else { return nil }
-    let lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
     var text = ""
+    var rest = bytes[...]
+    var times: (from: Int64, to: Int64)?
     // What follows the last line's end is no line.
-    for index in lines.indices.dropLast(2) {
-      guard let (from, to) = times(lines[index]), from < to else { continue }
-      let words = String(decoding: lines[index + 1], as: UTF8.self)
-      guard !words.isEmpty, !words.contains("-->") else { continue }
-      let begin = min(part.start + from, part.end)
-      let end = min(part.start + to, part.end)
-      if begin < end { text += "\(clock(begin)) --> \(clock(end))\n\(words)\n\n" }
+    while let stop = rest.firstIndex(of: 10) {
+      let line = rest[..<stop]
+      rest = rest[(stop + 1)...]
+      defer { times = Self.times(line) }
+      guard let (from, to) = times, from < to, !line.isEmpty else { continue }
+      let words = String(decoding: line, as: UTF8.self)
+      let (begin, end) = (min(part.start + from, part.end), min(part.start + to, part.end))
+      guard begin < end, !words.contains("-->") else { continue }
+      text += "\(clock(begin)) --> \(clock(end))\n\(words)\n\n"
     }
     return text
   }

@@ -161,7 +161,7 @@ public struct QualityReport: Sendable, Hashable {
     let gaps = (root.member("gaps")?.elements ?? []).map {
       (gap: $0, isBetween: text($0, "reason") == ManifestJoin.betweenParts)
     }
-    for (isBetween, words) in [(false, "the connection was lost"), (true, "nobody recorded")] {
+    for (isBetween, words) in [(false, "the connection was lost"), (true, "the recording was interrupted")] {
       let gaps = gaps.filter { $0.isBetween == isBetween }.map(\.gap)
       guard !gaps.isEmpty else { continue }
       let places = gaps.prefix(5).map { gap in

@@ -169,6 +169,7 @@ struct FinishWork: Sendable {
         for file in [path] + job.request.sideFiles.map({ $0.path(beside: path) }) {
           unlink(file)
           unlink(file + ".upload")
+          unlink(file + ".part")
         }
         if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
       }

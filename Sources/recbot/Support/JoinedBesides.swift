@@ -8,6 +8,8 @@ import WebM
 
 /// What `recbot concat` writes beside the joined file: one manifest and one file of who talks when, of those beside the parts.
 struct JoinedBesides {
+  /// Bytes of all parts' documents that are read. What is more counts as not there.
+  private static let mostOfAll = 128 << 20
   /// Where the manifest goes; nil: none is wanted.
   let manifest: String?
   /// Where the file of who talks when goes; nil: none is wanted.
@@ -36,13 +38,16 @@ struct JoinedBesides {
   }
 
   private func parts(of summary: Concatenation.Summary) -> ManifestJoin {
-    ManifestJoin(
+    var room = Self.mostOfAll
+    return ManifestJoin(
       summary.parts.enumerated().map { index, part in
         let next = index + 1 < summary.parts.count ? summary.parts[index + 1].start : summary.file.duration
         // Sound and pictures of a part end a moment apart: that is no gap.
         let end = summary.gaps.first { $0.start > part.start && $0.start <= next }?.start ?? next
         func bytes(_ kind: JobSideFile.Kind, _ most: Int) -> [UInt8]? {
-          Self.bytes(kind.path(beside: part.path), most: most)
+          let bytes = Self.bytes(kind.path(beside: part.path), most: min(most, room))
+          room -= bytes?.count ?? 0
+          return bytes
         }
         return ManifestJoin.Part(
           start: part.start.wholeMilliseconds, end: end.wholeMilliseconds,

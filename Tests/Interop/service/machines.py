@@ -95,6 +95,8 @@ def besides(service: Service, store: Store, job: str, recording: Recording, star
     wanted = {"manifest": (f"{stem}.json", "application/json"), "talkers": (f"{stem}.talkers.vtt", "text/vtt")}
     if not verdict.check(told == wanted, f"beside the file: {told}"):
         return
+    shown = [line.split()[:2] for line in service.ask("jobs", "show", job).splitlines()]
+    verdict.check(all([kind, location] in shown for kind, (location, _) in wanted.items()), f"jobs show: {shown}")
     folder = pathlib.Path(recording.path).parent
     paths = {}
     for kind, (location, media) in wanted.items():
@@ -119,7 +121,7 @@ def besides(service: Service, store: Store, job: str, recording: Recording, star
         verdict.check(track["first_ms"] < 2000 and track["last_ms"] > second + 1000 and
                       track["quality"]["packets_expected"] > 150, f"a track: {track}")
     report = service.stage.run("probe", "probe", "--quality", recording.path)
-    verdict.check(report.exit(10) == 0 and any("nobody recorded once" in line for line in report.output),
+    verdict.check(report.exit(10) == 0 and any("the recording was interrupted once" in line for line in report.output),
                   f"probe: {report.output} {report.tail()}")
 
     text = paths["talkers"].read_text()
@@ -130,12 +132,13 @@ def besides(service: Service, store: Store, job: str, recording: Recording, star
 
 
 def lost_machine(stage: Stage, verdict: Verdict) -> None:
-    """A machine is gone for good with its disk: what it recorded until a moment before is in the joined file."""
+    """A machine is gone for good with its disk: what it recorded until a moment before is in the joined file. Who was
+    there meanwhile nobody knows, and the manifest says so."""
     store = Store(stage)
     service = Service(stage, settings=store.settings("live"))
     try:
         service.worker(machine=0)
-        ann, job = begin(service)
+        ann, job = begin(service, "room", "--manifest")
         service.worker(machine=1)
         stage.until(time.time() + 8.0)
         first = process(service, holder(service, job))
@@ -148,8 +151,13 @@ def lost_machine(stage: Stage, verdict: Verdict) -> None:
         service.wait(lambda: holder(service, job) not in ("", first.name), "nobody took the job", timeout=30)
         service.reaches(job, {"running"}, 15)
         stage.until(time.time() + 4.0)
-        recording = joined_file(service, store, job, verdict)
+        recording = joined_file(service, store, job, verdict, files=2)
         if recording:
+            location = service.job(job)["files"][0]["beside"][0]["location"]
+            told = json.loads(store.fetch(location, stage.folder / "joined.json").read_text())
+            verdict.check(["unknown" in part for part in told["parts"]] == [True, False], f"parts: {told['parts']}")
+            verdict.check([person["identity"] for person in told["people"]] == ["ann"] and len(told["gaps"]) == 1,
+                          f"people: {told['people']}, gaps: {told['gaps']}")
             lost = killed - recording.zero - gap_of(recording.path, verdict)
             verdict.check(lost <= 3.0, f"{lost:.1f} s before the loss are not in the file")
             verdict.check(recording.area(ann.colour, 2.0) > 0.05 or recording.area(ann.colour, 2.4) > 0.05,
