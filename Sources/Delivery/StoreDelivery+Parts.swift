@@ -15,6 +15,20 @@ extension StoreDelivery {
     return PartUpload(client: objects.client, file: file, key: objects.key)
   }
 
+  /// Brings a small file of a part into the store as it is; what has the name is replaced. Nothing happens when the target is
+  /// a local folder. `name`: as of `part`; `fetchPart` and `removePart` take it, too.
+  public func sharePart(file: String, name: String) async throws(DeliveryError) {
+    guard let objects = try objects(name) else { return }
+    let source = try await SourceFile.open(file)
+    var (number, sent): (Int, Int64) = (0, 0)
+    while sent < source.size {
+      let end = min(source.size, sent + PartObjects.largest)
+      let (body, content) = try await source.part(sent..<end)
+      try await objects.put(number, body, content, end: end)
+      (number, sent) = (number + 1, end)
+    }
+  }
+
   /// Makes a file of what the store has of a part; false when it has nothing. `path`: where it goes; a file of that name
   /// is replaced as a whole.
   public func fetchPart(_ name: String, to path: String) async throws(DeliveryError) -> Bool {

@@ -26,6 +26,8 @@ public struct RecordingSettings: Sendable {
   public var manifest: String?
   /// The file of who talks when (WebVTT); nil: none. It must not exist.
   public var talkers: String?
+  /// True when `output` is a part whose name is nobody's affair: the manifest doesn't tell it.
+  public var isPart = false
   /// The program's name and version, for the manifest.
   public var program = ""
   /// True to write the transcript only: no media is wanted, and `output` is not made.

@@ -89,7 +89,7 @@ struct Cue: Hashable {
   }
 
   /// `01:02:03.004`.
-  private static func clock(_ time: SessionTime, _ mark: String) -> String {
+  static func clock(_ time: SessionTime, _ mark: String) -> String {
     let total = max(0, time.wholeMilliseconds)
     func digits(_ value: Int64, _ count: Int) -> String {
       let text = String(value)

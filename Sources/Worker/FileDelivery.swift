@@ -1,6 +1,7 @@
 // `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Foundation
+import JobsAPI
 import Logging
 import MediaCore
 
@@ -115,9 +116,12 @@ struct FileDelivery: Sendable {
     }
   }
 
-  /// `a.webm`, `a-2.webm`, `a-3.webm` …
+  /// `a.webm`, `a-2.webm`, `a-3.webm` …; so with what is beside a recording.
   static func name(_ name: String, number: Int) -> String {
     guard number > 1 else { return name }
+    for kind in JobSideFile.Kind.allCases where name.hasSuffix(kind.ending) {
+      return "\(name.dropLast(kind.ending.count))-\(number)\(kind.ending)"
+    }
     let stem = name.lowercased().hasSuffix(".webm") ? String(name.dropLast(5)) : name
     return "\(stem)-\(number).webm"
   }

@@ -1,6 +1,7 @@
 // `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Foundation
+import JobsAPI
 import Logging
 
 /// The parts of one job on their way between machines: into the store while they are recorded or when the job is given
@@ -11,12 +12,16 @@ actor PartHandover {
 
   private let delivery: StoreDelivery?
   private let isLive: Bool
+  private let sideFiles: [JobSideFile.Kind]
   private let folder: String
   private let logger: Logger
   private var uploads: [String: (upload: PartUpload, task: Task<Void, Never>)] = [:]
 
   /// `isStore`: for each of the job's outputs whether it goes to the store; nil: as the worker's settings say.
-  init(job: String, isStore: [Bool?], delivery: FileDelivery, logger: Logger) {
+  init(
+    job: String, isStore: [Bool?], sideFiles: [JobSideFile.Kind], delivery: FileDelivery, logger: Logger
+  ) {
+    self.sideFiles = sideFiles
     self.delivery = delivery.partDelivery(isStore: isStore)
     isLive = delivery.plan.upload == .live
     folder = WorkerFolder.fileName(job)
@@ -53,6 +58,8 @@ actor PartHandover {
     for path in paths where FileManager.default.fileExists(atPath: path) {
       let known = uploads[path]
       await stop(path)
+      // First what is small: whoever has the part has these, too.
+      for kind in sideFiles { await share(beside: kind.path(beside: path)) }
       guard let upload = known?.upload ?? upload(of: path) else { return }
       do throws(DeliveryError) {
         try await upload.finish()
@@ -61,6 +68,16 @@ actor PartHandover {
         logger.warning(
           "the part is only here: another worker can't have it", metadata: ["part": "\(path)", "reason": "\(error)"])
       }
+    }
+  }
+
+  /// Sends what tells of a part. It is missed in one place of the joined document, no more.
+  private func share(beside path: String) async {
+    guard let delivery, FileManager.default.fileExists(atPath: path) else { return }
+    do throws(DeliveryError) {
+      try await delivery.sharePart(file: path, name: name(of: path))
+    } catch {
+      logger.warning("what tells of a part is only here", metadata: ["file": "\(path)", "reason": "\(error)"])
     }
   }
 
@@ -79,7 +96,7 @@ actor PartHandover {
   func remove(_ locations: [String]) async {
     await stopAll()
     guard let delivery else { return }
-    for location in locations {
+    for location in locations.flatMap({ part in [part] + sideFiles.map { $0.path(beside: part) } }) {
       do throws(DeliveryError) {
         try await delivery.removePart(name(of: location))
       } catch {

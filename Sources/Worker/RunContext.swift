@@ -19,7 +19,8 @@ extension PartHandover {
   /// The parts of this job.
   init(job: Job, delivery: FileDelivery, logger: Logger) {
     self.init(
-      job: job.id, isStore: job.request.outputs.map { $0.destination.map { $0 == .s3 } }, delivery: delivery,
+      job: job.id, isStore: job.request.outputs.map { $0.destination.map { $0 == .s3 } },
+      sideFiles: job.request.sideFiles, delivery: delivery,
       logger: logger)
   }
 }

@@ -139,6 +139,24 @@ extension KeptFile: OpenRecording {}
     }
   }
 
+  @Test func whatIsBesideAFileIsDeletedWithIt() async throws {
+    try await Self.run { (stage: Stage) async throws -> Void in
+      let path = stage.folder + "/recordings/b.webm"
+      let sides = JobSideFile.Kind.allCases.map { $0.path(beside: path) }
+      for name in [path] + sides { try Data("123456".utf8).write(to: URL(filePath: name)) }
+      // One is gone already.
+      try FileManager.default.removeItem(atPath: sides[1])
+      let file = JobFile(
+        location: path, size: 6, duration: 1, dataFolder: stage.kept.folderID,
+        beside: zip(JobSideFile.Kind.allCases, sides).map { JobSideFile(kind: $0, location: $1, size: 6) })
+      let job = try await Self.finished(stage.api, [file])
+      #expect(job.files == [file])
+      #expect(try await stage.api.ask("DELETE", "/v1/recordings/\(job.id)", TestToken.caller()).status < 300)
+      for name in [path] + sides { #expect(!FileManager.default.fileExists(atPath: name), "\(name)") }
+      #expect(FileManager.default.fileExists(atPath: stage.path))
+    }
+  }
+
   @Test func linksNeedNoCredentialAndEnd() async throws {
     try await Self.run { (stage: Stage) async throws -> Void in
       let (api, path) = (stage.api, "/v1/recordings/\(stage.job.id)/links")

@@ -48,6 +48,13 @@ import Testing
     #expect(plan.commands.address?.isChosen == false)
   }
 
+  @Test func whatAJobWantsBesideItsFileIsBesideEachPart() throws {
+    let both = try record(JobRequest(room: "room", manifest: true, talkers: true)).recording
+    #expect(both.manifest == "/tmp/recbot-plan.json" && both.talkers == "/tmp/recbot-plan.talkers.vtt" && both.isPart)
+    let neither = try record(JobRequest(room: "room", manifest: false)).recording
+    #expect(neither.manifest == nil && neither.talkers == nil)
+  }
+
   @Test func flagsGoBeforeVariables() throws {
     let variables = [
       "RECBOT_SIZE": "640x360", "RECBOT_FPS": "10", "RECBOT_JOB": "env", "LIVEKIT_URL": "ws://env",

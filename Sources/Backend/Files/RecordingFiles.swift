@@ -42,8 +42,20 @@ struct RecordingFiles: Sendable {
     return .worker(try await ask(.read(part), file, now: now))
   }
 
-  /// Removes a file. One that is gone is no error. Throws `Refusal`.
+  /// Removes a file, after what is beside it. One that is gone is no error. Throws `Refusal`.
   func remove(_ file: JobFile, now: Timestamp) async throws {
+    for side in file.beside ?? [] {
+      // What a backup folder kept while the recording got through is where it says.
+      let isStored = side.location.hasPrefix("s3://")
+      try await removeOne(
+        JobFile(
+          location: side.location, size: side.size, duration: 0, dataFolder: isStored ? nil : file.dataFolder),
+        now: now)
+    }
+    try await removeOne(file, now: now)
+  }
+
+  private func removeOne(_ file: JobFile, now: Timestamp) async throws {
     if file.location.hasPrefix("s3://") {
       let store = try store(of: file)
       return try await Self.refusing { try await store.remove(file.location) }

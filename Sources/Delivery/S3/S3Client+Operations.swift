@@ -82,11 +82,16 @@ extension S3Client {
     }
   }
 
+  /// The media type of an object, by its name: a recording, or what is delivered beside it.
+  static func mediaType(of key: String) -> String {
+    key.hasSuffix(".json") ? "application/json" : key.hasSuffix(".vtt") ? "text/vtt" : "video/webm"
+  }
+
   /// Sends an object in one request (PutObject). False: there is one of that name.
   func put(_ key: String, _ body: ByteBuffer, _ content: ContentHash, extras: Bool) async throws(DeliveryError) -> Bool
   {
     var request = Request(method: .PUT, key: key)
-    request.headers = [("content-type", "video/webm")]
+    request.headers = [("content-type", Self.mediaType(of: key))]
     if extras { request.headers += [("x-amz-checksum-sha256", content.checksum), ("if-none-match", "*")] }
     request.body = body
     request.payloadHash = content.payloadHash
@@ -101,7 +106,7 @@ extension S3Client {
   func createUpload(_ key: String, extras: Bool = true) async throws(DeliveryError) -> String {
     var request = Request(method: .POST, key: key)
     request.query = [("uploads", "")]
-    request.headers = [("content-type", "video/webm")]
+    request.headers = [("content-type", Self.mediaType(of: key))]
     if extras { request.headers.append(("x-amz-checksum-algorithm", "SHA256")) }
     let answer = try await send(request)
     if answer.isSuccess, let id = XMLText(answer.body).value("UploadId"), !id.isEmpty { return id }

@@ -122,10 +122,12 @@ public struct JobFile: Codable, Hashable, Sendable {
   public var dataFolder: String?
   /// When it was deleted; nil: it was not.
   public var deletedAt: Timestamp?
+  /// What was delivered beside it, in the same place; nil: nothing.
+  public var beside: [JobSideFile]?
   /// Makes a file.
   public init(
     location: String, size: Int64, duration: Int64, sha256: String? = nil, dataFolder: String? = nil,
-    deletedAt: Timestamp? = nil
+    deletedAt: Timestamp? = nil, beside: [JobSideFile]? = nil
   ) {
     self.location = location
     self.size = size
@@ -133,10 +135,11 @@ public struct JobFile: Codable, Hashable, Sendable {
     self.sha256 = sha256
     self.dataFolder = dataFolder
     self.deletedAt = deletedAt
+    self.beside = beside
   }
 
   enum CodingKeys: String, CodingKey {
-    case location, size, duration, sha256
+    case location, size, duration, sha256, beside
     case dataFolder = "data_folder"
     case deletedAt = "deleted_at"
     case durationSeconds = "duration_seconds"
@@ -151,6 +154,7 @@ public struct JobFile: Codable, Hashable, Sendable {
     sha256 = try values.decodeIfPresent(String.self, forKey: .sha256)
     dataFolder = try values.decodeIfPresent(String.self, forKey: .dataFolder)
     deletedAt = try values.decodeIfPresent(Timestamp.self, forKey: .deletedAt)
+    beside = try values.decodeIfPresent([JobSideFile].self, forKey: .beside)
   }
 
   /// Writes the file for who reads it.
@@ -166,6 +170,7 @@ public struct JobFile: Codable, Hashable, Sendable {
     try values.encodeIfPresent(sha256, forKey: .sha256)
     try values.encodeIfPresent(dataFolder, forKey: .dataFolder)
     try values.encodeIfPresent(deletedAt, forKey: .deletedAt)
+    try values.encodeIfPresent(beside, forKey: .beside)
   }
 
   /// Its own name, without folders.

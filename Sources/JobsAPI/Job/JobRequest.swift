@@ -29,6 +29,10 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var waitForRoom: Int64?
   /// True: the workers write session logs too, and keep them.
   public var log: Bool?
+  /// True: a manifest is delivered beside each file.
+  public var manifest: Bool?
+  /// True: a file of who talks when is delivered beside each file.
+  public var talkers: Bool?
   /// Texts that belong to the application; given back with everything that is told of the job.
   public var metadata: [String: String]
   /// Where to tell what becomes of the job.
@@ -41,7 +45,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [],
     maxDuration: Int64? = nil,
-    stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, metadata: [String: String] = [:],
+    stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
+    talkers: Bool? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
     self.room = room
@@ -57,13 +62,15 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.stopWhenEmpty = stopWhenEmpty
     self.waitForRoom = waitForRoom
     self.log = log
+    self.manifest = manifest
+    self.talkers = talkers
     self.metadata = metadata
     self.webhook = webhook
     self.egress = egress
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case room, url, layout, selection, picture, outputs, deadline, log, metadata, webhook, egress
+    case room, url, layout, selection, picture, outputs, deadline, log, manifest, talkers, metadata, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -92,6 +99,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(stopWhenEmpty, forKey: isNamed ? .stopWhenEmptySeconds : .stopWhenEmpty)
     try values.encodeIfPresent(waitForRoom, forKey: isNamed ? .waitForRoomSeconds : .waitForRoom)
     try values.encodeIfPresent(log, forKey: .log)
+    try values.encodeIfPresent(manifest, forKey: .manifest)
+    try values.encodeIfPresent(talkers, forKey: .talkers)
     try values.encode(metadata, forKey: .metadata)
     try values.encodeIfPresent(webhook, forKey: .webhook)
     try values.encodeIfPresent(egress, forKey: .egress)
@@ -114,9 +123,16 @@ public struct JobRequest: Codable, Hashable, Sendable {
     stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)
     waitForRoom = try values.decodeFirst(Int64.self, .waitForRoomSeconds, .waitForRoom)
     log = try values.decodeIfPresent(Bool.self, forKey: .log)
+    manifest = try values.decodeIfPresent(Bool.self, forKey: .manifest)
+    talkers = try values.decodeIfPresent(Bool.self, forKey: .talkers)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
     webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
     egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)
+  }
+
+  /// What is delivered beside each file.
+  public var sideFiles: [JobSideFile.Kind] {
+    (manifest == true ? [.manifest] : []) + (talkers == true ? [.talkers] : [])
   }
 
   /// So long ago a start may be for a request that took its time to come.

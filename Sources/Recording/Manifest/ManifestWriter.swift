@@ -65,7 +65,7 @@ struct ManifestWriter {
       ("frames", "\(progress.frames)"), ("dropped_frames", "\(progress.droppedFrames)"),
     ])
     return object([
-      ("name", JSONText.quoted(name)), ("bytes", "\(progress.bytes)"),
+      ("name", settings.isPart ? nil : JSONText.quoted(name)), ("bytes", "\(progress.bytes)"),
       ("video", settings.isAudioOnly ? nil : video),
       ("audio", object([("codec", "\"opus\""), ("bitrate", "\(settings.audioBitrate)")])),
     ])

@@ -158,16 +158,23 @@ public struct QualityReport: Sendable, Hashable {
     if let video = root.member("file")?.member("video"), let dropped = number(video, "dropped_frames"), dropped > 0 {
       remarks.append("\(dropped) pictures were left out, as the machine did not keep up")
     }
-    let gaps = root.member("gaps")?.elements ?? []
-    if !gaps.isEmpty {
+    let gaps = (root.member("gaps")?.elements ?? []).map {
+      (gap: $0, isBetween: text($0, "reason") == ManifestJoin.betweenParts)
+    }
+    for (isBetween, words) in [(false, "the connection was lost"), (true, "the recording was interrupted")] {
+      let gaps = gaps.filter { $0.isBetween == isBetween }.map(\.gap)
+      guard !gaps.isEmpty else { continue }
       let places = gaps.prefix(5).map { gap in
         let from = number(gap, "from_ms") ?? 0
         let length = number(gap, "to_ms").map { " for " + seconds($0 &- from) } ?? " to the end"
         return "at \(clock(from))\(length)"
       }
       let times = gaps.count == 1 ? "once" : "\(gaps.count) times"
-      remarks.append(
-        "the connection was lost \(times): \(places.joined(separator: ", "))\(gaps.count > 5 ? "…" : "")")
+      remarks.append("\(words) \(times): \(places.joined(separator: ", "))\(gaps.count > 5 ? "…" : "")")
+    }
+    for part in (root.member("parts")?.elements ?? []).filter({ $0.member("unknown") != nil }).prefix(5) {
+      let (from, to) = (clock(number(part, "from_ms") ?? 0), clock(number(part, "to_ms") ?? 0))
+      remarks.append("from \(from) to \(to) nothing is known of people and tracks: \(text(part, "unknown"))")
     }
     for (name, value) in root.member("left_out")?.members ?? [] {
       remarks.append("the manifest had no room for \(value.integer(Int.self) ?? 0) more \(name.text ?? "")")

@@ -58,6 +58,9 @@ struct FinishWork: Sendable {
     let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
     guard await handover.fetch(part.location, to: path), let found = await BlockingWork.run({ PartFile.probe(path) })
     else { return .missing }
+    for kind in job.request.sideFiles {
+      _ = await handover.fetch(kind.path(beside: part.location), to: kind.path(beside: path))
+    }
     logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
     return .fetched(path: path, duration: found.duration)
   }
@@ -69,9 +72,14 @@ struct FinishWork: Sendable {
       return .failed(.other("\(error)"))
     }
     _ = unlink(path)
+    var flags: [String] = []
+    for kind in job.request.sideFiles {
+      _ = unlink(kind.path(beside: path))
+      flags += ["--\(kind.rawValue)", kind.path(beside: path)]
+    }
     let launch = context.settings.launch
     let result = await HelperProcess.run(
-      launch.executable, ["concat", path] + paths, environment: launch.environment)
+      launch.executable, ["concat", path] + paths + flags, environment: launch.environment)
     return result.isSuccess && access(path, R_OK) == 0 ? .joined(path) : .notJoined(result.text)
   }
 
@@ -89,9 +97,11 @@ struct FinishWork: Sendable {
         done = try await bring(item.source, to: target, name: name)
       }
       let isStored = done.file.location.hasPrefix("s3://")
-      let file = JobFile(
+      var file = JobFile(
         location: done.file.location, size: done.file.size, duration: duration ?? 0, sha256: done.file.sha256,
         dataFolder: isStored ? nil : context.folderID)
+      let beside = await bringBeside(item.source, to: target, name: Self.name(name, of: done.file, done.shortfall))
+      file.beside = beside.isEmpty ? nil : beside
       return .delivered(file, path: isStored ? item.source : file.location, shortfall: done.shortfall)
     } catch let error as DeliveryError {
       context.counts.deliveryFailed()
@@ -120,6 +130,26 @@ struct FinishWork: Sendable {
     }
   }
 
+  /// The name that a file got, which is another than was wanted when something had that.
+  private static func name(_ wanted: String, of file: Delivered, _ shortfall: JobError?) -> String {
+    guard shortfall == nil, let last = file.location.split(separator: "/").last else { return wanted }
+    return (wanted.split(separator: "/").dropLast() + [last]).joined(separator: "/")
+  }
+
+  /// Brings what is beside a file along. What can't be brought is missed: the recording is worth more.
+  private func bringBeside(_ source: String, to target: DeliveryTarget, name: String) async -> [JobSideFile] {
+    var files: [JobSideFile] = []
+    for kind in job.request.sideFiles {
+      do throws(DeliveryError) {
+        let done = try await bring(kind.path(beside: source), to: target, name: kind.path(beside: name)).file
+        files.append(JobSideFile(kind: kind, location: done.location, size: done.size, sha256: done.sha256))
+      } catch {
+        logger.error("the \(kind.rawValue) file is not delivered", metadata: ["reason": "\(error)"])
+      }
+    }
+    return files
+  }
+
   private func runAfter(
     _ file: JobFile, path: String, error: String, while isWanted: @escaping @Sendable () async -> Bool
   ) async -> String? {
@@ -136,8 +166,11 @@ struct FinishWork: Sendable {
   func tidy(_ paths: Set<String>, shared: [String]) async {
     await BlockingWork.run {
       for path in paths {
-        unlink(path)
-        unlink(path + ".upload")
+        for file in [path] + job.request.sideFiles.map({ $0.path(beside: path) }) {
+          unlink(file)
+          unlink(file + ".upload")
+          unlink(file + ".part")
+        }
         if let slash = path.lastIndex(of: "/") { rmdir(String(path[..<slash])) }
       }
     }

@@ -179,9 +179,11 @@ actor JobRun {
   }
 
   private func delete(_ piece: RunPiece) {
+    let sideFiles = job.request.sideFiles
     files.add {
       await BlockingWork.run {
         unlink(piece.path)
+        for kind in sideFiles { unlink(kind.path(beside: piece.path)) }
         if let log = piece.log { try? FileManager.default.removeItem(atPath: log) }
       }
     }

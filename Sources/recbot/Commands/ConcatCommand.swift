@@ -15,6 +15,7 @@ struct ConcatCommand: AsyncParsableCommand {
       --start; --gap says instead how long all gaps are. All parts must have the same picture size and tracks.
 
         recbot concat talk.webm talk-1.webm talk-2.webm
+        recbot concat talk.webm talk-1.webm talk-2.webm --manifest talk.json
       """)
 
   @Argument(help: "The file to write, which must not exist.")
@@ -34,6 +35,18 @@ struct ConcatCommand: AsyncParsableCommand {
       "When each part began (RFC 3339), in their order, instead of what the files say.", valueName: "time"))
   var start: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Also join the parts' manifests, which are beside them (talk-1.json of talk-1.webm), into this one.",
+      valueName: "file.json"))
+  var manifest: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Also join the parts' files of who talks when (talk-1.talkers.vtt of talk-1.webm) into this one.",
+      valueName: "file.vtt"))
+  var talkers: String?
+
   @Flag(help: "Print JSON: a line of progress each second on standard error, the result on standard output.")
   var json = false
 
@@ -51,6 +64,8 @@ struct ConcatCommand: AsyncParsableCommand {
     }
     let spacing: Concatenation.Spacing = try gap.map { .fixed(try shared.duration($0, "--gap")) } ?? .dates
     try OutputPath.check(output, flag: "the output's name")
+    if let manifest { try OutputPath.check(manifest, endings: [".json"], flag: "--manifest") }
+    if let talkers { try OutputPath.check(talkers, endings: [".vtt"], flag: "--talkers") }
     let parts = parts.enumerated().map { index, path in
       Concatenation.Part(path: path, start: starts.isEmpty ? nil : starts[index])
     }
@@ -75,6 +90,11 @@ struct ConcatCommand: AsyncParsableCommand {
           return try Slate.frames(for: gap, video: video)
         }, progress: { news.tell($0) })
       news.end()
+      let besides = JoinedBesides(manifest: manifest, talkers: talkers)
+      let settings = joined.configuration
+      for fault in besides.write(summary, of: output, title: settings.title, date: settings.date) {
+        Console.error("recbot: \(fault)")
+      }
       return summary
     } catch let error as WebMError {
       news.end()

@@ -109,7 +109,11 @@ struct RecordCommand: AsyncParsableCommand {
     }
     // What one file name is right for is one recording: these belong to `recbot join`.
     (settings.timeline, settings.transcript, settings.isChatOnly) = (nil, nil, false)
-    (settings.manifest, settings.talkers) = (nil, nil)
+    // Beside the part, whose name nobody sees.
+    func beside(_ kind: JobSideFile.Kind) -> String? {
+      request.sideFiles.contains(kind) ? kind.path(beside: order.output) : nil
+    }
+    (settings.manifest, settings.talkers, settings.isPart) = (beside(.manifest), beside(.talkers), true)
     var commands = try recording.commands(
       configuration, picture, of: settings, look: reception.look(configuration), usualName: order.job)
     // A second process of the same job, after a crash, may find the name still taken.

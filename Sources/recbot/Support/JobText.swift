@@ -40,6 +40,7 @@ enum JobText {
     for file in job.files {
       let end = file.deletedAt.map { "  deleted at \(TimeText.short($0))" } ?? ""
       rows.append(("file", "\(file.location)  \(TimeText.length(file.duration))  \(file.size) bytes\(end)"))
+      for side in file.beside ?? [] { rows.append((side.kind.rawValue, "\(side.location)  \(side.size) bytes\(end)")) }
     }
     for command in job.commands {
       rows.append(("waiting", "\(command.verb.rawValue) \(command.argument ?? "")"))

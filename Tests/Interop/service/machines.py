@@ -1,6 +1,8 @@
 """Workers on machines of their own: none sees the folder of one that is gone, and parts go through a store, or stay."""
 
+import json
 import pathlib
+import re
 import signal
 import time
 import urllib.request
@@ -51,7 +53,8 @@ class Store:
         return to
 
 
-def joined_file(service: Service, store: Store, job: str, verdict: Verdict, error: str = "") -> Recording | None:
+def joined_file(service: Service, store: Store, job: str, verdict: Verdict, error: str = "",
+                files: int = 1) -> Recording | None:
     """Stops a job of two parts; gives its one file out of the store, checked."""
     service.ask("jobs", "control", job, "stop")
     done = service.reaches(job, {"completed", "failed", "cancelled"}, 60)
@@ -67,7 +70,7 @@ def joined_file(service: Service, store: Store, job: str, verdict: Verdict, erro
     verdict.check(not trouble, f"the file does not decode: {trouble}")
     service.wait(lambda: not [key for key in store.keys() if "/.parts/" in key],
                  lambda: f"parts are left in the store: {store.keys()}")
-    verdict.check(len(store.keys()) == 1, f"the store has {store.keys()}")
+    verdict.check(len(store.keys()) == files, f"the store has {store.keys()}")
     return Recording.load(str(path))
 
 
@@ -84,13 +87,58 @@ def gap_of(path: str, verdict: Verdict) -> float:
     return gaps[0] if gaps else 0.0
 
 
+def besides(service: Service, store: Store, job: str, recording: Recording, start: float, verdict: Verdict) -> None:
+    """The manifest and the file of who talks when of a job of two parts, of which the first ends at `start`."""
+    file = service.job(job)["files"][0]
+    stem = file["location"].removesuffix(".webm")
+    told = {side["kind"]: (side["location"], side["content_type"]) for side in file.get("beside", [])}
+    wanted = {"manifest": (f"{stem}.json", "application/json"), "talkers": (f"{stem}.talkers.vtt", "text/vtt")}
+    if not verdict.check(told == wanted, f"beside the file: {told}"):
+        return
+    shown = [line.split()[:2] for line in service.ask("jobs", "show", job).splitlines()]
+    verdict.check(all([kind, location] in shown for kind, (location, _) in wanted.items()), f"jobs show: {shown}")
+    folder = pathlib.Path(recording.path).parent
+    paths = {}
+    for kind, (location, media) in wanted.items():
+        paths[kind] = store.fetch(location, folder / ("joined.json" if kind == "manifest" else "joined.talkers.vtt"))
+        head = store.client.head_object(Bucket=BUCKET, Key=location.removeprefix(f"s3://{BUCKET}/"))
+        verdict.check(head["ContentType"] == media, f"{location} is stored as {head['ContentType']}")
+
+    told = json.loads(paths["manifest"].read_text())
+    verdict.check(told["version"] == 1 and told["room"] == "room", f"version {told['version']}, room {told['room']}")
+    verdict.check(abs(told["length_ms"] / 1000 - recording.duration) < 0.05, f"the length is {told['length_ms']} ms")
+    verdict.check(told["file"]["bytes"] == file["size"] and "name" not in told["file"], f"the file: {told['file']}")
+    verdict.check([person["identity"] for person in told["people"]] == ["ann"], f"people: {told['people']}")
+    verdict.check([track["kind"] for track in sorted(told["tracks"], key=lambda track: track["kind"])] ==
+                  ["audio", "video"], f"tracks: {told['tracks']}")
+    verdict.check(len(told["parts"]) == 2 and not any("unknown" in part for part in told["parts"]), f"{told['parts']}")
+    gaps = told["gaps"]
+    verdict.check(len(gaps) == 1 and abs(gaps[0]["from_ms"] / 1000 - start) < 0.1
+                  and gaps[0]["to_ms"] > gaps[0]["from_ms"], f"gaps: {gaps}")
+    verdict.check(len(told["layouts"]) == 1, f"layouts: {told['layouts']}")
+    second = told["parts"][1]["from_ms"]
+    for track in told["tracks"]:
+        verdict.check(track["first_ms"] < 2000 and track["last_ms"] > second + 1000 and
+                      track["quality"]["packets_expected"] > 150, f"a track: {track}")
+    report = service.stage.run("probe", "probe", "--quality", recording.path)
+    verdict.check(report.exit(10) == 0 and any("the recording was interrupted once" in line for line in report.output),
+                  f"probe: {report.output} {report.tail()}")
+
+    text = paths["talkers"].read_text()
+    cues = re.findall(r"(?m)^(\d\d):(\d\d):([\d.]+) --> \S+\n<v (\w+)>\w+$", text)
+    begins = [int(hours) * 3600 + int(minutes) * 60 + float(seconds) for hours, minutes, seconds, _ in cues]
+    verdict.check(text.startswith("WEBVTT\n") and begins == sorted(begins) and "NOTE" not in text, f"talkers: {text}")
+    verdict.check(any(at < start for at in begins) and any(at * 1000 >= second for at in begins), f"talkers: {text}")
+
+
 def lost_machine(stage: Stage, verdict: Verdict) -> None:
-    """A machine is gone for good with its disk: what it recorded until a moment before is in the joined file."""
+    """A machine is gone for good with its disk: what it recorded until a moment before is in the joined file. Who was
+    there meanwhile nobody knows, and the manifest says so."""
     store = Store(stage)
     service = Service(stage, settings=store.settings("live"))
     try:
         service.worker(machine=0)
-        ann, job = begin(service)
+        ann, job = begin(service, "room", "--manifest")
         service.worker(machine=1)
         stage.until(time.time() + 8.0)
         first = process(service, holder(service, job))
@@ -103,8 +151,13 @@ def lost_machine(stage: Stage, verdict: Verdict) -> None:
         service.wait(lambda: holder(service, job) not in ("", first.name), "nobody took the job", timeout=30)
         service.reaches(job, {"running"}, 15)
         stage.until(time.time() + 4.0)
-        recording = joined_file(service, store, job, verdict)
+        recording = joined_file(service, store, job, verdict, files=2)
         if recording:
+            location = service.job(job)["files"][0]["beside"][0]["location"]
+            told = json.loads(store.fetch(location, stage.folder / "joined.json").read_text())
+            verdict.check(["unknown" in part for part in told["parts"]] == [True, False], f"parts: {told['parts']}")
+            verdict.check([person["identity"] for person in told["people"]] == ["ann"] and len(told["gaps"]) == 1,
+                          f"people: {told['people']}, gaps: {told['gaps']}")
             lost = killed - recording.zero - gap_of(recording.path, verdict)
             verdict.check(lost <= 3.0, f"{lost:.1f} s before the loss are not in the file")
             verdict.check(recording.area(ann.colour, 2.0) > 0.05 or recording.area(ann.colour, 2.4) > 0.05,
@@ -116,12 +169,14 @@ def lost_machine(stage: Stage, verdict: Verdict) -> None:
 
 
 def left_machine(stage: Stage, verdict: Verdict) -> None:
-    """A worker is drained and hands over; files are uploaded when they are finished. Nothing of its part is lost."""
+    """A worker is drained and hands over; files are uploaded when they are finished. Nothing of its part is lost, nor of
+    what its manifest and its file of who talks when tell."""
     store = Store(stage)
     service = Service(stage, settings=store.settings("after"))
     try:
         service.worker("--drain-timeout", "2s", machine=0)
-        ann, job = begin(service)
+        ann, job = begin(service, "room", "--manifest", "--talkers")
+        ann.tell("talk", "talking")
         second = service.worker(machine=1)
         stage.until(time.time() + 3.0)
         first = process(service, holder(service, job))
@@ -132,9 +187,10 @@ def left_machine(stage: Stage, verdict: Verdict) -> None:
         unplug(service, 0)
         told = service.job(job)["parts"][0]["duration_seconds"]
         stage.until(time.time() + 3.0)
-        recording = joined_file(service, store, job, verdict)
+        recording = joined_file(service, store, job, verdict, files=3)
         if recording:
             start = gap_of(recording.path, verdict)
+            besides(service, store, job, recording, start, verdict)
             verdict.check(abs(start - told) < 0.2, f"{start:.2f} s of the first part's {told:.2f} s are in the file")
             verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
             verdict.figure(f"first part {told:.1f} s, in the file {start:.1f} s")

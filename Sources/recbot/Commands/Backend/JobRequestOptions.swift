@@ -43,6 +43,12 @@ struct JobRequestOptions: ParsableArguments {
   @Flag(help: "Also write session logs, which stay with the workers, for `recbot compose`.")
   var log = false
 
+  @Flag(help: "Also deliver NAME.json beside NAME.webm: who was there, which tracks came, and how well.")
+  var manifest = false
+
+  @Flag(help: "Also deliver NAME.talkers.vtt beside NAME.webm: who talks when.")
+  var talkers = false
+
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
@@ -68,6 +74,8 @@ struct JobRequestOptions: ParsableArguments {
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
     if log { request.log = true }
+    if manifest { request.manifest = true }
+    if talkers { request.talkers = true }
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
     let fps = try parse(fps, "--fps", Values.framesPerSecond)

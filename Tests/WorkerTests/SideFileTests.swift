@@ -1,0 +1,90 @@
+import Foundation
+import JobsAPI
+import Testing
+
+@testable import Worker
+
+/// What is delivered beside a recording.
+@Suite struct SideFileTests {
+  /// Delivers a file of a job that wants both, with what is beside it; gives the file, and what is in the folder then.
+  private func deliver(_ beside: [JobSideFile.Kind], taken: Bool = false, wants: Bool = true) async throws
+    -> (file: JobFile, names: [String])
+  {
+    var result: (JobFile, [String])?
+    try await TestQueue.run { queue in
+      var request = JobRequest(room: "room", outputs: [JobOutput(path: "talks/a.webm")])
+      if wants { (request.manifest, request.talkers) = (true, true) }
+      let job = try await queue.submit(request)
+      // Kept in the store as it was asked for.
+      #expect(try await queue.store.job(job.id).request.sideFiles == (wants ? [.manifest, .talkers] : []))
+      let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
+      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
+      try Data("webm".utf8).write(to: URL(filePath: source))
+      for kind in beside { try Data(kind.rawValue.utf8).write(to: URL(filePath: kind.path(beside: source))) }
+      let talks = context.delivery.plan.local + "/talks"
+      if taken {
+        try FileManager.default.createDirectory(atPath: talks, withIntermediateDirectories: true)
+        try Data("another".utf8).write(to: URL(filePath: talks + "/a.webm"))
+      }
+      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
+      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      let item = RunFinish.Item(
+        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
+      guard
+        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
+      else { throw WorkerError("it is not delivered") }
+      #expect(shortfall == nil)
+      // Again, as after a crash: the same, and nothing twice.
+      guard case .delivered(let again, _, _) = await work.carryOut(.deliver(item), upload: nil, while: { true })
+      else { throw WorkerError("it is not delivered again") }
+      #expect(again == file)
+      result = (file, try FileManager.default.contentsOfDirectory(atPath: talks).sorted())
+      await work.tidy([source], shared: [])
+      for kind in beside { #expect(!FileManager.default.fileExists(atPath: kind.path(beside: source))) }
+    }
+    return try #require(result)
+  }
+
+  @Test func bothAreBesideTheFile() async throws {
+    let (file, names) = try await deliver([.manifest, .talkers])
+    #expect(names == ["a.json", "a.talkers.vtt", "a.webm"])
+    let beside = try #require(file.beside)
+    #expect(beside.map(\.kind) == [.manifest, .talkers] && beside.map(\.size) == [8, 7])
+    #expect(beside.map(\.contentType) == ["application/json", "text/vtt"])
+    #expect(beside[0].location == file.location.replacing(".webm", with: ".json"))
+    #expect(beside[0].sha256?.count == 64)
+  }
+
+  @Test func theyHaveTheNameThatTheFileGot() async throws {
+    let (_, names) = try await deliver([.manifest, .talkers], taken: true)
+    #expect(names == ["a-2.json", "a-2.talkers.vtt", "a-2.webm", "a.webm"])
+  }
+
+  @Test func oneThatIsMissingCostsTheRecordingNothing() async throws {
+    let (file, names) = try await deliver([.talkers])
+    #expect(names == ["a.talkers.vtt", "a.webm"] && file.beside?.map(\.kind) == [.talkers])
+  }
+
+  @Test func nothingIsBesideWhatNobodyAskedFor() async throws {
+    let (file, names) = try await deliver([], wants: false)
+    #expect(names == ["a.webm"] && file.beside == nil)
+  }
+
+  @Test(arguments: [
+    ("a.webm", 1, "a.webm"), ("a.webm", 2, "a-2.webm"), ("b/a.json", 3, "b/a-3.json"),
+    ("a.talkers.vtt", 2, "a-2.talkers.vtt"),
+  ])
+  func takenNamesAreCounted(_ name: String, _ number: Int, _ expected: String) {
+    #expect(FileDelivery.name(name, number: number) == expected)
+  }
+
+  @Test func aFileOfAnOlderWorkerIsReadAndANewOneComesBack() throws {
+    let old = Data(#"{"location": "/r/a.webm", "size": 1, "duration": 2}"#.utf8)
+    #expect(try JSONDecoder().decode(JobFile.self, from: old).beside == nil)
+    let file = JobFile(
+      location: "/r/a.webm", size: 1, duration: 2,
+      beside: [JobSideFile(kind: .talkers, location: "/r/a.talkers.vtt", size: 3)])
+    let text = try JSONEncoder().encode(file)
+    #expect(try JSONDecoder().decode(JobFile.self, from: text) == file)
+  }
+}
