@@ -13,8 +13,9 @@ final class Pipeline: OutputHandler {
   /// place, too.
   private static let mixedAhead = SessionTime.milliseconds(40)
 
-  /// Sound that the core has not asked for so long after it arrived, in the session's time, it does not want.
-  private static let longestWait = SessionTime.seconds(3)
+  /// Sound that the core has not asked for so long after it arrived, in the session's time, it does not want: longer than
+  /// the core lets sound be late (`PublisherClock`, four seconds).
+  private static let longestWait = SessionTime.seconds(5)
 
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()

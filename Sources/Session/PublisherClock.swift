@@ -14,7 +14,8 @@ import MediaCore
 ///    is silence, and where its clock has changed. Pictures may be moved at any time, and go wherever their sound is.
 /// 4. **What arrives is heard.** Sound that is late together with what comes behind it waits for the verdict on its
 ///    clock, at most 200 ms. Sound whose instant has passed is placed at the next one that is free, and what follows
-///    behind it; the delay is worked off in the next silence.
+///    behind it; the delay is worked off in the next silence. There is an end to that: before a stream has been heard at
+///    all, and behind a delay of more than four seconds, what has passed is left out until sound comes in time.
 struct PublisherClock: Sendable {
   /// Where a frame belongs.
   enum Place: Sendable, Equatable {
@@ -43,6 +44,8 @@ struct PublisherClock: Sendable {
     var offset: Int64 = 0
     /// Where the last frame was placed, and whether it was silence. Nil before the first.
     var last: (time: Int64, isSilent: Bool)?
+    /// Of sound: what has passed is left out, until some comes in time.
+    var leavesOut = true
     /// True once it had enough reports to be believed in full.
     var isTrusted = false
     /// The least time from capture to arrival, with unknown clocks: comparable between streams of a publisher.
@@ -54,6 +57,8 @@ struct PublisherClock: Sendable {
   private static let patience: Int64 = 5_000_000_000
   /// The longest that late sound waits for the verdict on its clock.
   private static let suspense: Int64 = 200_000_000
+  /// A network that held sound up for longer than this had better not delay all that follows: 4 s.
+  static let longestDelay: Int64 = 4_000_000_000
   /// By how much pictures are usually longer on their way than sound: encoding, pacing. Early reports can be wrong by
   /// what a busy sender was late, so before there are some, they count up to here.
   private static let usualDifference: Int64 = 60_000_000
@@ -104,6 +109,7 @@ struct PublisherClock: Sendable {
     _ frame: EncodedFrame, of track: TrackID, media: Int64, arrival: Int64, now: Int64, until limit: Int64, seen: Int64
   ) -> Place {
     guard let index = streams.firstIndex(where: { $0.track == track }) else { return .later }
+    if streams[index].isSound { catchUp(index) }
     var time = media &+ offset(index)
     guard time <= limit else { return .later }
     guard streams[index].isSound else { return .at(time) }
@@ -132,9 +138,17 @@ struct PublisherClock: Sendable {
     if time < now {
       // What stands for lost sound holds nothing up.
       if frame.payload.count == 0 { return .nowhere }
+      let shortest = streams[index].way.least
+      let late = now &- media &- shortest
+      if late > (streams[index].leavesOut ? 0 : Self.longestDelay) {
+        streams[index].leavesOut = true
+        streams[index].offset = shortest
+        return .nowhere
+      }
       streams[index].offset = streams[index].offset &+ (now &- time)
       time = now
     }
+    streams[index].leavesOut = false
     streams[index].last = (time, isSilent)
     return .at(time)
   }
@@ -177,6 +191,14 @@ struct PublisherClock: Sendable {
   private mutating func apply(_ change: StreamWay.Change, to index: Int) {
     streams[index].reports.move(by: change.shift)
     streams[index].offset = streams[index].offset &+ change.shift
+  }
+
+  /// Takes sound that has not been heard yet, or that is far too late, to where it should be at once.
+  private mutating func catchUp(_ index: Int) {
+    let target = target(index)
+    guard streams[index].last == nil || streams[index].offset &- target > Self.longestDelay else { return }
+    streams[index].offset = target
+    streams[index].leavesOut = true
   }
 
   /// Moves sound towards where it should be, by at most so much.

@@ -67,6 +67,30 @@ import Testing
     #expect(silent.contains(nil))
   }
 
+  /// Where a connection begins over TCP, its first second may come in one piece.
+  @Test(arguments: [200, 1_000, 10_000] as [Int64]) func whatIsHeldUpBeforeAStreamBeginsDelaysNothing(_ hold: Int64) {
+    var frames = stalled(by: 0, count: 800)
+    for index in frames.indices where frames[index].arrival < hold { frames[index].arrival = hold }
+    let spoken = places(frames, level: 20)
+    // What lies before its arrival can't be heard in its place any more, and nothing behind it is late, but for what the
+    // last frame that was held up, by which it is placed, had still to wait.
+    #expect(spoken.compactMap { $0 }.allSatisfy { (30...40).contains($0) }, "\(Set(spoken.compactMap { $0 }))")
+    #expect(spoken.last == 30)
+    #expect(spoken.drop { $0 == nil }.allSatisfy { $0 != nil })
+    let leftOut = Int64(spoken.prefix { $0 == nil }.count)
+    #expect(abs(leftOut - max(0, hold - 530) / 20) <= 2, "\(leftOut) of \(hold / 20)")
+  }
+
+  @Test(arguments: [3_000, 5_000, 60_000] as [Int64]) func aDelayThatIsTooLongIsNotMadeUpFor(_ hold: Int64) {
+    var frames = stalled(by: 0, count: hold / 20 + 400)
+    for index in frames.indices where (2_000..<2_000 + hold).contains(frames[index].arrival) {
+      frames[index].arrival = 2_000 + hold
+    }
+    let spoken = places(frames, level: 20)
+    let last = spoken.compactMap { $0 }.last ?? 0
+    #expect(hold > 4_000 ? last == 30 : spoken.allSatisfy { $0 != nil } && last > 2_000, "\(last) ms")
+  }
+
   @Test func whatStandsForLostSoundHoldsNothingUp() {
     var clock = PublisherClock()
     _ = clock.observe(frame(), media: 0, of: track, arrival: 30 * Self.ms)
