@@ -144,7 +144,8 @@ import Testing
         let lost = frames.filter { !kept.contains($0) }
         let size = lost.reduce(0) { $0 + $1.bytes.count + 8 }
         let largest = lost.map(\.bytes.count).max() ?? 0
-        #expect(size <= length + 2 * largest + 200, "\(context): \(lost.count) of \(frames.count) frames are lost")
+        // The hole's edges cut two blocks; what fills it may look like the head of a block, which takes a third with it.
+        #expect(size <= length + 3 * largest + 200, "\(context): \(lost.count) of \(frames.count) frames are lost")
       }
       let changed = zip(image[4096..<mediaEnd], file.bytes[4096...]).count { $0 != $1 }
       #expect(changed <= 64, "\(context): \(changed) bytes of the media were changed")
