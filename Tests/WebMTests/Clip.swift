@@ -27,7 +27,7 @@ struct Clip: Sendable {
     let result = Tool.run(
       [
         "ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30", "-f", "lavfi", "-i",
-        "sine=f=440:r=48000", "-ac", "2", "-t", "4", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8",
+        "sine=f=440:r=48000", "-ac", "2", "-t", "4", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8",
         "-b:v", "600k", "-g", "45", "-c:a", "libopus", "-b:a", "64k", path,
       ], in: directory)
     precondition(result.status == 0, "ffmpeg: \(result.errors)")

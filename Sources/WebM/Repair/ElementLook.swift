@@ -183,17 +183,26 @@ struct ElementLook {
     return position + frames <= end
   }
 
-  /// True when from a position on there is one block after the other up to the end of their Cluster, or many of them.
+  /// True when from a position on there is one block after the other up to the end of their Cluster, or many of them. Our
+  /// writer leaves Voids between them.
   func blocksBegin(at position: Int64, clusterEnd: Int64) throws(WebMError) -> Bool {
     var position = position
-    for _ in 0..<8 {
-      guard position < clusterEnd, case .child(let head, .some) = try found(at: position, inCluster: true),
-        let end = head.end
-      else { return false }
+    var blocks = 0
+    for _ in 0..<16 where blocks < 8 {
+      guard position < clusterEnd else { return false }
+      let head: ElementHead
+      switch try found(at: position, inCluster: true) {
+      case .child(let block, .some):
+        head = block
+        blocks += 1
+      case .filler(let filler) where blocks > 0: head = filler
+      default: return false
+      }
+      guard let end = head.end else { return false }
       if end == clusterEnd { return true }
       position = end
     }
-    return true
+    return blocks == 8
   }
 
   /// True when a level 1 element stands at a position that can be believed where nothing else could be.
