@@ -1,3 +1,5 @@
+import MediaCore
+
 /// How a time of day is written: some of the conversions of POSIX `strftime`, without locales.
 public struct ClockFormat: Hashable, Sendable {
   /// The pattern, such as `%H:%M`.
@@ -34,7 +36,7 @@ public struct ClockFormat: Hashable, Sendable {
     let local = min(max(seconds, -1 << 40), 1 << 40) + Int64(min(max(utcOffset, -86_400), 86_400))
     let day = local >= 0 ? local / 86_400 : -((-local + 86_399) / 86_400)
     let second = Int(local - day * 86_400)
-    let date = ClockFormat.civil(day)
+    let date = CivilTime.date(ofDay: day)
     let (hour, minute) = (second / 3600, second / 60 % 60)
     func two(_ value: Int, pad: String = "0") -> String { value < 10 ? "\(pad)\(value)" : "\(value)" }
     var result = ""
@@ -53,30 +55,15 @@ public struct ClockFormat: Hashable, Sendable {
       case "p": result += hour < 12 ? "AM" : "PM"
       case "Y": result += "\(date.year)"
       case "y": result += two(Int(((date.year % 100) + 100) % 100))
-      case "m": result += two(date.month)
-      case "d": result += two(date.day)
-      case "e": result += two(date.day, pad: " ")
-      case "F": result += "\(date.year)-\(two(date.month))-\(two(date.day))"
+      case "m": result += two(Int(date.month))
+      case "d": result += two(Int(date.day))
+      case "e": result += two(Int(date.day), pad: " ")
+      case "F": result += "\(date.year)-\(two(Int(date.month)))-\(two(Int(date.day)))"
       case "T": result += "\(two(hour)):\(two(minute)):\(two(second % 60))"
       case "R": result += "\(two(hour)):\(two(minute))"
       default: result += "%"
       }
     }
     return result
-  }
-
-  /// The date of a day counted from 1970-01-01, in the proleptic Gregorian calendar.
-  private static func civil(_ day: Int64) -> (year: Int64, month: Int, day: Int) {
-    // Eras of 400 years that begin on 1 March.
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let part = (5 * dayOfYear + 2) / 153
-    let month = part < 10 ? part + 3 : part - 9
-    return (
-      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), Int(month), Int(dayOfYear - (153 * part + 2) / 5 + 1)
-    )
   }
 }

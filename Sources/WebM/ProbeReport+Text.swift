@@ -106,24 +106,15 @@ extension ProbeReport {
     return (value < 0 ? "-" : "") + String(result.reversed())
   }
 
-  /// Nanoseconds since 1970 as a date (RFC 3339), by the civil calendar's own arithmetic.
+  /// Nanoseconds since 1970 as a date (RFC 3339).
   static func utc(_ nanoseconds: Int64) -> String {
     let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     let seconds = remainder < 0 ? quotient - 1 : quotient
     let day = seconds >= 0 ? seconds / 86_400 : -((86_399 - seconds) / 86_400)
     let rest = seconds - day * 86_400
-    // Days since 0000-03-01, so that the leap day ends the year.
-    let days = day + 719_468
-    let era = (days >= 0 ? days : days - 146_096) / 146_097
-    let dayOfEra = days - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
-    let calendarMonth = month < 10 ? month + 3 : month - 9
-    let year = yearOfEra + era * 400 + (calendarMonth <= 2 ? 1 : 0)
+    let (year, month, dayOfMonth) = CivilTime.date(ofDay: day)
     func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-    let date = "\(year)-\(two(calendarMonth))-\(two(dayOfMonth))"
+    let date = "\(year)-\(two(month))-\(two(dayOfMonth))"
     return "\(date)T\(two(rest / 3600)):\(two(rest / 60 % 60)):\(two(rest % 60))Z"
   }
 
