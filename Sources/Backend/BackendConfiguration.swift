@@ -7,7 +7,7 @@ import WebClient
 public struct RoomService: Hashable, Sendable {
   /// Its address, ws:// or wss://.
   public var url: String
-  /// The API key.
+  /// The room server's API key, that tokens are issued with.
   public var apiKey: String
   /// The API key's secret. Never shown.
   @Redacted public var apiSecret: String
@@ -27,7 +27,7 @@ public struct BackendConfiguration: Sendable {
   public var bind = "127.0.0.1"
   /// The port; 0 takes any free one (`BackendService.port` says which).
   public var port = 8080
-  /// The room service.
+  /// The room server that tokens are issued for, and that is asked about rooms.
   public var roomService: RoomService
   /// What participants are told with a token, when the room service has another address for them.
   public var publicRoomURL: String?

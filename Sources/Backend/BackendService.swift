@@ -15,7 +15,7 @@ import WebClient
 /// One `run()` a backend. In a `ServiceGroup` it ends gracefully: it takes no new connections, answers what it has
 /// taken, and returns. Cancelling the task that runs it ends it at once.
 public final class BackendService: Service {
-  /// The queue.
+  /// Jobs, schedules, webhooks and keys, over the database.
   public let queue: JobQueue
   let core: BackendCore
   /// Every route, for tests and the description.

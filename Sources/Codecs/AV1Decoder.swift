@@ -4,7 +4,7 @@ public import MediaCore
 /// Decodes one AV1 stream with libdav1d: temporal units, of whose layers the highest is shown, 8 bits 4:2:0. Owns the
 /// library's context; confined to one thread at a time.
 public final class AV1Decoder: VideoDecoder {
-  /// See `VideoDecoder`.
+  /// True until a keyframe has been decoded, at first and after an error.
   public private(set) var needsKeyframe = true
 
   private let sizeCap: SizeCap
@@ -15,7 +15,7 @@ public final class AV1Decoder: VideoDecoder {
 
   deinit { close() }
 
-  /// See `VideoDecoder`.
+  /// Decodes one temporal unit into a picture of `pool`; nil when it shows none. Throws what libdav1d refuses.
   public func decode(
     _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, into pool: inout PicturePool
   ) throws(CodecError) -> Picture? {
@@ -48,7 +48,7 @@ public final class AV1Decoder: VideoDecoder {
     return try copy(decoded, into: &pool)
   }
 
-  /// See `VideoDecoder`.
+  /// Forgets all pictures: the next frame must be a keyframe.
   public func reset() {
     close()
     needsKeyframe = true

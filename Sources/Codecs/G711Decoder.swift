@@ -19,7 +19,7 @@ public final class G711Decoder: SoundDecoder {
   /// Makes a decoder of a law.
   public init(_ law: Law) { table = law == .mu ? Self.muTable : Self.aTable }
 
-  /// See `SoundDecoder`.
+  /// Decodes one packet to stereo of 48 kHz; returns samples a channel. Throws when `buffer` is too short.
   public func decode(
     _ packet: UnsafeRawBufferPointer, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int {

@@ -28,7 +28,8 @@ public final class G722Decoder: SoundDecoder {
     recbot_av_close(context)
   }
 
-  /// See `SoundDecoder`.
+  /// Decodes one packet to stereo of 48 kHz; returns samples a channel. Throws when `buffer` is too short, or
+  /// libavcodec refuses.
   public func decode(
     _ packet: UnsafeRawBufferPointer, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int {

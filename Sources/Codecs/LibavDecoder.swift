@@ -12,7 +12,7 @@ public final class LibavDecoder: VideoDecoder {
     case h265 = "H.265"
   }
 
-  /// See `VideoDecoder`.
+  /// True until a keyframe has been decoded, at first and after an error.
   public private(set) var needsKeyframe = true
 
   private let interface: Interface
@@ -33,7 +33,7 @@ public final class LibavDecoder: VideoDecoder {
     recbot_av_free_frame(frame)
   }
 
-  /// See `VideoDecoder`.
+  /// Decodes one access unit into a picture of `pool`; nil when it shows none. Throws what libavcodec refuses.
   public func decode(
     _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, into pool: inout PicturePool
   ) throws(CodecError) -> Picture? {
@@ -62,7 +62,7 @@ public final class LibavDecoder: VideoDecoder {
     return try copy(frame.pointee, into: &pool)
   }
 
-  /// See `VideoDecoder`.
+  /// Forgets all pictures: the next frame must be a keyframe.
   public func reset() {
     close()
     needsKeyframe = true

@@ -3,7 +3,7 @@ public import MediaCore
 /// Decodes one VP9 stream with libvpx: frames, and superframes with the spatial layers of a picture, of which the highest
 /// is shown. Confined to one thread at a time.
 public final class VP9Decoder: VideoDecoder {
-  /// See `VideoDecoder`.
+  /// True until a keyframe has been decoded, at first and after an error.
   public private(set) var needsKeyframe = true
 
   private let sizeCap: SizeCap
@@ -56,7 +56,7 @@ public final class VP9Decoder: VideoDecoder {
     return picture
   }
 
-  /// See `VideoDecoder`.
+  /// Forgets all pictures: the next frame must be a keyframe.
   public func reset() {
     context.close()
     needsKeyframe = true

@@ -9,9 +9,9 @@ public import MediaCore
 public final class VPXEncoder {
   /// What the frames are.
   public let codec: RecordingCodec
-  /// Width and height of the pictures, pixels.
+  /// Width of the pictures, pixels.
   public let width: Int
-  /// See `width`.
+  /// Height of the pictures, pixels.
   public let height: Int
   /// Target rate, bits per second.
   public private(set) var bitrate: Int

@@ -17,7 +17,7 @@ public struct Notice: Hashable, Sendable {
 
   /// The symbol above the words.
   public var symbol: Symbol
-  /// The words.
+  /// What the notice says, in one line.
   public var text: String
   /// A second, smaller line; empty: none.
   public var detail: String
@@ -53,7 +53,7 @@ public struct OverlayPaint: Hashable, Sendable {
 
 /// Everything about one output frame.
 public struct ScenePaint: Sendable {
-  /// The colours.
+  /// Which colours the scene is painted in.
   public var theme: ThemeName
   /// What lies behind the tiles.
   public var background: Background

@@ -3,7 +3,7 @@ import MediaCore
 
 /// Why a command could not be carried out, or a socket not be used. One line.
 public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line.
+  /// What is wrong, and what to do, in one line.
   public let description: String
   /// Makes an error from its line.
   public init(_ description: String) { self.description = description }
@@ -85,7 +85,7 @@ public struct ControlStatus: Codable, Sendable, Hashable {
   public var job = ""
   /// Name of the room.
   public var room = ""
-  /// The file.
+  /// Path of the file that is recorded.
   public var output = ""
   /// `waiting`, `recording`, `reconnecting` or `finished`.
   public var phase = ""

@@ -2,7 +2,7 @@ import Glibc
 
 /// The folder with the control sockets of this user's recordings: `JOB.sock`.
 public struct RunDirectory: Sendable {
-  /// The folder.
+  /// Path of the folder with the sockets.
   public let path: String
 
   /// The folder that is named (a setting), or `recbot` in `XDG_RUNTIME_DIR`, or `/tmp/recbot-UID`.

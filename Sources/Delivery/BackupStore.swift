@@ -7,7 +7,7 @@ import Platform
 /// A folder where files wait that could not be delivered, each with a note of where it belongs. Several processes may
 /// use one folder.
 public struct BackupStore: Sendable {
-  /// The folder.
+  /// Path of the folder that takes what could not be delivered.
   public let folder: String
 
   /// A file that waits.

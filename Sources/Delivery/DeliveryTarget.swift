@@ -24,7 +24,7 @@ public struct S3Target: Hashable, Sendable {
   public var endpoint: String?
   /// The region that requests are signed for.
   public var region: String
-  /// The bucket.
+  /// Name of the bucket.
   public var bucket: String
   /// How requests name the bucket.
   public var addressing: Addressing

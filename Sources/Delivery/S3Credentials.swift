@@ -12,7 +12,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
 
   /// The key's name.
   public var accessKeyID: String
-  /// The key.
+  /// The secret that requests are signed with. Never shown.
   @Redacted public var secretAccessKey: String
   /// What comes with keys that were issued for a while.
   @Redacted public var sessionToken: String?

@@ -10,7 +10,7 @@ public struct AdmissionLimits: Hashable, Sendable {
   /// `perAddress` it bounds how many connections a second one address can have made.
   public var grace: Int64 = 250_000_000
 
-  /// The defaults.
+  /// Makes the usual limits.
   public init() {}
 
   /// The same for a process that may have so many descriptors open: half of them stay free for everything else.

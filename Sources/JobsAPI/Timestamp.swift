@@ -173,19 +173,19 @@ private struct RFC3339Reader {
 
 /// Arithmetic that ends at the ends of the range, instead of trapping beyond them.
 extension Int64 {
-  /// The sum.
+  /// The sum, or the end of the range that it would pass.
   package func addedClamped(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other > 0 ? .max : .min) : sum
   }
 
-  /// The difference.
+  /// The difference, or the end of the range that it would pass.
   package func subtractedClamped(_ other: Int64) -> Int64 {
     let (difference, overflow) = subtractingReportingOverflow(other)
     return overflow ? (other > 0 ? .min : .max) : difference
   }
 
-  /// The product.
+  /// The product, or the end of the range that it would pass.
   package func multipliedClamped(by factor: Int64) -> Int64 {
     let (product, overflow) = multipliedReportingOverflow(by: factor)
     return overflow ? ((self < 0) == (factor < 0) ? .max : .min) : product

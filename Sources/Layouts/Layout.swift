@@ -6,7 +6,7 @@ public struct Layout: Hashable, Sendable {
   public var name: String
   /// What it is for, in one line; may be empty.
   public var summary: String
-  /// The colours.
+  /// Which colours it is painted in.
   public var theme: ThemeName
   /// The size that the layout was made for; nil: any.
   public var canvas: CanvasSize?

@@ -37,7 +37,7 @@ public struct TwilioComposition: ArrangementRule {
 
   /// A source's cell.
   public struct Assignment: Hashable, Sendable {
-    /// The source.
+    /// The source that it shows.
     public var key: TileKey
     /// Its cell, for its whole life.
     public var cell: Int

@@ -39,7 +39,7 @@ public enum Codec: String, Sendable, Hashable, CaseIterable {
   public var title: String { CodecTable.row(of: self)?.title ?? rawValue }
   /// `video/VP9` and the like (RFC 6838).
   public var mimeType: String { "\(kind.rawValue)/\(rawValue)" }
-  /// See `CodecTable.Row`.
+  /// The RTP payload type that is offered where nobody asks for another, 96...127 or the static one.
   public var usualPayloadType: UInt8 { CodecTable.row(of: self)?.usualPayloadType ?? 96 }
 }
 

@@ -13,9 +13,9 @@ public struct EncodedFrame: Sendable {
   public var captureTime: NTPTime?
   /// True when decoding can start here. Always true for audio.
   public var isKeyframe: Bool
-  /// Picture size in pixels on keyframes as far as packets or bitstream say it, else zero.
+  /// Picture width in pixels on keyframes as far as packets or bitstream say it, else zero.
   public var width: Int
-  /// See `width`.
+  /// Picture height in pixels, likewise.
   public var height: Int
   /// Spatial layers of VP9 in the payload: with more than one it is a superframe of so many frames. 1 for other codecs.
   public var layerCount: Int

@@ -1,6 +1,6 @@
 /// Why a text is no name for a file, or no template of one. One line.
 public struct FileNameError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The line.
+  /// What is wrong with the name or template, in one line.
   public let description: String
 }
 

@@ -2,9 +2,9 @@
 /// An uncompressed picture: I420 (planar YUV 4:2:0, 8 bits, limited range BT.601 as WebRTC sends it).
 /// Written by the one that took it from its pool, read-only once it has been handed on.
 public final class Picture: @unchecked Sendable {
-  /// Size of the luma plane in pixels; at least 1.
+  /// Width of the luma plane in pixels; at least 1.
   public let width: Int
-  /// See `width`.
+  /// Height of the luma plane in pixels; at least 1.
   public let height: Int
   /// Bytes from one row of luma to the next; a multiple of 32.
   public let strideY: Int

@@ -7,7 +7,7 @@ extension RTCPeerConnection {
   /// Which feedback about the available bandwidth is given to the sender of the media that we receive, when the
   /// negotiation allows it.
   public struct BandwidthFeedback: OptionSet, Hashable, Sendable {
-    /// The bits.
+    /// One bit for each member.
     public let rawValue: UInt8
     /// From the bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -13,7 +13,7 @@ import Transport
 ///
 /// Large: it is the face of three parts, of whose state it has none.
 public final class RTCPeerConnection: @unchecked Sendable {
-  /// The loop.
+  /// The thread that the connection is confined to.
   public let loop: MediaLoop
   /// Hears what happens.
   public weak var delegate: (any PeerConnectionDelegate)?

@@ -19,7 +19,7 @@ extension Codec {
 /// unit of H.264 or H.265 with start codes, a temporal unit of AV1.
 struct FrameJoiner: Sendable {
   private let codec: Codec
-  /// The frame so far.
+  /// What has come of the frame.
   private(set) var bytes: [UInt8] = []
   /// Where the spatial layers of a VP9 picture begin.
   private var layers: [Int] = []

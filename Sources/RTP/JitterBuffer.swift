@@ -10,7 +10,7 @@ import MediaCore
 ///
 /// Large: order, completeness and repair of frames are decided over one window of packets.
 public struct JitterBuffer {
-  /// The limits.
+  /// How long it waits, and how much it holds.
   public struct Configuration: Sendable {
     /// How long to wait for a missing packet, in nanoseconds.
     public var maximumWait: Int64 = 400_000_000

@@ -6,9 +6,9 @@ public struct REDBlock: Sendable, Hashable {
   public var payloadType: PayloadType
   /// How much earlier than the RTP timestamp of the packet the block's sound was, in ticks; 0 for the primary.
   public var timestampOffset: UInt32
-  /// Where its bytes lie in the payload.
+  /// Where its bytes begin in the payload.
   public var offset: Int
-  /// See `offset`.
+  /// How many bytes it has.
   public var count: Int
 }
 

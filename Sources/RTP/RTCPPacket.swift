@@ -24,7 +24,7 @@ public enum RTCPPacket: Sendable, Hashable {
 
 /// The sender's part of an SR, and its report blocks.
 public struct RTCPSenderReport: Sendable, Hashable {
-  /// The sender.
+  /// The source that sends the report.
   public var ssrc: SSRC
   /// Wall clock of the sender when the report was made; 0 when it has none.
   public var ntp: NTPTime
@@ -106,7 +106,7 @@ public struct RTCPReportBlock: Sendable, Hashable {
 
 /// The canonical name of a source (RFC 3550 section 6.5.1).
 public struct RTCPSourceDescription: Sendable, Hashable {
-  /// The source.
+  /// The source whose name it is.
   public var ssrc: SSRC
   /// Its canonical name.
   public var cname: String

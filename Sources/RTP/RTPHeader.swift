@@ -7,7 +7,7 @@ public struct RTPHeader: Hashable, Sendable {
 
   /// The marker bit: end of a video frame, begin of a talkspurt.
   public var marker: Bool
-  /// The payload type.
+  /// What the payload is, as the descriptions agreed (RFC 3550 section 5.1).
   public var payloadType: PayloadType
   /// The sequence number.
   public var sequenceNumber: UInt16

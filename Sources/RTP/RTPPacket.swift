@@ -7,7 +7,7 @@ public struct RTPPacket: Sendable {
   public let buffer: MediaBuffer
   /// The marker bit: end of a video frame, begin of a talkspurt.
   public let marker: Bool
-  /// The payload type.
+  /// What the payload is, as the descriptions agreed (RFC 3550 section 5.1).
   public let payloadType: PayloadType
   /// The sequence number as it stands on the wire.
   public let sequenceNumber: UInt16

@@ -21,9 +21,9 @@ public struct VideoPayload: Sendable, Hashable {
   public var startsPart = false
   /// The frame is a keyframe, by what stands at its beginning or at that of one of its parts.
   public var isKeyframe = false
-  /// Picture size in pixels; known only where the packet says it, zero otherwise.
+  /// Picture width in pixels; known only where the packet says it, zero otherwise.
   public var width = 0
-  /// See `width`.
+  /// Picture height in pixels, likewise.
   public var height = 0
   /// Frame number of 7 or 15 bits, wrapping.
   public var pictureID: UInt16?

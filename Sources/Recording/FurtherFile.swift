@@ -46,7 +46,7 @@ public struct FurtherFile: Sendable {
 
 /// Where a further file stands; a snapshot.
 public struct FurtherProgress: Sendable, Hashable {
-  /// The file.
+  /// Path of the further file.
   public var path: String
   /// Pictures written.
   public var frames: UInt64 = 0

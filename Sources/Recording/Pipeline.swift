@@ -80,7 +80,7 @@ final class Pipeline: OutputHandler {
     event.payload = .frame(frame, of: track)
   }
 
-  /// See `OutputHandler`.
+  /// Says that outputs of other instants begin: of a track's pictures only the newest is needed any more.
   func beginBurst() { videos.beginBurst() }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of

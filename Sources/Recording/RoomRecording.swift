@@ -33,7 +33,7 @@ public struct RecordingSummary: Sendable, Hashable {
   public var end: SessionEnd
   /// How it stood at the end.
   public var progress: RecordingProgress
-  /// The file.
+  /// Path of the file that is recorded.
   public var output: String
 }
 

@@ -16,9 +16,9 @@ public final class TrackExport {
     public var track: Track
     /// What its frames are.
     public var codec: Codec
-    /// Instant of its first frame, and end of its last one.
+    /// Instant of its first frame.
     public var start: SessionTime
-    /// See `start`.
+    /// End of its last frame.
     public var end: SessionTime
     /// Frames in the file.
     public var frames: Int

@@ -100,7 +100,7 @@ public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
   public var layout: String
   /// Name of its scene.
   public var scene = ""
-  /// The colours.
+  /// Which colours the picture is painted in.
   public var theme = ThemeName.dark
   /// What lies behind the tiles.
   public var background = Background.theme

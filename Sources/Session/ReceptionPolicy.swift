@@ -15,9 +15,9 @@ public struct ReceptionPolicy: Sendable {
   public struct Candidate: Sendable, Hashable {
     /// Which.
     public var track: TrackID
-    /// Size in pixels at which its largest tile shows the picture; 0 when no tile does.
+    /// Width in pixels at which its largest tile shows the picture; 0 when no tile does.
     public var width: Int
-    /// See `width`.
+    /// Height in pixels at which its largest tile shows the picture; 0 when no tile does.
     public var height: Int
     /// How important it is: the lowest goes first. Ties are decided by the order of the candidates.
     public var rank: Int

@@ -9,9 +9,9 @@ struct TrackState: Sendable {
     var id: FrameID
     var presentation: SessionTime
     var frame: EncodedFrame
-    /// Its media time and when it arrived, nanoseconds.
+    /// Its media time, nanoseconds.
     var media: Int64
-    /// See `media`.
+    /// When it arrived, nanoseconds of the session.
     var arrival: Int64
   }
 
@@ -29,11 +29,11 @@ struct TrackState: Sendable {
   /// True while it is on the list of those to look at next, and when it is looked at whatever happens; see
   /// `Publications`.
   var isAwake = false
-  /// See `isAwake`.
+  /// When it is looked at whatever happens; nil: only when something comes.
   var alarm: SessionTime?
-  /// The size that was noted last.
+  /// The width that was noted last, pixels.
   var notedWidth = 0
-  /// See `notedWidth`.
+  /// The height that was noted last, pixels.
   var notedHeight = 0
   /// When the current state of "subscribed and enabled" began: frames from before are never shown.
   var enabledSince: SessionTime { didSet { if enabledSince != oldValue { revision &+= 1 } } }
@@ -50,9 +50,9 @@ struct TrackState: Sendable {
   var lastFrameAt: SessionTime?
   /// Size of the pictures as they are coded, from the last keyframe; 0 when unknown.
   private var (codedWidth, codedHeight) = (0, 0)
-  /// Size of the pictures as they are displayed (after rotation); 0 when unknown.
+  /// Width of the pictures as they are displayed (after rotation), pixels; 0 when unknown.
   private(set) var displayWidth = 0 { didSet { if displayWidth != oldValue { revision &+= 1 } } }
-  /// See `displayWidth`.
+  /// Height of the pictures as they are displayed, pixels; 0 when unknown.
   private(set) var displayHeight = 0 { didSet { if displayHeight != oldValue { revision &+= 1 } } }
   /// Pictures that reference missing ones are not decoded.
   var needsKeyframe = true

@@ -17,9 +17,9 @@ public struct LogContents: Sendable {
     public var keyframes: UInt64 = 0
     /// Bytes of its frames.
     public var bytes: UInt64 = 0
-    /// Arrival of its first and last frame; nil before the first.
+    /// Arrival of its first frame; nil before that.
     public var first: SessionTime?
-    /// See `first`.
+    /// Arrival of its last frame; nil before the first.
     public var last: SessionTime?
   }
 

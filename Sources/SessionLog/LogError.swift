@@ -22,7 +22,7 @@ public struct LogError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What kind of trouble it is.
   public let reason: Reason
-  /// The line.
+  /// What is wrong, where, and what to do, in one line.
   public let description: String
 
   /// Makes an error.

@@ -6,7 +6,7 @@ import Session
 public final class SessionLogReader {
   /// Bytes of a file that are no record.
   public struct Damage: Sendable, Hashable, CustomStringConvertible {
-    /// The file.
+    /// Path of the file with the damage.
     public var path: String
     /// Where they begin.
     public var offset: Int64
@@ -23,7 +23,7 @@ public final class SessionLogReader {
     }
   }
 
-  /// The folder.
+  /// Path of the log's folder.
   public let path: String
   /// What the session is.
   public let beginning: LogBeginning
@@ -31,9 +31,9 @@ public final class SessionLogReader {
   public private(set) var damages: [Damage] = []
   /// Records so far that this version does not know: a later one wrote them.
   public private(set) var unknown = 0
-  /// Bytes of all files, and of those how many have been read.
+  /// Bytes of all files.
   public let size: Int64
-  /// See `size`.
+  /// How many of `size` have been read.
   public private(set) var position: Int64 = 0
 
   private let files: [String]

@@ -6,7 +6,7 @@ import Session
 /// Writes a session log, so that what was appended and flushed is there whatever happens to the process, and what was synced
 /// also when the machine goes. Each batch takes effect wholly or not at all. Confined to one thread; blocks for the disk.
 public final class SessionLogWriter {
-  /// The folder.
+  /// Path of the log's folder.
   public let path: String
   /// Bytes written so far.
   public private(set) var size: Int64 = 0

@@ -3,7 +3,7 @@ import Yams
 
 /// A configuration file that cannot be used: one clear line with file and line number.
 public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line.
+  /// What is wrong, where, and what to do, in one line.
   public let description: String
   /// Makes an error from its text; line breaks of what it quotes become blanks.
   init(description: String) { self.description = YAMLText.oneLine(description) }

@@ -3,7 +3,7 @@ import MediaCore
 
 /// A value that could not be read: one clear line that says what is wrong and what would be right.
 public struct ValueError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line.
+  /// What is wrong, where, and what to do, in one line.
   public let description: String
   /// Makes an error from its line.
   public init(_ description: String) { self.description = description }

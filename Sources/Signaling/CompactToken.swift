@@ -4,7 +4,7 @@ import MediaCore
 public struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Makes the error.
   public init() {}
-  /// The one text.
+  /// The one text for every refusal, so that it tells a stranger nothing.
   public var description: String { "invalid authorization token" }
 }
 

@@ -4,7 +4,7 @@ import MediaCore
 public struct LegacyChatMessage: Hashable, Sendable, Decodable {
   /// The sender's name of the message.
   public var id: String
-  /// The words.
+  /// What was written.
   public var message: String
   /// When it was written, milliseconds since 1970 by the sender's clock.
   public var timestamp: Int64?

@@ -4,9 +4,9 @@ public import MediaCore
 /// sways, blinks, and speaks when told so. For demos and tests. The same seed, identity and frame give the same
 /// picture on every machine. Confined to one thread at a time.
 public final class SyntheticCamera {
-  /// Size of the pictures, pixels.
+  /// Width of the pictures, pixels.
   public let width: Int
-  /// See `width`.
+  /// Height of the pictures, pixels.
   public let height: Int
   /// Frames per second that the motion is made for.
   public let framesPerSecond: Int

@@ -4,9 +4,9 @@ public import MediaCore
 /// For demos and tests. The same seed and frame give the same picture on every machine. Confined to one thread at a
 /// time.
 public final class SyntheticScreen {
-  /// Size of the pictures, pixels.
+  /// Width of the pictures, pixels.
   public let width: Int
-  /// See `width`.
+  /// Height of the pictures, pixels.
   public let height: Int
   /// Frames per second that the motion is made for.
   public let framesPerSecond: Int

@@ -22,9 +22,9 @@ extension MediaTransport {
   // Packets that the peer has sent before it switched may still come over the old pair.
   private static let retirement: Int64 = 2_000_000_000
 
-  /// ICE credentials of the present generation (RFC 8839 section 5.4), for the SDP.
+  /// ICE user name fragment of the present generation (RFC 8839 section 5.4), for the SDP.
   public var localUfrag: String { ice.ufrag }
-  /// See `localUfrag`.
+  /// ICE password of the present generation (RFC 8839 section 5.4), for the SDP.
   public var localPassword: String { ice.password }
 
   /// Begins gathering. Host candidates come by the delegate during the call, so that they can stand in the first

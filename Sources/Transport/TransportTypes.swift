@@ -7,7 +7,7 @@ public struct ICEServer: Sendable, Hashable {
   public var urls: [String]
   /// Long-term credential for TURN (RFC 8489 section 9.2); empty for STUN.
   public var username: String
-  /// See `username`.
+  /// The password that belongs to `username`; empty for STUN.
   @Redacted public var credential: String
   /// Makes an entry.
   public init(urls: [String], username: String = "", credential: String = "") {

@@ -6,7 +6,7 @@ import NIOPosix
 extension GuardedWebClient {
   /// What a receiver said to a POST.
   public struct PostAnswer: Hashable, Sendable {
-    /// The status.
+    /// The status code of the answer (RFC 9110 section 15).
     public var status: Int
     /// `Retry-After` in seconds (RFC 9110 section 10.2.3), when it is a number.
     public var retryAfter: Int64?

@@ -29,7 +29,7 @@ struct AppendFile {
   /// size of a Cluster, which is written once more when the Cluster ends.
   static let alignedLength: Int64 = 12
 
-  /// The file.
+  /// What the bytes are written to.
   let file: OutputFile
   /// Where the next batch begins: everything before is committed.
   private(set) var end: Int64

@@ -18,7 +18,7 @@ struct ClusterWriter {
     var keyframe: Int64?
   }
 
-  /// The file.
+  /// Where clusters are appended.
   private(set) var output: AppendFile
   /// What is written at the end.
   var index = WebMIndex()

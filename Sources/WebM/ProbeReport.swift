@@ -14,9 +14,9 @@ public struct ProbeReport: Sendable, Hashable {
     /// The codec as the `codecs` parameter of a MIME type names it (RFC 6381), such as "vp8", "vp09.00.31.08.01.01.01.06.00" or
     /// "opus"; nil for other codecs, and when there are no frames.
     public var codecString: String?
-    /// Picture size in pixels; 0 for sound.
+    /// Picture width in pixels; 0 for sound.
     public var width = 0
-    /// See `width`.
+    /// Picture height in pixels; 0 for sound.
     public var height = 0
     /// Samples a second; 0 for pictures.
     public var sampleRate = 0
@@ -85,7 +85,7 @@ public struct ProbeReport: Sendable, Hashable {
     public var value: String
   }
 
-  /// The file.
+  /// Path of the file as it was given.
   public var path: String
   /// Bytes of the file.
   public var size: Int64 = 0

@@ -8,9 +8,9 @@ public struct WebMConfiguration: Sendable, Hashable {
     public var codec: RecordingCodec
     /// What decoders of VP9 must be able to do; nil: the file does not say (VP8 has no levels).
     public var level: VP9Level?
-    /// Size of the coded pictures in pixels, 1...16383 each.
+    /// Width of the coded pictures in pixels, 1...16383.
     public var width: Int
-    /// See `width`.
+    /// Height of the coded pictures in pixels, 1...16383.
     public var height: Int
     /// Nominal length of a frame in nanoseconds (DefaultDuration, RFC 9559 section 5.1.4.1.13); greater than zero.
     public var frameDuration: Int64

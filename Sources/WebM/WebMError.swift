@@ -30,7 +30,7 @@ public struct WebMError: Error, Sendable, Hashable, CustomStringConvertible {
   public var number: Int32
   /// What was being done, as a verb phrase: "create", "write at byte 4096".
   public var operation: String
-  /// The file.
+  /// Path of the file that could not be read or written.
   public var path: String
 
   /// Makes an error; see the properties.

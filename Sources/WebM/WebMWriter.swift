@@ -14,9 +14,9 @@ public final class WebMWriter {
     public var size: Int64
     /// Length of the recording, to the end of the last frame.
     public var duration: SessionTime
-    /// Frames written per kind.
+    /// Coded pictures that were written.
     public var videoFrames: Int
-    /// See `videoFrames`.
+    /// Packets of sound that were written.
     public var audioFrames: Int
     /// Places to seek to. 0 when the disk had no room left for the index: such a file plays, and seeks slowly.
     public var cues: Int

@@ -7,7 +7,7 @@ import Platform
 /// What workers that were replaced have left of their jobs. It is deleted when it is old and the backend says that the
 /// job's files are complete without it; what may be the only copy of anything is never touched.
 struct PartRetention: Sendable {
-  /// The data folder.
+  /// Path of the worker's data folder.
   let data: String
   let client: BackendClient
   /// So old the newest file of a job's folder is at least.

@@ -7,7 +7,7 @@ import Synchronization
 
 /// How recordings' processes are started.
 public struct RecordingLaunch: Sendable {
-  /// The program.
+  /// Path of the program that records.
   public var executable: String
   /// Its arguments, without anything secret.
   public var arguments: [String]

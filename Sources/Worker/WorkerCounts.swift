@@ -16,7 +16,7 @@ final class WorkerCounts: Sendable {
     case lost
   }
 
-  /// The numbers.
+  /// What is counted, since the worker began.
   struct Values: Hashable, Sendable {
     /// Bytes that were recorded.
     var bytes: Int64 = 0

@@ -5,7 +5,7 @@ import Signaling
 
 /// `POST /v1/tokens`.
 struct TokenRequest: Decodable, Hashable, Sendable {
-  /// The room.
+  /// The room that the token is for.
   var room: String
   /// Who the token is for; unique in the room.
   var identity: String

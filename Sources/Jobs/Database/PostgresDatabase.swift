@@ -11,7 +11,7 @@ import Synchronization
 /// `unavailable`. One whose COMMIT was cut off may have been kept: it fails too, and every write of the store can be
 /// repeated safely.
 public final class PostgresDatabase: SQLDatabase {
-  /// See `SQLDatabase`.
+  /// PostgreSQL's spelling of what the two databases write differently.
   public let dialect = SQLDialect.postgres
   private let queue = TransactionQueue(limit: 10_000)
   /// May hold a password.
@@ -36,14 +36,14 @@ public final class PostgresDatabase: SQLDatabase {
     }
   }
 
-  /// See `SQLDatabase`.
+  /// Runs `body` in a transaction on a connection of the pool. Throws what `body` throws, and `unavailable`.
   public func transaction<Value: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> Value
   ) async throws -> Value {
     try await queue.run(body)
   }
 
-  /// See `SQLDatabase`.
+  /// Calls `wake`, on a thread of its own, whenever any process notifies `channel` (LISTEN).
   public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {
     let address = address.wrappedValue
     // Without a thread, what others say is found by polling.
@@ -57,7 +57,7 @@ public final class PostgresDatabase: SQLDatabase {
     }
   }
 
-  /// See `SQLDatabase`.
+  /// Ends the connections; what comes later fails with `unavailable`.
   public func close() {
     isClosed.store(true, ordering: .relaxed)
     queue.close()

@@ -10,7 +10,7 @@ public final class SQLiteDatabase: SQLDatabase {
   /// How many transactions one commit takes at most.
   static let groupSize = 256
 
-  /// See `SQLDatabase`.
+  /// SQLite's spelling of what the two databases write differently.
   public let dialect = SQLDialect.sqlite
   private let queue = TransactionQueue(limit: 10_000)
 
@@ -42,7 +42,7 @@ public final class SQLiteDatabase: SQLDatabase {
     }
   }
 
-  /// See `SQLDatabase`.
+  /// Runs `body` in a transaction, beside others of the same commit. Throws what `body` throws.
   public func transaction<Value: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> Value
   ) async throws -> Value {
@@ -52,7 +52,7 @@ public final class SQLiteDatabase: SQLDatabase {
   /// One process has all the state: whoever changes something wakes the others itself.
   public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {}
 
-  /// See `SQLDatabase`.
+  /// Lets what waits end, and takes nothing more.
   public func close() { queue.close() }
 
   /// Carries out a group on the database's thread and answers all of it.

@@ -25,7 +25,7 @@ public struct QueueCounts: Hashable, Sendable {
 /// began it hands its connection on, along the arrows, to the functions of the others that take one (`in:`). So a job's
 /// row, its events and their deliveries are kept together or not at all. Any thread.
 public struct JobQueue: Sendable {
-  /// The database.
+  /// Where all stores keep their rows.
   public let database: any SQLDatabase
   /// Jobs and their leases.
   public let jobs: JobStore

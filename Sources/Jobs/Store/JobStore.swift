@@ -5,7 +5,7 @@ import Synchronization
 /// Jobs and their leases. Decisions are `JobMachine`'s; the store finds rows and keeps what the machine made of them, with
 /// the events of that. Any thread.
 public final class JobStore: Sendable {
-  /// The rules.
+  /// Decides what becomes of a job; the store only writes it down.
   public let machine: JobMachine
   private let database: any SQLDatabase
   private let identifiers: IdentifierGenerator

@@ -1,6 +1,6 @@
 /// The answer to `GET /v1/jobs/{id}`: a job, and what is known of it besides.
 public struct JobDetail: Codable, Hashable, Sendable {
-  /// The job.
+  /// The job as it stands.
   public var job: Job
   /// Webhooks about it that no receiver has taken so far; empty: none.
   public var undelivered: [UndeliveredWebhook]

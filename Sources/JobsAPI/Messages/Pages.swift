@@ -2,7 +2,7 @@ import MediaCore
 
 /// The answer to `GET /v1/jobs`.
 public struct JobPage: Codable, Hashable, Sendable {
-  /// The newest first.
+  /// Jobs of this page, the newest first.
   public var jobs: [Job]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?
@@ -15,7 +15,7 @@ public struct JobPage: Codable, Hashable, Sendable {
 
 /// The answer to `GET /v1/events` and `GET /v1/jobs/{id}/events`.
 public struct EventPage: Codable, Hashable, Sendable {
-  /// The oldest first.
+  /// Events of this page, the oldest first.
   public var events: [JobEvent]
   /// What to give as `after` the next time, whether or not there was anything.
   public var next: Int64
@@ -28,7 +28,7 @@ public struct EventPage: Codable, Hashable, Sendable {
 
 /// The answer to `GET /v1/schedules`.
 public struct SchedulePage: Codable, Hashable, Sendable {
-  /// The newest first.
+  /// Schedules of this page, the newest first.
   public var schedules: [Schedule]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?
@@ -57,7 +57,7 @@ public struct RecordingPage: Codable, Hashable, Sendable {
     public var room: String
     /// Which of the job's files it is, from 1.
     public var number: Int
-    /// The file.
+    /// The recording's file: where it is, how long, how many bytes.
     public var file: JobFile
     /// When the job was done.
     public var finishedAt: Timestamp
@@ -75,7 +75,7 @@ public struct RecordingPage: Codable, Hashable, Sendable {
       case finishedAt = "finished_at"
     }
   }
-  /// The newest first.
+  /// Recordings of this page, the newest first.
   public var recordings: [Entry]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?

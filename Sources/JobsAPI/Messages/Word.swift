@@ -7,7 +7,7 @@ public protocol Word: RawRepresentable, CaseIterable, Codable where RawValue == 
 }
 
 extension Word {
-  /// The words.
+  /// All words, as they are written in JSON.
   public static var words: [String] { allCases.map(\.rawValue) }
 
   /// Reads a word; throws `DecodingError` with the nearest one, or all.

@@ -209,7 +209,7 @@ public struct APIProblem: Codable, Hashable, Sendable, Error {
       self.message = message
     }
   }
-  /// The refusal.
+  /// Why the request was refused.
   public var error: Body
   /// Makes a refusal.
   public init(code: String, message: String) { error = Body(code: code, message: message) }

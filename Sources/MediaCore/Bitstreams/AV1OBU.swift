@@ -75,9 +75,9 @@ public enum LEB128 {
 
 /// The picture size and the level that a sequence header of AV1 gives (AV1 specification section 5.5).
 public struct AV1SequenceHeader: Hashable, Sendable {
-  /// The largest picture of the sequence in pixels.
+  /// Width of the largest picture of the sequence in pixels.
   public let width: Int
-  /// See `width`.
+  /// Height of the largest picture of the sequence in pixels.
   public let height: Int
   /// What decoders of the whole stream must be able to do: seq_level_idx of its first operating point.
   public let level: Int

@@ -1,8 +1,8 @@
 /// The picture size that a sequence parameter set of H.264 gives (section 7.3.2.1.1).
 public struct H264SequenceParameters: Hashable, Sendable {
-  /// In pixels, after cropping.
+  /// Picture width in pixels, after cropping.
   public let width: Int
-  /// See `width`.
+  /// Picture height in pixels, after cropping.
   public let height: Int
 
   /// Reads a NAL unit, header byte included; nil when it isn't such a set, or is cut short, or gives no size.

@@ -1,8 +1,8 @@
 /// The picture size that a sequence parameter set of H.265 gives (section 7.3.2.2.1).
 public struct H265SequenceParameters: Hashable, Sendable {
-  /// In pixels, after cropping.
+  /// Picture width in pixels, after cropping.
   public let width: Int
-  /// See `width`.
+  /// Picture height in pixels, after cropping.
   public let height: Int
 
   /// Reads a NAL unit behind its header of two bytes; nil when it is cut short, or gives no size.

@@ -8,9 +8,9 @@ public struct VP8FrameHeader: Hashable, Sendable {
   public let version: Int
   /// Bytes of the first partition; bytes of the header that are missing count as zero.
   public let firstPartitionSize: Int
-  /// Picture size in pixels, 0...16383; zero for frames that are no keyframes.
+  /// Picture width in pixels, 0...16383; zero for frames that are no keyframes.
   public let width: Int
-  /// See `width`.
+  /// Picture height in pixels, likewise.
   public let height: Int
 
   /// Reads the beginning of a frame, such as a packet holds. Nil when there is no byte, or when a keyframe lacks its start

@@ -27,9 +27,9 @@ public struct VP9FrameHeader: Hashable, Sendable {
   public private(set) var sizeEnd = 0
   /// The frame only shows one that was decoded before.
   public private(set) var showsExisting = false
-  /// Picture size in pixels where the header gives it; zero where the picture is as large as one that it refers to.
+  /// Picture width in pixels where the header gives it; zero where the picture is as wide as one that it refers to.
   public private(set) var width = 0
-  /// See `width`.
+  /// Picture height in pixels, likewise.
   public private(set) var height = 0
 
   /// Reads the header; nil when the bytes can't be a VP9 frame.

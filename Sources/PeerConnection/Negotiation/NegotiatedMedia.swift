@@ -112,9 +112,9 @@ struct NegotiatedMedia: Hashable, Sendable {
   var mid: MID
   /// Kind.
   var kind: MediaKind
-  /// Whether the peer may send to us, and we to it.
+  /// Whether the peer may send to us.
   var receives: Bool
-  /// See `receives`.
+  /// Whether we may send to the peer.
   var sends: Bool
   /// Payload types of what arrives, by our description.
   var receivePayloads: PayloadTable

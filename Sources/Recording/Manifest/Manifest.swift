@@ -74,9 +74,9 @@ struct LossWindow: Hashable {
   private static let window: Int64 = 10_000
   /// How much in all, milliseconds.
   private(set) var total: Int64 = 0
-  /// How much in the worst ten seconds, and when they begin, milliseconds.
+  /// How much in the worst ten seconds, milliseconds.
   private(set) var worst: Int64 = 0
-  /// See `worst`.
+  /// When the worst ten seconds begin, milliseconds.
   private(set) var worstAt: Int64 = 0
   private var (index, sum): (Int64, Int64) = (-1, 0)
 

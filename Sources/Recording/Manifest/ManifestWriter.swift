@@ -4,7 +4,7 @@ import Session
 
 /// A manifest as JSON: an entry of a list a line, so that people can read it too. What is not known is left out.
 struct ManifestWriter {
-  /// The document.
+  /// The document so far, JSON.
   private(set) var text = "{\n"
 
   private typealias Fields = [(String, String?)]

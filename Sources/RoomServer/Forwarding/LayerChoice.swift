@@ -4,9 +4,9 @@ struct VideoWish: Hashable, Sendable {
   var isDisabled = false
   /// The highest layer wanted: 0 low, 1 medium, 2 high.
   var quality = 2
-  /// The size in pixels at which the subscriber shows it; 0 when unknown. Goes before `quality`.
+  /// The width in pixels at which the subscriber shows it; 0 when unknown. Goes before `quality`.
   var width = 0
-  /// See `width`.
+  /// The height in pixels at which the subscriber shows it; 0 when unknown.
   var height = 0
   /// Frames per second that suffice; 0 for all.
   var framesPerSecond = 0
@@ -16,9 +16,9 @@ struct VideoWish: Hashable, Sendable {
 
 /// One simulcast layer of a published track.
 struct LayerState: Hashable, Sendable {
-  /// Picture size that the publisher announced, in pixels; 0 when unknown.
+  /// Picture width that the publisher announced, in pixels; 0 when unknown.
   var width = 0
-  /// See `width`.
+  /// Picture height that the publisher announced, in pixels; 0 when unknown.
   var height = 0
   /// When its last packet came, in nanoseconds; nil before the first.
   var lastPacket: Int64?

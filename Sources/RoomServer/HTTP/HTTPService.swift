@@ -28,7 +28,7 @@ struct HTTPReply: Sendable {
   var status: Int
   /// Media type of the body.
   var contentType: String
-  /// The body.
+  /// Bytes of the body; empty when there is none.
   var body: [UInt8]
   /// Other web pages may read it.
   var isOpen = false

@@ -20,7 +20,7 @@ final class MailboxService: @unchecked Sendable {
 
     var room: String
     var identity: String
-    /// See `SeatRequest`.
+    /// The peer's own name of this visit: another value means that it began anew.
     var session: String
     var action: Action
   }

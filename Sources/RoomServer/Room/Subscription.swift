@@ -4,7 +4,7 @@ import RTP
 
 /// One subscriber of one track: the outgoing stream and what is sent on it. Confined to the room's loop.
 final class Subscription {
-  /// The track.
+  /// The track that is subscribed to.
   let publication: Publication
   /// The outgoing stream.
   let sender: RTPSender

@@ -24,9 +24,9 @@ public final class LiveKitPublisher: @unchecked Sendable {
     public var name: String
     /// Camera, microphone, screen…
     public var source: TrackSource
-    /// Columns and rows of the pictures; zero for sound.
+    /// Columns of the pictures; zero for sound.
     public var width: Int
-    /// See `width`.
+    /// Rows of the pictures; zero for sound.
     public var height: Int
 
     /// Makes a description.

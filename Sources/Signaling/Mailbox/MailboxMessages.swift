@@ -137,7 +137,7 @@ public struct MailboxView: Codable, Hashable, Sendable {
     public var identity: String
     /// Display name; may be empty.
     public var name: String
-    /// See `SeatRequest`.
+    /// The peer's own name of this visit: another value means that it began anew.
     public var session: String
     /// True when the peer said goodbye. One that only disappears has no seat any more after a while.
     public var hasLeft: Bool
@@ -168,7 +168,7 @@ public struct MailboxView: Codable, Hashable, Sendable {
     public var urls: [String]
     /// Long-term credential for TURN; empty for STUN.
     public var username: String
-    /// See `username`.
+    /// The password that belongs to `username`; empty for STUN.
     @Redacted public var credential: String
 
     /// Makes it.

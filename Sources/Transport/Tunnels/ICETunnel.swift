@@ -13,7 +13,7 @@ final class ICETunnel {
     var framing: StreamFraming
     /// The name that the certificate must be for; nil without TLS.
     var tlsName: String?
-    /// See `MediaTransport.Configuration.tlsAuthorities`.
+    /// A file of authorities (PEM) instead of the system's; nil: the system's.
     var tlsAuthorities: String?
   }
 

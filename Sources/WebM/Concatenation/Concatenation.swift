@@ -10,7 +10,7 @@ public import MediaCore
 public struct Concatenation: Sendable {
   /// One part.
   public struct Part: Sendable, Hashable {
-    /// The file.
+    /// Path of the file.
     public var path: String
     /// When its time zero was, in nanoseconds since 1970-01-01 UTC; nil: as the file says (DateUTC).
     public var start: Int64?
@@ -42,7 +42,7 @@ public struct Concatenation: Sendable {
 
   /// What became of a part.
   public struct JoinedPart: Sendable, Hashable {
-    /// The file.
+    /// Path of the file.
     public var path: String
     /// Where its time zero is in the joined file.
     public var start: SessionTime

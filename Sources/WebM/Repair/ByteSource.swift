@@ -90,7 +90,7 @@ struct ElementHead: Sendable, Hashable {
 /// A window that moves over the bytes. Everything is found at any position; what lies behind the end is nil.
 /// Confined to one thread.
 final class ByteWindow {
-  /// The bytes.
+  /// Where the bytes come from.
   let source: ByteSource
   private var bytes: [UInt8]
   private var start: Int64 = 0

@@ -9,7 +9,7 @@ struct RepairScan {
   var tops: [ElementHead] = []
   /// What the Info element says.
   var info = Info()
-  /// The tracks.
+  /// Tracks that were found, in the order of the file.
   var tracks: [Track] = []
 
   /// The first Cluster.
@@ -38,7 +38,7 @@ struct RepairScan {
   /// True when that is no damage: the Segment ends before, by what it says.
   var tailIsForeign = false
 
-  /// The Info element.
+  /// The Info element (RFC 9559 section 5.1.2) as far as it could be read.
   struct Info {
     /// The element; nil when there is none.
     var head: ElementHead?

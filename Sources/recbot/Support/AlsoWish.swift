@@ -35,7 +35,7 @@ struct AlsoWish {
 
   /// As it was written.
   let text: String
-  /// The file.
+  /// Path of the further file.
   let path: String
   /// The word, if there is one.
   private(set) var kind: Kind?

@@ -44,7 +44,7 @@ enum ExitCode: Hashable {
   /// A room's error.
   case room(RoomError.Kind)
 
-  /// The number.
+  /// The process's exit code (the page of exit codes has them all).
   var rawValue: Int32 {
     switch self {
     case .unexpected: 1

@@ -8,7 +8,7 @@ struct WebImageFetcher: ImageFetcher {
   /// Makes a fetcher that asks by `client`.
   init(_ client: GuardedWebClient) { self.client = client }
 
-  /// See `ImageFetcher`.
+  /// Fetches an image within the client's rules (addresses, redirects, time); calls `completion` once, on any thread.
   func fetch(
     _ url: String, maximumBytes: Int, completion: @escaping @Sendable (Result<[UInt8], ImageFetchFailure>) -> Void
   ) {

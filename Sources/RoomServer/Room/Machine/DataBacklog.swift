@@ -4,7 +4,7 @@ struct DataBacklog: Sendable {
   struct Audience: Sendable {
     /// Identities; with `sids` empty too, it is for all.
     var identities: [String]
-    /// See `identities`.
+    /// Sids of those whom it is for, beside `identities`.
     var sids: [String]
 
     /// True when a participant is meant.

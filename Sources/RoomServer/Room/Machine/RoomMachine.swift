@@ -36,9 +36,9 @@ import Signaling
 struct RoomMachine: Sendable {
   /// What can be set for a room of its own.
   struct Settings: Sendable {
-    /// Seconds; see `EmbeddedRoomServer.Configuration`.
+    /// Seconds that a room waits for its first one; see `EmbeddedRoomServer.Configuration`.
     var emptyTimeout: Int
-    /// See `emptyTimeout`.
+    /// Seconds that a room stays after the last one has left; see `EmbeddedRoomServer.Configuration`.
     var departureTimeout: Int
     /// The most participants.
     var maximumParticipants: Int
