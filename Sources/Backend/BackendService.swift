@@ -47,7 +47,8 @@ public final class BackendService: Service {
       EventRoutes(events: queue.events, jobs: queue.jobs),
       ScheduleRoutes(schedules: queue.schedules, workers: queue.workers, client: client),
       RecordingRoutes(recordings: queue.recordings, jobs: queue.jobs, workers: queue.workers),
-      WorkerRoutes(jobs: queue.jobs, workers: queue.workers), WebhookRoutes(client: client),
+      WorkerRoutes(jobs: queue.jobs, workers: queue.workers, recordings: queue.recordings),
+      WebhookRoutes(client: client),
       LiveKitWebhookRoutes(schedules: queue.schedules), EgressRoutes(jobs: queue.jobs, client: client),
     ]
     for group in groups { group.add(to: routes) }

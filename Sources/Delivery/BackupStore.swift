@@ -24,6 +24,8 @@ public struct BackupStore: Sendable {
     public var attempts: Int
     /// Since when it waits: seconds since 1970-01-01 UTC.
     public var since: Int64
+    /// Where it is, once it has left the folder; only the note is here then, until `forget`.
+    public var delivered: DeliveredFile?
   }
 
   /// Makes the folder, mode 0700, if it isn't there. Blocks for the disk. Throws `.file`.
@@ -72,6 +74,23 @@ public struct BackupStore: Sendable {
 
   /// What waits, oldest first. Throws `.file`.
   public func entries() async throws(DeliveryError) -> [Entry] {
+    try await notes { $0.delivered == nil && access($0.file, R_OK) == 0 }
+  }
+
+  /// What was delivered from here and not forgotten since, oldest first. Throws `.file`.
+  public func departed() async throws(DeliveryError) -> [Entry] { try await notes { $0.delivered != nil } }
+
+  /// Forgets what has left the folder: whoever asked for it knows where it is.
+  public func forget(_ entry: Entry) async {
+    await BlockingWork.run {
+      // Another file may have come to its place meanwhile.
+      guard let known = note(of: entry.file), known.delivered == entry.delivered, known.delivered != nil else { return }
+      unlink(entry.file)
+      unlink(entry.file + ".json")
+    }
+  }
+
+  private func notes(_ isWanted: @escaping @Sendable (Entry) -> Bool) async throws(DeliveryError) -> [Entry] {
     try await BlockingWork.run { () throws(DeliveryError) in
       guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
         throw DeliveryError(.file, "\(folder): cannot be read")
@@ -79,13 +98,14 @@ public struct BackupStore: Sendable {
       var entries: [Entry] = []
       for name in names where name.hasSuffix(".json") {
         guard let entry = note(of: "\(folder)/\(name.dropLast(5))") else { continue }
-        if access(entry.file, R_OK) == 0 { entries.append(entry) }
+        if isWanted(entry) { entries.append(entry) }
       }
       return entries.sorted { ($0.since, $0.file) < ($1.since, $1.file) }
     }
   }
 
-  /// Tries to deliver a file; it leaves the folder once that is done. An error is noted with the file, which stays.
+  /// Tries to deliver a file; it leaves the folder once that is done, and its note says where it is until `forget`. An
+  /// error is noted with the file, which stays.
   public func deliver(
     _ entry: Entry, by delivery: StoreDelivery, progress: @escaping @Sendable (DeliveryProgress) -> Void = { _ in }
   ) async throws(DeliveryError) -> DeliveredFile {
@@ -100,10 +120,13 @@ public struct BackupStore: Sendable {
       _ = try? await BlockingWork.run { () throws(DeliveryError) in try write(noted) }
       throw error
     }
+    var gone = entry
+    gone.delivered = delivered
+    let noted = gone
     try await BlockingWork.run { () throws(DeliveryError) in
-      // The note goes last: without the file it is passed over.
+      // The note is first: a file without one would be forgotten, and nobody told where it is.
+      try write(noted)
       unlink(entry.file)
-      unlink(entry.file + ".json")
     }
     return delivered
   }

@@ -96,6 +96,11 @@ public final class BackendClient: Sendable {
     try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/fail", body: request)
   }
 
+  /// Says that a file has left the backup folder for where it belongs; may be repeated.
+  public func moved(job: String, _ request: MovedRequest) async throws(BackendError) -> Job {
+    try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/moved", body: request)
+  }
+
   /// A job as the backend knows it, also when it is somebody else's by now.
   public func workerJob(_ job: String) async throws(BackendError) -> Job {
     try await get("/v1/workers/jobs/\(PercentCoding.encode(job))")

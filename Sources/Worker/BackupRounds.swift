@@ -1,10 +1,11 @@
 // `Jobs` has a `StoreDelivery` of its own (of webhooks): this file doesn't import it.
 import Delivery
 import Glibc
+import JobsAPI
 import Logging
 
-/// Delivers what waits in the backup folder, again and again until nothing waits. Workers that share the folder take
-/// turns.
+/// Delivers what waits in the backup folder, again and again until nothing waits, and tells the backend where it is then.
+/// Workers that share the folder take turns.
 public struct BackupRounds: Sendable {
   /// The pause after a round that delivered all, and after the first that did not; it doubles up to the longest.
   private static let pauses = (first: Duration.seconds(60), longest: Duration.seconds(1800))
@@ -12,12 +13,16 @@ public struct BackupRounds: Sendable {
   private let folder: String
   private let delivery: FileDelivery
   private let target: DeliveryTarget
+  private let client: BackendClient?
   private let logger: Logger
 
   /// Rounds with these settings; nil when there is no backup folder, or no store.
-  public init?(_ plan: DeliveryPlan, logger: Logger) {
+  ///
+  /// - Parameter client: tells the backend; without one the next round that has one does.
+  public init?(_ plan: DeliveryPlan, client: BackendClient?, logger: Logger) {
     guard let folder = plan.backup, let store = plan.store else { return nil }
     self.folder = folder
+    self.client = client
     self.logger = logger
     delivery = FileDelivery(plan: plan, logger: logger)
     target = .s3(store)
@@ -51,7 +56,35 @@ public struct BackupRounds: Sendable {
           "a file waits on in the backup folder", metadata: ["file": "\(entry.file)", "reason": "\(error)"])
       }
     }
+    if let client { result.failed += await tell(client, of: store) }
     return result
+  }
+
+  /// Tells the backend where files are that have left the folder. Gives how many of them it has not heard of.
+  private func tell(_ client: BackendClient, of store: BackupStore) async -> Int {
+    guard var departed = try? await store.departed(), let waiting = try? await store.entries() else { return 0 }
+    let waitingJobs = Set(waiting.map(\.job))
+    var untold = 0
+    while !departed.isEmpty, !Task.isCancelled {
+      let entry = departed.removeFirst()
+      guard let file = entry.delivered else { continue }
+      let isLast = !waitingJobs.contains(entry.job) && !departed.contains { $0.job == entry.job }
+      let move = MovedRequest(
+        from: entry.file, to: file.location, size: file.size, sha256: file.sha256, isLast: isLast)
+      do throws(BackendError) {
+        _ = try await client.moved(job: entry.job, move)
+      } catch {
+        // What the backend will never take need not be told again: the job is forgotten there.
+        guard case .refused(status: 404, _) = error else {
+          untold += 1
+          logger.warning(
+            "the backend has not heard where a file is", metadata: ["job": "\(entry.job)", "reason": "\(error)"])
+          continue
+        }
+      }
+      await store.forget(entry)
+    }
+    return untold
   }
 
   /// The right to deliver from a folder, which one process has at a time.

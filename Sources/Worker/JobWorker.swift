@@ -228,7 +228,7 @@ public actor JobWorker {
   /// Delivers what waits in the backup folder, and deletes old parts that nobody needs and logs whose time is over.
   private func housekeepUntilCancelled() async {
     let retention = PartRetention(data: settings.dataDirectory, client: client, age: settings.keepTime, logger: logger)
-    let rounds = BackupRounds(settings.delivery, logger: logger)
+    let rounds = BackupRounds(settings.delivery, client: client, logger: logger)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await rounds?.runUntilCancelled() }
       group.addTask {

@@ -31,7 +31,8 @@ struct PartRetention: Sendable {
 
   /// True when everything that was recorded of a job is in its files.
   static func isComplete(_ job: Job) -> Bool {
-    (job.state == .completed || job.state == .cancelled) && !job.files.isEmpty && job.error?.name != "partsMissing"
+    (job.state == .completed || job.state == .cancelled) && !job.files.isEmpty
+      && job.error?.name != RunFinish.partsMissing
   }
 
   /// The folders in which nothing has changed for so long. Blocks for the disk.

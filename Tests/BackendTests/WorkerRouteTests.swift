@@ -52,6 +52,43 @@ import Testing
     }
   }
 
+  @Test(arguments: DatabaseKind.allCases) func aFileThatWaitedIsFoundWhereItIsNow(kind: DatabaseKind) async throws {
+    try await TestBackend.run(on: kind) { api in
+      let job = try await api.submit("a", TestToken.caller())
+      let fence = try #require(try await api.claim().first).job.fence
+      func move(_ from: String, _ to: String, isLast: Bool, of id: String? = nil) async throws -> TestBackend.Answer {
+        try await api.send(
+          "POST", "/v1/workers/jobs/\(id ?? job.id)/moved", TestBackend.workerSecret,
+          MovedRequest(from: from, to: to, size: 9, sha256: "ff", isLast: isLast))
+      }
+      // While the job goes on, its files are not known: it is told again later.
+      #expect(try await move("/backup/a.webm", "s3://b/a.webm", isLast: true).status == 409)
+      #expect(try await move("/backup/a.webm", "s3://b/a.webm", isLast: true, of: "job_none").status == 404)
+      let error = JobError(name: "deliveryFailed", message: "waits")
+      _ = try await api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
+        BeatRequest(fence: fence, report: JobReport(state: .running, isRecorded: true, error: error)))
+      let beside = JobSideFile(kind: .manifest, location: "/backup/a.json", size: 3)
+      let file = JobFile(
+        location: "/backup/a.webm", size: 10, duration: 1_000_000, dataFolder: "folder", beside: [beside])
+      _ = try await api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/complete", TestBackend.workerSecret,
+        CompleteRequest(fence: fence, files: [file]))
+
+      let first = try await move("/backup/a.webm", "s3://b/a.webm", isLast: false).value(Job.self)
+      #expect(first.files.map(\.location) == ["s3://b/a.webm"] && first.files[0].dataFolder == nil)
+      #expect(first.files[0].size == 9 && first.files[0].sha256 == "ff" && first.error?.name == "deliveryFailed")
+      // What is told twice is told once.
+      for _ in 0..<2 {
+        let last = try await move("/backup/a.json", "s3://b/a.json", isLast: true).value(Job.self)
+        #expect(last.files[0].beside?.map(\.location) == ["s3://b/a.json"] && last.error == nil)
+      }
+      let events = try await api.ask("GET", "/v1/jobs/\(job.id)/events", TestToken.caller()).value(EventPage.self)
+      #expect(events.events.map(\.kind).suffix(2) == [.completed, .delivered])
+      #expect(events.events.last?.job.files[0].location == "s3://b/a.webm")
+    }
+  }
+
   @Test(arguments: DatabaseKind.allCases) func recordingsOfOneJobCanSpanPages(kind: DatabaseKind) async throws {
     try await TestBackend.run(on: kind) { api in
       let ann = TestToken.caller()

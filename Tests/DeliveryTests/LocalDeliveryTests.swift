@@ -99,6 +99,19 @@ import Testing
     #expect(folder.text("out/x/talk.webm") == "abc")
     #expect(try await store.entries() == [])
     #expect(!FileManager.default.fileExists(atPath: kept.file))
+    // Where it is stays known until whoever asked for it has heard it.
+    let departed = try await store.departed()
+    #expect(departed.map(\.delivered) == [delivered] && departed.map(\.file) == [kept.file])
+    // A file that takes its place meanwhile is not lost with the note.
+    let next = try await store.keep(file: file, name: "x/talk.webm", job: "../01J", reason: reason)
+    await store.forget(departed[0])
+    #expect(try await store.entries() == [next])
+    _ = try await store.deliver(next, by: delivery("out2"))
+    for entry in try await store.departed() { await store.forget(entry) }
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/backup").allSatisfy {
+        $0.hasSuffix(".upload")
+      })
   }
 
   @Test func twoFilesOfOneNameDoNotShareAPlace() async throws {

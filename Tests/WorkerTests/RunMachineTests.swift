@@ -59,6 +59,8 @@ import Testing
     ]
   private static let file = JobFile(location: "/r/a.webm", size: 1, duration: 2)
   private static let delivered = RunFinish.Event.delivered(file, path: "/r/a.webm", shortfall: nil)
+  private static let backedUp = RunFinish.Event.delivered(
+    file, path: "/r/a.webm", shortfall: JobError(name: "deliveryFailed", message: "waits"))
   private static let completing: Steps =
     delivering + [
       (.finish(delivered), ["journal completing"]),
@@ -360,6 +362,24 @@ import Testing
         (.journaled(.recorded), ["heartbeat"]), (.answered, ["gather"]),
         (.finish(.gathered([.missing, .here])), []), (.wait(.seconds(2)), ["gather"]), (.wait(.seconds(18)), []),
         (.finish(.gathered([.missing, .here])), ["heartbeat partsMissing"]), (.answered, ["deliver 1-0"]),
+      ]),
+    Row(
+      name: "parts that are missing are not hidden by a store that is away, nor by a command that fails",
+      job: job { $0.parts = [other] }, settings: withAfter,
+      steps: recorded + [
+        (.journaled(.recorded), ["heartbeat"]), (.answered, ["gather"]),
+        (.finish(.gathered([.missing, .here])), ["heartbeat partsMissing"]), (.answered, ["deliver 1-0"]),
+        (.finish(backedUp), ["after"]), (.finish(.afterEnded("ended with code 1")), ["journal completing"]),
+        (.journaled(.completing), ["heartbeat partsMissing"]),
+      ]),
+    Row(
+      name: "nor by parts that can't be joined", job: job { $0.parts = [other] },
+      steps: withPart + [
+        (.crashed, ["probe 1-0", "start 1-1"]), (.probed(0, PartFile(duration: 5)), ["journal part"]),
+        (.picture, ["journal part", "follow 1-1"]), (.said("stopped", nil, mayRetry: false), []),
+        (.exited, ["journal recorded"]), (.journaled(.recorded), ["heartbeat"]), (.answered, ["gather"]),
+        (.finish(.gathered([.missing, .here, .here])), ["join 1-joined"]),
+        (.finish(.notJoined("codecs")), ["heartbeat partsMissing"]),
       ]),
     Row(
       name: "no part is reached: another worker may have them",

@@ -182,6 +182,8 @@ enum EgressInfo {
       // The way to the first picture is one status.
       guard info.status != .egressStarting else { return nil }
       name = "egress_updated"
+    // LiveKit has told the end, after which nothing comes.
+    case .delivered: return nil
     }
     return .with {
       $0.event = name

@@ -7,6 +7,7 @@ import MediaCore
 struct WorkerRoutes: RouteGroup {
   let jobs: JobStore
   let workers: WorkerStore
+  let recordings: RecordingStore
   /// A claim is held for less than a lease lasts: what a worker that died asked for is over before its jobs are given
   /// to others, and can't take them again.
   private static let longestClaim: Int64 = 10
@@ -36,6 +37,12 @@ struct WorkerRoutes: RouteGroup {
       let job = try await jobs.fail(
         job: try call.parameter("id"), fence: request.fence, error: request.error, mayRetry: request.mayRetry)
       return Self.over(job, call, job)
+    }
+    routes.worker(.post, "/v1/workers/jobs/{id}/moved") { call in
+      let request = try await call.decode(MovedRequest.self, isFromWorker: true)
+      let job = try await recordings.moved(request, of: try call.parameter("id"))
+      call.core.changes.events.notify()
+      return .json(job, for: .workers)
     }
     routes.caller(.get, "/v1/workers", .workersRead) { call, _ in
       .json(["workers": try await workers.list(seenWithin: QueueMetrics.workerAge)])

@@ -290,6 +290,13 @@ public final class JobStore: Sendable {
     )
   }
 
+  /// The same, and tells an event of it.
+  func replace(_ job: Job, telling kind: JobEventKind, in connection: any SQLConnection) throws {
+    try replace(job, in: connection)
+    try events.record(
+      kind, of: job, text: try JSONColumn.encode(job), at: try connection.now(), in: connection)
+  }
+
   /// True when a schedule has made its job already.
   func exists(_ origin: JobOrigin, in connection: any SQLConnection) throws -> Bool {
     try !connection(

@@ -59,4 +59,43 @@ public struct RecordingStore: Sendable {
       return found
     }
   }
+
+  /// Keeps that a file of a job that is over, or what is beside one, has moved to where it belongs; with the last of them
+  /// the job's `deliveryFailed` goes, and the event `delivered` is told. May be repeated: what is known changes nothing.
+  /// Throws `notFound` when there is no such job, and `impossibleState` while it goes on: its files are not known yet.
+  @discardableResult
+  public func moved(_ move: MovedRequest, of job: String) async throws -> Job {
+    try await database.transaction { [jobs] connection in
+      var found = try jobs.load(job, forUpdate: true, in: connection)
+      guard found.state.isFinal else { throw StoreError.refused(.impossibleState) }
+      guard found.moves(move) else { return found }
+      guard move.isLast else {
+        try jobs.replace(found, in: connection)
+        return found
+      }
+      if found.error?.name == "deliveryFailed" { found.error = nil }
+      try jobs.replace(found, telling: .delivered, in: connection)
+      return found
+    }
+  }
+}
+
+extension Job {
+  /// Changes the place of a file, or of what is beside one. False when nothing is at the old place.
+  fileprivate mutating func moves(_ move: MovedRequest) -> Bool {
+    for index in files.indices where files[index].deletedAt == nil {
+      if files[index].location == move.from {
+        (files[index].location, files[index].size, files[index].sha256) = (move.to, move.size, move.sha256)
+        files[index].dataFolder = nil
+        return true
+      }
+      if let place = files[index].beside?.firstIndex(where: { $0.location == move.from }) {
+        files[index].beside?[place].location = move.to
+        files[index].beside?[place].size = move.size
+        files[index].beside?[place].sha256 = move.sha256
+        return true
+      }
+    }
+    return false
+  }
 }

@@ -14,6 +14,8 @@ public enum JobEventKind: String, Codable, Hashable, Sendable {
   case failed = "job.failed"
   /// It was cancelled.
   case cancelled = "job.cancelled"
+  /// It was over, and its files, which waited in a backup folder, are where they belong now.
+  case delivered = "job.delivered"
 }
 
 /// Something that happened to a job, in the order of `number`.

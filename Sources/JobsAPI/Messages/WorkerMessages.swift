@@ -195,6 +195,33 @@ public struct FailRequest: Codable, Hashable, Sendable {
   }
 }
 
+/// `POST /v1/workers/jobs/{id}/moved`: a file of a job that is over has moved from a backup folder to where it belongs.
+public struct MovedRequest: Codable, Hashable, Sendable {
+  /// Where it waited, as the job's files say.
+  public var from: String
+  /// Where it is now: a path or URL.
+  public var to: String
+  /// Bytes.
+  public var size: Int64
+  /// SHA-256, in hexadecimal.
+  public var sha256: String
+  /// True when nothing of the job waits any more.
+  public var isLast: Bool
+  /// Makes a message.
+  public init(from: String, to: String, size: Int64, sha256: String, isLast: Bool) {
+    self.from = from
+    self.to = to
+    self.size = size
+    self.sha256 = sha256
+    self.isLast = isLast
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case from, to, size, sha256
+    case isLast = "is_last"
+  }
+}
+
 /// Every refusal of the backend's API, with the HTTP status: `{"error": {"code": …, "message": …}}`.
 public struct APIProblem: Codable, Hashable, Sendable, Error {
   /// What is inside.

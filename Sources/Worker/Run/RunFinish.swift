@@ -28,6 +28,11 @@ struct RunFinish: Hashable, Sendable {
   private static let confirmingPause = Duration.seconds(1)
   /// What a part's length may be short of what is known of it, in microseconds.
   private static let tolerance: Int64 = 3_000_000
+  /// What it is called when parts could not be reached; `PartRetention` keeps such a job's parts.
+  static let partsMissing = "partsMissing"
+  /// Lacks whose names go before those of others, the gravest first.
+  private static let grave = [partsMissing, partsNotJoined]
+  private static let partsNotJoined = "partsNotJoined"
   /// So many attempts look for parts that another worker may have.
   private static let attempts = 10
 
@@ -158,7 +163,7 @@ struct RunFinish: Hashable, Sendable {
       return isWhole ? announce(found.map(\.location)) : join(job)
     case (.joining, .joined(let path)): return announce([path])
     case (.joining, .notJoined(let reason)):
-      shortfall = JobError(name: "partsNotJoined", message: reason)
+      miss(JobError(name: Self.partsNotJoined, message: reason))
       let text = "the parts can't be joined; they are delivered one by one"
       return [.log(RunLog(level: .error, text: text, metadata: ["reason": reason]))] + announce(found.map(\.location))
     case (.delivering, .delivered(let file, let path, let lack)):
@@ -183,7 +188,7 @@ struct RunFinish: Hashable, Sendable {
     var steps: [Step] = []
     if !lacks.isEmpty {
       let lack = JobError(
-        name: "partsMissing",
+        name: Self.partsMissing,
         message: "not reached from \(settings.worker): \(lacks.joined(separator: "; ")); where they are, "
           + "`recbot concat` joins them with this file")
       let text = "parts can't be reached from here"
@@ -192,7 +197,7 @@ struct RunFinish: Hashable, Sendable {
       guard !found.isEmpty else {
         return steps + self.end(.failed(lack, mayRetry: job.attempt < Self.attempts))
       }
-      shortfall = shortfall ?? lack
+      miss(lack)
     }
     guard found.count == 1 else { return steps + join(job) }
     if isWhole(found[0].location) { return steps + announce(found.map(\.location)) }
@@ -250,21 +255,30 @@ struct RunFinish: Hashable, Sendable {
     files.append(file)
     duration = file.duration
     output += 1
-    shortfall = lack ?? shortfall
+    if let lack { miss(lack) }
     guard settings.hasAfterCommand else { return deliverNext(job) }
     state = .after(path: path)
     let log = RunLog(level: .info, text: "runs the command after finishing", metadata: ["file": path])
     return [.log(log), .work(.runAfter(file, path: path, error: shortfall?.name ?? ""))]
   }
 
+  /// Notes a lack beside those that are known. The name is that of the gravest, else of the first: parts that could not be
+  /// reached are said to be missing whatever else went wrong, for on that word depends that they are kept where they are.
+  private mutating func miss(_ lack: JobError) {
+    guard var known = shortfall else {
+      shortfall = lack
+      return
+    }
+    func rank(_ name: String) -> Int { Self.grave.firstIndex(of: name) ?? Self.grave.count }
+    if rank(lack.name) < rank(known.name) { (known.name, known.code) = (lack.name, lack.code) }
+    known.message += "; " + lack.message
+    shortfall = known
+  }
+
   /// When the command fails, the job is completed all the same, and says so.
   private mutating func noteAfter(_ reason: String, path: String) -> RunLog {
     let text = "the command after finishing \(reason)"
-    if shortfall == nil {
-      shortfall = JobError(name: "afterFailed", message: "\(text); the worker's log has what it said")
-    } else {
-      shortfall?.message += "; \(text)"
-    }
+    miss(JobError(name: "afterFailed", message: "\(text); the worker's log has what it said"))
     return RunLog(level: .error, text: text, metadata: ["file": path])
   }
 

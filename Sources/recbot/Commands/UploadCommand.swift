@@ -105,7 +105,9 @@ struct UploadCommand: AsyncParsableCommand {
     plan.store = try DeliverySettings.store(
       configuration, endpoint: s3Endpoint, region: s3Region, isPathStyle: s3PathStyle)
     plan.options.attempts = attempts
-    guard let rounds = BackupRounds(plan, logger: try shared.logger("upload", configuration)) else { return }
+    guard let rounds = BackupRounds(plan, client: nil, logger: try shared.logger("upload", configuration)) else {
+      return
+    }
     let result = await rounds.round()
     for location in result.delivered {
       Console.print(json ? "{\"location\":\(JSONText.quoted(location))}" : location)

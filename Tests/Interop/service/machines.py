@@ -299,7 +299,13 @@ def absent_bucket(stage: Stage, verdict: Verdict) -> None:
         verdict.check(f"s3://{BUCKET}/{key}" in error["message"], f"{key} is not what the job told: {error}")
         path = store.fetch(f"s3://{BUCKET}/{key}", stage.folder / "late.webm")
         verdict.check(path.read_bytes() == data, "the store has another file")
-        verdict.check([path.name for path in backup.iterdir()] == [".lock"], f"left: {list(backup.iterdir())}")
+        service.wait(lambda: [path.name for path in backup.iterdir()] == [".lock"],
+                     "the backup folder is not empty", timeout=10)
+        told = service.reaches(job, {"completed"}, 5)
+        verdict.check(told["files"][0]["location"] == f"s3://{BUCKET}/{key}" and "error" not in told,
+                      f"the record says {told['files']}, {told.get('error')}")
+        service.ask("recordings", "download", job, "-o", str(stage.folder / "fetched.webm"))
+        verdict.check((stage.folder / "fetched.webm").read_bytes() == data, "another file is downloaded")
         verdict.figure(f"{len(data) / 1e6:.1f} MB delivered late as {key}")
     finally:
         service.close()
