@@ -107,7 +107,7 @@ struct RecordingRoutes: RouteGroup {
   private static func beside(_ call: Call) throws -> JobSideFile.Kind? {
     guard let text = try call.query("beside") else { return nil }
     guard let kind = JobSideFile.Kind(rawValue: text) else {
-      throw Refusal.invalid("beside: \(JobSideFile.Kind.allCases.map(\.rawValue).joined(separator: " or "))")
+      throw Refusal.invalid("beside: \(JobSideFile.Kind.rule)")
     }
     return kind
   }

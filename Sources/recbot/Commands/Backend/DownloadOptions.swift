@@ -9,7 +9,7 @@ struct DownloadOptions: ParsableArguments {
   static let discussion = """
     The file gets its name when it is here as a whole, with the right length and SHA-256. Until then it is beside it as \
     NAME.….part: the same command goes on from there. Nothing is overwritten. What was delivered beside the file comes \
-    first, under its name: NAME.json, NAME.talkers.vtt.
+    first, under its name: NAME.json, NAME.talkers.vtt, NAME.portrait.webm.
     """
 
   @Option(
@@ -73,7 +73,7 @@ struct DownloadOptions: ParsableArguments {
     let download = FileDownload(entry, beside: side, to: path, client: client)
     if await download.isHere() { return nil }
     do throws(DownloadError) {
-      try await download.run()
+      try await download.run(progress: progress(of: path, side.size))
       return nil
     } catch {
       switch error {
@@ -81,6 +81,22 @@ struct DownloadOptions: ParsableArguments {
       case .damaged(let text): return text
       case .backend(let error): return RoomText.oneLine("\(error)", limit: 500)
       }
+    }
+  }
+
+  /// Tells now and then how much is here.
+  private static func progress(of path: String, _ size: Int64) -> @Sendable (Int64) -> Void {
+    let told = Mutex(ContinuousClock.now)
+    let pause: Duration = Console.errorIsTerminal ? .milliseconds(250) : .seconds(10)
+    return { count in
+      let isDue = told.withLock { last in
+        guard ContinuousClock.now - last >= pause else { return false }
+        last = .now
+        return true
+      }
+      guard isDue else { return }
+      let line = "\(path): \(SizeText.of(count)) of \(SizeText.of(size)), \(size > 0 ? count * 100 / size : 100) %"
+      if Console.errorIsTerminal { Console.status(line) } else { Console.error(line + ".") }
     }
   }
 
@@ -94,20 +110,9 @@ struct DownloadOptions: ParsableArguments {
   }
 
   private static func download(_ entry: RecordingPage.Entry, to path: String, _ client: BackendClient) async throws {
-    let told = Mutex(ContinuousClock.now)
     let size = entry.file.size
-    let pause: Duration = Console.errorIsTerminal ? .milliseconds(250) : .seconds(10)
     do throws(DownloadError) {
-      try await FileDownload(entry, to: path, client: client).run { count in
-        let isDue = told.withLock { last in
-          guard ContinuousClock.now - last >= pause else { return false }
-          last = .now
-          return true
-        }
-        guard isDue else { return }
-        let line = "\(path): \(SizeText.of(count)) of \(SizeText.of(size)), \(size > 0 ? count * 100 / size : 100) %"
-        if Console.errorIsTerminal { Console.status(line) } else { Console.error(line + ".") }
-      }
+      try await FileDownload(entry, to: path, client: client).run(progress: progress(of: path, size))
     } catch {
       throw Self.failure(error)
     }

@@ -119,7 +119,7 @@ struct RecordingsLinkCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Which file, of a recording that has several.", valueName: "n"))
   var number: Int?
 
-  @Option(help: ArgumentHelp("To what was delivered beside it: manifest or talkers.", valueName: "kind"))
+  @Option(help: ArgumentHelp("To what was delivered beside it: \(JobSideFile.Kind.rule).", valueName: "kind"))
   var beside: String?
 
   @OptionGroup var backend: BackendOptions
@@ -128,7 +128,7 @@ struct RecordingsLinkCommand: AsyncParsableCommand {
     var request = LinkRequest(number: number)
     if let beside {
       guard let kind = JobSideFile.Kind(rawValue: beside) else {
-        throw Failure(.usage, "--beside: \(JobSideFile.Kind.allCases.map(\.rawValue).joined(separator: " or "))")
+        throw Failure(.usage, "--beside: \(JobSideFile.Kind.rule)")
       }
       request.beside = kind
     }
