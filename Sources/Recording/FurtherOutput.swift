@@ -58,6 +58,9 @@ final class FurtherOutput {
   /// Changes the title.
   func setTitle(_ title: String) { output?.setTitle(title) }
 
+  /// Says where it was recorded.
+  func setRoom(_ room: String) { output?.setRoom(room) }
+
   /// A chapter begins.
   func addChapter(start: SessionTime, title: String) { output?.addChapter(start: start, title: title) }
 
@@ -142,6 +145,9 @@ struct FurtherOutputs {
 
   /// Changes the title.
   func setTitle(_ title: String) { for output in all { output.setTitle(title) } }
+
+  /// Says where all of them were recorded.
+  func setRoom(_ room: String) { for output in all { output.setRoom(room) } }
 
   /// A chapter begins.
   func addChapter(start: SessionTime, title: String) {

@@ -16,6 +16,8 @@ protocol MediaOutput: AnyObject {
   func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
   /// Changes the title.
   func setTitle(_ title: String)
+  /// Says where it was recorded.
+  func setRoom(_ room: String)
   /// A chapter begins.
   func addChapter(start: SessionTime, title: String)
   /// Says that nothing more comes but `finish`, which waits until all is written.
@@ -29,6 +31,8 @@ extension MediaOutput {
   var isCrowded: Bool { false }
   /// What is taken is written.
   var discarded: UInt64 { 0 }
+  /// It has no place for that.
+  func setRoom(_ room: String) {}
   /// All that came is written.
   func end() {}
 }
@@ -39,6 +43,8 @@ final class FileOutput: MediaOutput {
   private let videoEncoder: VPXEncoder?
   private let writer: WebMWriter
   private var forcesKeyframe = true
+  /// Unicode scalars of a room's name that are kept.
+  private static let longestRoom = 256
 
   /// Makes the encoder and the file, which must not exist.
   init(_ settings: RecordingSettings) throws(RecordingError) {
@@ -58,17 +64,17 @@ final class FileOutput: MediaOutput {
     } catch {
       throw RecordingError.encoder(error.description)
     }
+    var configuration = WebMConfiguration(
+      video: settings.isAudioOnly
+        ? nil
+        : .init(
+          codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
+          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
+      audio: .init(channels: OpusEncoder.channels, preSkip: SoundEncoder.preSkip), title: session.title,
+      date: session.startDate)
+    configuration.describe(program: settings.program)
     do {
-      writer = try WebMWriter(
-        path: settings.output,
-        configuration: WebMConfiguration(
-          video: settings.isAudioOnly
-            ? nil
-            : .init(
-              codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
-              framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
-          audio: .init(channels: OpusEncoder.channels, preSkip: SoundEncoder.preSkip), title: session.title,
-          date: session.startDate))
+      writer = try WebMWriter(path: settings.output, configuration: configuration)
     } catch {
       throw RecordingError.output(error.description)
     }
@@ -102,6 +108,11 @@ final class FileOutput: MediaOutput {
   }
 
   func setTitle(_ title: String) { writer.setTitle(title) }
+
+  func setRoom(_ room: String) {
+    let name = String(String.UnicodeScalarView(room.unicodeScalars.prefix(Self.longestRoom)))
+    writer.setTag(WebMConfiguration.Tag.room, name)
+  }
 
   func addChapter(start: SessionTime, title: String) { writer.addChapter(start: start, title: title) }
 

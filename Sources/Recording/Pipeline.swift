@@ -166,7 +166,15 @@ final class Pipeline: OutputHandler {
   }
 
   /// Remembers what happened before the part of the session that is recorded.
-  func remember(_ entry: TimelineEntry) { chronicle?.collector.remember(entry) }
+  func remember(_ entry: TimelineEntry) {
+    if case .started(let room) = entry.event { setRoom(room) }
+    chronicle?.collector.remember(entry)
+  }
+
+  private func setRoom(_ room: String) {
+    output.setRoom(room)
+    further.setRoom(room)
+  }
 
   /// Writes the manifest, if one is wanted, of a file that is whole: `counts` is what the transport says of each track, `end`
   /// why the recording ended.
@@ -204,6 +212,7 @@ final class Pipeline: OutputHandler {
   private func note(_ entry: TimelineEntry) {
     notes.take(entry, &progress)
     chronicle?.collector.take(entry)
+    if case .started(let room) = entry.event { setRoom(room) }
     if case .title(let title) = entry.event {
       output.setTitle(title)
       further.setTitle(title)

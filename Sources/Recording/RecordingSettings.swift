@@ -28,7 +28,7 @@ public struct RecordingSettings: Sendable {
   public var talkers: String?
   /// True when `output` is a part whose name is nobody's affair: the manifest doesn't tell it.
   public var isPart = false
-  /// The program's name and version, for the manifest.
+  /// The program's name and version, for the files' tags and the manifest.
   public var program = ""
   /// True to write the transcript only: no media is wanted, and `output` is not made.
   public var isChatOnly = false
@@ -81,6 +81,7 @@ public struct RecordingSettings: Sendable {
       output: file.path, codec: file.picture?.codec ?? codec, videoBitrate: file.picture?.bitrate,
       audioBitrate: file.audioBitrate, keyframeInterval: keyframeInterval)
     settings.isAudioOnly = file.picture == nil
+    settings.program = program
     return settings
   }
 

@@ -20,6 +20,7 @@ final class ThreadedOutput: MediaOutput {
     case picture(Picture, slot: Int64, SessionTime)
     case sound(MediaBuffer, SessionTime)
     case title(String)
+    case room(String)
     case chapter(SessionTime, String)
     case finish
   }
@@ -101,6 +102,8 @@ final class ThreadedOutput: MediaOutput {
 
   func setTitle(_ title: String) { try? put(.title(title)) }
 
+  func setRoom(_ room: String) { try? put(.room(room)) }
+
   func addChapter(start: SessionTime, title: String) { try? put(.chapter(start, title)) }
 
   func end() {
@@ -159,6 +162,7 @@ final class ThreadedOutput: MediaOutput {
         case .picture(let picture, let slot, let time): try output.picture(picture, slot: slot, at: time)
         case .sound(let packet, let time): try output.sound(packet.bytes, at: time)
         case .title(let title): output.setTitle(title)
+        case .room(let room): output.setRoom(room)
         case .chapter(let start, let title): output.addChapter(start: start, title: title)
         case .finish: result = .success(try output.finish())
         }

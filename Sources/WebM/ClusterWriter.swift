@@ -92,12 +92,12 @@ struct ClusterWriter {
     self.cluster = nil
   }
 
-  /// Writes Cues, Chapters and Tags and takes the reserve away. Returns where they are; parts for which there is no room,
+  /// Writes Cues, Chapters and, unless the head has them, Tags, and takes the reserve away. Returns where they are; parts for which there is no room,
   /// neither in the reserve nor on the disk, are left out.
-  mutating func writeIndex() throws(WebMError) -> [(id: UInt32, position: Int64)] {
+  mutating func writeIndex(hasTags: Bool) throws(WebMError) -> [(id: UInt32, position: Int64)] {
     index.removeCues(from: output.end - WebMHead.segmentDataStart)
     var places: [(id: UInt32, position: Int64)] = []
-    for part in index.parts(duration: writtenEnd) {
+    for part in index.parts(duration: writtenEnd, hasTags: hasTags) {
       batch.removeAll()
       batch.put(part.bytes.bytes)
       let position = output.end

@@ -60,6 +60,21 @@ public struct WebMConfiguration: Sendable, Hashable {
     }
   }
 
+  /// A tag of the whole file (RFC 9559 section 5.1.8).
+  public struct Tag: Sendable, Hashable {
+    /// In upper case by convention.
+    public var name: String
+    /// A text.
+    public var value: String
+
+    /// The names of what a recording is from its beginning, in their order: Matroska's official ones, and `ROOM`, for which
+    /// there is none.
+    static let describing = [title, date, encoder, room]
+    static let title = "TITLE", date = "DATE_RECORDED", encoder = "ENCODER"
+    /// The name of the tag that says where it was recorded.
+    public static let room = "ROOM"
+  }
+
   /// The pictures; nil for a recording of sound only.
   public var video: Video?
   /// The sound; nil for a recording of pictures only.
@@ -70,6 +85,8 @@ public struct WebMConfiguration: Sendable, Hashable {
   public var date: Int64?
   /// Name of the writing program (MuxingApp and WritingApp); at most 64 bytes are kept.
   public var application: String
+  /// Tags that are in the file from its beginning, so that one that is never ended has them too.
+  public var tags: [Tag] = []
 
   /// Makes a configuration; see the properties.
   public init(
@@ -80,6 +97,36 @@ public struct WebMConfiguration: Sendable, Hashable {
     self.title = title
     self.date = date
     self.application = application
+  }
+
+  /// Says what the file is by tags, too: title, date and the program that encodes.
+  public mutating func describe(program: String) {
+    tags = [
+      Tag(name: Tag.title, value: tagTitle), Tag(name: Tag.date, value: date.map(Self.tagText) ?? ""),
+      Tag(name: Tag.encoder, value: program),
+    ]
+  }
+
+  /// Takes the tags that say what a recording is from the first of its parts that has them; title and date are those of this
+  /// configuration.
+  mutating func takeTags(of parts: [PartHead]) {
+    tags = Tag.describing.compactMap { name in
+      guard var tag = parts.lazy.compactMap({ $0.tags.first { $0.name == name } }).first else { return nil }
+      if name == Tag.title { tag.value = tagTitle }
+      if name == Tag.date, let date { tag.value = Self.tagText(date) }
+      return tag
+    }
+  }
+
+  /// The title as it is in the file: not longer.
+  var tagTitle: String { WebMHead.prefix(of: title, bytes: WebMHead.longestTitle) }
+
+  /// A date in UTC as Matroska's tags write dates, such as `2026-11-21 09:30:00.125`: no place for a zone.
+  static func tagText(_ date: Int64) -> String {
+    let (quotient, remainder) = date.quotientAndRemainder(dividingBy: 1_000_000)
+    let milliseconds = ((remainder < 0 ? quotient - 1 : quotient) % 1000 + 1000) % 1000
+    let seconds = ProbeReport.utc(date).dropLast().replacing("T", with: " ")
+    return "\(seconds).\(String(1000 + milliseconds).dropFirst())"
   }
 
   /// True when WebM has a place for all of it.

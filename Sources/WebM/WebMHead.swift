@@ -1,6 +1,6 @@
 import MediaCore
 
-/// The first page of the file: EBML header, Segment head, room for the SeekHead, Info and Tracks. It is one page so
+/// The first page of the file: EBML header, Segment head, room for the SeekHead, Info, Tracks and Tags. It is one page so
 /// that writing it, and rewriting it when the recording ends, takes effect at once.
 struct WebMHead {
   /// Bytes of the head; the first Cluster follows.
@@ -24,12 +24,41 @@ struct WebMHead {
     return Int64(buffer.count) + 4 + 8
   }()
 
+  /// Bytes of a title that are kept.
+  static let longestTitle = 512
+
   /// SeekHead with entries for Info, Tracks, Cues, Chapters and Tags.
   private static let seekHeadRoom = 160
 
-  /// The page's bytes. Without `final`: a live file, with a Segment of unknown size, no Duration and no SeekHead
+  /// The tags that have room in the page, in their order: all of them unless they are absurdly long.
+  static func fitting(
+    _ tags: [WebMConfiguration.Tag], in configuration: WebMConfiguration
+  ) -> [WebMConfiguration.Tag] {
+    var head = EBMLBuffer()
+    putHeader(&head, isWebM: configuration.isWebM)
+    // The Segment's head; the room for a Duration is as long as one.
+    head.putZeros(12 + seekHeadRoom)
+    putInfo(&head, configuration, duration: nil)
+    putTracks(&head, configuration)
+    var fitting: [WebMConfiguration.Tag] = []
+    for tag in tags {
+      var bytes = EBMLBuffer()
+      putTags(&bytes, fitting + [tag])
+      // A Void takes the rest; it has two bytes at least.
+      if head.count + bytes.count + 2 <= size { fitting.append(tag) }
+    }
+    return fitting
+  }
+
+  private static func putTags(_ page: inout EBMLBuffer, _ tags: [WebMConfiguration.Tag]) {
+    page.putMaster(ElementID.tags) { WebMIndex.putTags(&$0, tags) }
+  }
+
+  /// The page's bytes; `tags` must fit. Without `final`: a live file, with a Segment of unknown size, no Duration and no SeekHead
   /// (RFC 9559 section 23).
-  static func page(_ configuration: WebMConfiguration, final: Final? = nil) -> EBMLBuffer {
+  static func page(
+    _ configuration: WebMConfiguration, tags: [WebMConfiguration.Tag] = [], final: Final? = nil
+  ) -> EBMLBuffer {
     var page = EBMLBuffer(capacity: size)
     putHeader(&page, isWebM: configuration.isWebM)
     page.putID(ElementID.segment)
@@ -44,11 +73,14 @@ struct WebMHead {
     putInfo(&page, configuration, duration: final?.duration)
     let tracksStart = page.count
     putTracks(&page, configuration)
+    let tagsStart = page.count
+    if !tags.isEmpty { putTags(&page, tags) }
     page.putVoid(total: size - page.count)
     if let final {
       var places = final.places
       places.insert((ElementID.info, Int64(infoStart)), at: 0)
       places.insert((ElementID.tracks, Int64(tracksStart)), at: 1)
+      if !tags.isEmpty { places.append((ElementID.tags, Int64(tagsStart))) }
       var seekHead = EBMLBuffer(capacity: seekHeadRoom)
       putSeekHead(&seekHead, places)
       seekHead.putVoid(total: seekHeadRoom - seekHead.count)
@@ -99,7 +131,7 @@ struct WebMHead {
         // Counted from 2001-01-01 UTC (RFC 8794 section 7.6).
         info.putSigned(ElementID.dateUTC, date &- 978_307_200_000_000_000)
       }
-      let title = prefix(of: configuration.title, bytes: 512)
+      let title = prefix(of: configuration.title, bytes: longestTitle)
       if !title.isEmpty { info.putString(ElementID.title, title) }
       let application = prefix(of: configuration.application, bytes: 64)
       info.putString(ElementID.muxingApp, application)

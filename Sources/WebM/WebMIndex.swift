@@ -22,7 +22,8 @@ struct WebMIndex {
 
   private var cues: [Cue] = []
   private var chapters: [Chapter] = []
-  private var tags: [(name: String, value: String)] = []
+  /// Tags of the whole file, in the order in which they were set first.
+  private(set) var tags: [WebMConfiguration.Tag] = []
   private var chapterBytes: Int64 = 0
   private var tagBytes: Int64 = 0
 
@@ -58,13 +59,14 @@ struct WebMIndex {
     if let index = tags.firstIndex(where: { $0.name == name }) {
       if value.isEmpty { tags.remove(at: index) } else { tags[index].value = value }
     } else if !value.isEmpty {
-      tags.append((name, value))
+      tags.append(WebMConfiguration.Tag(name: name, value: value))
     }
     tagBytes = tags.reduce(0) { $0 + 48 + Int64($1.name.utf8.count + $1.value.utf8.count) }
   }
 
-  /// The level 1 elements that have content. `duration` ends chapters that nothing else ends, in milliseconds.
-  func parts(duration: Int64) -> [(id: UInt32, bytes: EBMLBuffer)] {
+  /// The level 1 elements that have content; tags only when they have no room in the head. `duration` ends chapters that
+  /// nothing else ends, in milliseconds.
+  func parts(duration: Int64, hasTags: Bool) -> [(id: UInt32, bytes: EBMLBuffer)] {
     var parts: [(id: UInt32, bytes: EBMLBuffer)] = []
     func add(_ id: UInt32, _ body: (inout EBMLBuffer) -> Void) {
       var bytes = EBMLBuffer()
@@ -73,7 +75,7 @@ struct WebMIndex {
     }
     if !cues.isEmpty { add(ElementID.cues, putCues) }
     if !chapters.isEmpty { add(ElementID.chapters) { putChapters(&$0, duration: duration) } }
-    if !tags.isEmpty { add(ElementID.tags, putTags) }
+    if hasTags, !tags.isEmpty { add(ElementID.tags) { Self.putTags(&$0, tags) } }
     return parts
   }
 
@@ -112,13 +114,13 @@ struct WebMIndex {
   }
 
   /// RFC 9559 section 5.1.8: one Tag for the whole Segment (empty Targets).
-  private func putTags(_ buffer: inout EBMLBuffer) {
+  static func putTags(_ buffer: inout EBMLBuffer, _ tags: [WebMConfiguration.Tag]) {
     buffer.putMaster(ElementID.tag) { tag in
       tag.putMaster(ElementID.targets) { _ in }
-      for (name, value) in tags {
+      for entry in tags {
         tag.putMaster(ElementID.simpleTag) { simple in
-          simple.putString(ElementID.tagName, name)
-          simple.putString(ElementID.tagString, value)
+          simple.putString(ElementID.tagName, entry.name)
+          simple.putString(ElementID.tagString, entry.value)
         }
       }
     }

@@ -88,7 +88,9 @@ public final class WebMWriter {
     audio = TrackProgress(isPresent: configuration.audio != nil)
     let output = AppendFile(file: file, headSize: Int64(WebMHead.size))
     clusters = ClusterWriter(output: output, hasVideo: configuration.video != nil)
-    try output.patch(WebMHead.page(configuration), at: 0)
+    for tag in configuration.tags { clusters.index.setTag(tag.name, tag.value) }
+    let tags = WebMHead.fitting(clusters.index.tags, in: configuration)
+    try output.patch(WebMHead.page(configuration, tags: tags), at: 0)
     syncer = syncs ? FileSyncer.start(descriptor: file.descriptor) : nil
     syncer?.markDirty()
   }
@@ -147,14 +149,31 @@ public final class WebMWriter {
   /// it too; when that fails, `finish()` writes it.
   public func setTitle(_ title: String) {
     configuration.title = title
-    guard state == .open else { return }
-    try? clusters.output.patch(WebMHead.page(configuration), at: 0)
-    syncer?.markDirty()
+    if configuration.tags.contains(where: { $0.name == WebMConfiguration.Tag.title }) {
+      clusters.index.setTag(WebMConfiguration.Tag.title, configuration.tagTitle)
+    }
+    rewriteHead()
   }
 
-  /// Sets a tag of the whole recording, written by `finish()`; an empty value takes it away. Names are upper case by
-  /// convention (RFC 9559 section 21): "TITLE", "DESCRIPTION".
-  public func setTag(_ name: String, _ value: String) { clusters.index.setTag(name, value) }
+  /// Sets a tag of the whole recording; an empty value takes it away. Names are upper case by convention (RFC 9559
+  /// section 21): "TITLE", "DESCRIPTION". In a file that has tags from its beginning they are in the head at once, as the title
+  /// is; in others, and should the head have no room for all of them, `finish()` writes them behind the Clusters.
+  public func setTag(_ name: String, _ value: String) {
+    clusters.index.setTag(name, value)
+    if !configuration.tags.isEmpty { rewriteHead() }
+  }
+
+  /// The tags that the head has.
+  private var headTags: [WebMConfiguration.Tag] {
+    configuration.tags.isEmpty ? [] : WebMHead.fitting(clusters.index.tags, in: configuration)
+  }
+
+  private func rewriteHead() {
+    guard state == .open else { return }
+    let tags = headTags
+    try? clusters.output.patch(WebMHead.page(configuration, tags: tags), at: 0)
+    syncer?.markDirty()
+  }
 
   /// Writes all frames that still wait for the other track.
   public func flush() throws(WebMError) {
@@ -173,10 +192,13 @@ public final class WebMWriter {
       do throws(WebMError) { try drain(everything: true) } catch { guard error.code == .full else { throw error } }
     }
     try clusters.closeCluster()
-    let places = try clusters.writeIndex()
+    var tags = headTags
+    let places = try clusters.writeIndex(hasTags: tags != clusters.index.tags)
+    // One element with all of them; with some of them only when the disk was full.
+    if places.contains(where: { $0.id == ElementID.tags }) { tags = [] }
     let end = clusters.output.end
     let final = WebMHead.Final(duration: clusters.writtenEnd, fileSize: end, places: places)
-    try clusters.output.patch(WebMHead.page(configuration, final: final), at: 0)
+    try clusters.output.patch(WebMHead.page(configuration, tags: tags, final: final), at: 0)
     try file.syncEverything()
     return Summary(
       size: end, duration: .milliseconds(clusters.writtenEnd), videoFrames: video.written,

@@ -20,15 +20,16 @@ extension BackendClient {
     try await send(.POST, "/v1/recordings/\(PercentCoding.encode(id))/links", body: request)
   }
 
-  /// Reads a file from an offset on, from the backend or from where it sends us. `body` is told where in the file each
-  /// piece begins, and says whether more is wanted.
+  /// Reads a file, or what is beside it, from an offset on, from the backend or from where it sends us. `body` is told
+  /// where in the file each piece begins, and says whether more is wanted.
   func readFile(
-    of entry: RecordingPage.Entry, from offset: Int64, _ body: (Int64, [UInt8]) async -> Bool
+    of entry: RecordingPage.Entry, beside side: JobSideFile?, from offset: Int64,
+    _ body: (Int64, [UInt8]) async -> Bool
   ) async throws(BackendError) {
     let http = Self.makeHTTP(tlsCA: tlsCA, silence: .seconds(60))
     let result: Result<Void, BackendError>
     do throws(BackendError) {
-      result = .success(try await read(entry, offset, http, body))
+      result = .success(try await read(entry, side, offset, http, body))
     } catch {
       result = .failure(error)
     }
@@ -37,12 +38,14 @@ extension BackendClient {
   }
 
   private func read(
-    _ entry: RecordingPage.Entry, _ offset: Int64, _ http: HTTPClient, _ body: (Int64, [UInt8]) async -> Bool
+    _ entry: RecordingPage.Entry, _ side: JobSideFile?, _ offset: Int64, _ http: HTTPClient,
+    _ body: (Int64, [UInt8]) async -> Bool
   ) async throws(BackendError) {
     var headers: HTTPHeaders = ["user-agent": "recbot"]
     if offset > 0 { headers.add(name: "range", value: "bytes=\(offset)-") }
+    let beside = side.map { "&beside=\($0.kind.rawValue)" } ?? ""
     var request = HTTPClientRequest(
-      url: "\(url)/v1/recordings/\(PercentCoding.encode(entry.job))/file?number=\(entry.number)")
+      url: "\(url)/v1/recordings/\(PercentCoding.encode(entry.job))/file?number=\(entry.number)\(beside)")
     request.headers = headers
     request.headers.add(name: "authorization", value: authorization)
     do {
@@ -63,7 +66,7 @@ extension BackendClient {
         guard await body(position, bytes) else { return }
         position += Int64(bytes.count)
       }
-      guard position == entry.file.size else { throw BackendError.away("the file broke off") }
+      guard position == side?.size ?? entry.file.size else { throw BackendError.away("the file broke off") }
     } catch {
       throw Self.failure(error)
     }

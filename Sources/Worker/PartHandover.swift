@@ -31,8 +31,17 @@ actor PartHandover {
   /// True when parts can come from other machines.
   nonisolated var isPossible: Bool { delivery != nil }
 
-  /// Sends a part while it is being written.
+  /// Sends a part and its further files while they are being written.
   func follow(_ path: String) {
+    for one in [path] + further(of: path) { begin(one) }
+  }
+
+  /// The further files of a part.
+  private func further(of path: String) -> [String] {
+    sideFiles.filter(\.isFurther).map { $0.path(beside: path) }
+  }
+
+  private func begin(_ path: String) {
     guard isLive, uploads[path] == nil, let upload = upload(of: path) else { return }
     let logger = logger
     let task = Task {
@@ -56,17 +65,23 @@ actor PartHandover {
   /// Sends all of parts that nobody writes any more, for another worker to have them.
   func share(_ paths: [String]) async {
     for path in paths where FileManager.default.fileExists(atPath: path) {
-      let known = uploads[path]
-      await stop(path)
-      // First what is small: whoever has the part has these, too.
-      for kind in sideFiles { await share(beside: kind.path(beside: path)) }
-      guard let upload = known?.upload ?? upload(of: path) else { return }
-      do throws(DeliveryError) {
-        try await upload.finish()
-        logger.info("the part is in the store for others", metadata: ["part": "\(path)"])
-      } catch {
-        logger.warning(
-          "the part is only here: another worker can't have it", metadata: ["part": "\(path)", "reason": "\(error)"])
+      for one in [path] + further(of: path) {
+        let known = uploads[one]
+        await stop(one)
+        if one == path {
+          // First what is small: whoever has the part has these, too.
+          for kind in sideFiles where !kind.isFurther { await share(beside: kind.path(beside: path)) }
+        }
+        guard FileManager.default.fileExists(atPath: one), let upload = known?.upload ?? upload(of: one) else {
+          continue
+        }
+        do throws(DeliveryError) {
+          try await upload.finish()
+          logger.info("the part is in the store for others", metadata: ["part": "\(one)"])
+        } catch {
+          logger.warning(
+            "the part is only here: another worker can't have it", metadata: ["part": "\(one)", "reason": "\(error)"])
+        }
       }
     }
   }

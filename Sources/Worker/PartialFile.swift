@@ -42,16 +42,32 @@ final class PartialFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// The SHA-256 of a regular file of that size, in hexadecimal; nil when there is none, or it can't be read. Blocks.
+  static func digest(of path: String, size: Int64) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size == size else {
+      return nil
+    }
+    var digest = Digest(.sha256)
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+      let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return nil }
+      guard count > 0 else { return Hexadecimal.text(digest.value) }
+      buffer.withUnsafeBytes { digest.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    }
+  }
+
   /// Bytes that are there.
   var count: Int64 { state.withLock { $0.count } }
   /// What is wrong with the disk; nil: nothing.
   var problem: String? { state.withLock { $0.problem } }
   /// The checksum of what is there, in hexadecimal.
-  var sha256: String {
-    let digits = Array("0123456789abcdef".utf8)
-    let value = state.withLock { $0.digest.value }
-    return String(decoding: value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
+  var sha256: String { Hexadecimal.text(state.withLock { $0.digest.value }) }
 
   /// Begins anew, when the sender does. What can't be begun there is a problem.
   func restart(at offset: Int64) {

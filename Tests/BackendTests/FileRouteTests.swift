@@ -157,6 +157,54 @@ extension KeptFile: OpenRecording {}
     }
   }
 
+  @Test func whatIsBesideAFileIsSentLikeIt() async throws {
+    try await Self.run { (stage: Stage) async throws -> Void in
+      let (api, path) = (stage.api, stage.folder + "/recordings/b.webm")
+      let sides = JobSideFile.Kind.allCases.map { kind in
+        let text = "what \(kind) tells"
+        return (kind, text, JobSideFile(kind: kind, location: kind.path(beside: path), size: Int64(text.utf8.count)))
+      }
+      try Data("123456".utf8).write(to: URL(filePath: path))
+      for (_, text, side) in sides { try Data(text.utf8).write(to: URL(filePath: side.location)) }
+      let file = JobFile(
+        location: path, size: 6, duration: 1, dataFolder: stage.kept.folderID, beside: sides.map { $0.2 })
+      let job = try await Self.finished(api, [file])
+      let url = "/v1/recordings/\(job.id)"
+      #expect(try await api.ask("GET", "\(url)/file", TestToken.caller()).body == Data("123456".utf8))
+      for (kind, text, side) in sides {
+        let one = "\(url)/file?beside=\(kind.rawValue)"
+        let answer = try await api.ask("GET", one, TestToken.caller())
+        #expect(answer.status == 200 && answer.body == Data(text.utf8), "\(kind)")
+        #expect(answer.headers["content-type"] == kind.contentType)
+        #expect(answer.headers["content-disposition"]?.contains("filename=\"b\(kind.ending)\"") == true)
+        #expect(
+          try await api.ask("GET", one, TestToken.caller(), headers: [("Range", "bytes=0-3")]).body == Data("what".utf8)
+        )
+        #expect(try await api.ask("GET", one, TestToken.caller("bob")).status == 404)
+        #expect(try await api.ask("GET", one, nil).status == 401)
+        // A link is for exactly one of them.
+        let made = try await api.send("POST", "\(url)/links", TestToken.caller(), LinkRequest(beside: kind))
+        let link = try made.value(LinkAnswer.self).url
+        #expect(try await api.ask("GET", link, nil).body == Data(text.utf8))
+        for other in ["", "&beside=\(kind == .manifest ? "talkers" : "manifest")"] {
+          let forged = link.replacing("&beside=\(kind.rawValue)", with: other)
+          #expect(forged != link)
+          #expect(try await api.ask("GET", forged, nil).status == 401, "\(other)")
+        }
+        try FileManager.default.removeItem(atPath: side.location)
+        #expect(try await api.ask("GET", one, TestToken.caller()).status == 410)
+      }
+      #expect(try await api.ask("GET", "\(url)/file?beside=poster", TestToken.caller()).status == 400)
+      let none = try await api.ask("GET", "\(stage.file)?beside=manifest", TestToken.caller())
+      #expect(none.status == 404 && none.problem?.code == "no_file")
+      #expect(
+        try await api.send(
+          "POST", "/v1/recordings/\(stage.job.id)/links", TestToken.caller(), LinkRequest(beside: .talkers)
+        )
+        .status == 404)
+    }
+  }
+
   @Test func linksNeedNoCredentialAndEnd() async throws {
     try await Self.run { (stage: Stage) async throws -> Void in
       let (api, path) = (stage.api, "/v1/recordings/\(stage.job.id)/links")

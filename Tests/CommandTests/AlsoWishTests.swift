@@ -1,4 +1,5 @@
 import Foundation
+import JobsAPI
 import LayoutFiles
 import Layouts
 import MediaCore
@@ -77,6 +78,21 @@ import Testing
     #expect(
       failure?.message.contains(says) == true && failure?.message.contains("\n") == false, "\(failure?.message ?? "")")
     #expect(failure?.exitCode == (says == "does not exist" ? .outputNotWritable : .usage))
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test func aJobsFileSaysTheSameWithoutAName() throws {
+    #expect(try AlsoWish.job("portrait") == JobFurtherFile(kind: .portrait))
+    #expect(
+      try AlsoWish.job("layout=grid,size=640x360,codec=vp9,bitrate=800k")
+        == JobFurtherFile(layout: "grid", width: 640, height: 360, bitrate: 800_000, codec: .vp9))
+    for (words, says) in [
+      ("portrait:a.webm", "named after its recording"), ("fps=15", "pictures a second"), ("portrat", "did you mean"),
+      ("audio,codec=vp9", "sound alone has no codec"), ("size=1", "is not a picture size"), ("", "no kind of file"),
+    ] {
+      let failure = #expect(throws: Failure.self) { try AlsoWish.job(words) }
+      #expect(failure?.exitCode == .usage && failure?.message.contains(says) == true, "\(failure?.message ?? "")")
+    }
     try FileManager.default.removeItem(atPath: folder)
   }
 

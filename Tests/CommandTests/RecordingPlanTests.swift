@@ -55,6 +55,21 @@ import Testing
     #expect(neither.manifest == nil && neither.talkers == nil)
   }
 
+  @Test func aJobsFurtherFilesAreBesideEachPart() throws {
+    let also: [JobFurtherFile] = [
+      .init(kind: .portrait, bitrate: 800_000), .init(kind: .audio, bitrate: 64_000),
+      .init(layout: "speaker-light", width: 640, height: 360, codec: .vp9),
+      .init(kind: .square, layout: "no-such-layout"),
+    ]
+    let files = try record(JobRequest(room: "room", also: also)).recording.further
+    // The last one can't be made here: the recording is made all the same.
+    #expect(files.map(\.path) == ["portrait", "audio", "also"].map { "/tmp/recbot-plan.\($0).webm" })
+    #expect(files.map { $0.picture?.canvas.description } == ["720x1280", nil, "640x360"])
+    #expect(files[0].picture?.bitrate == 800_000 && files[1].audioBitrate == 64_000)
+    #expect(files[2].picture?.codec == .vp9 && files[2].picture?.layout?.theme == .light)
+    #expect(try record(JobRequest(room: "room")).recording.further.isEmpty)
+  }
+
   @Test func flagsGoBeforeVariables() throws {
     let variables = [
       "RECBOT_SIZE": "640x360", "RECBOT_FPS": "10", "RECBOT_JOB": "env", "LIVEKIT_URL": "ws://env",

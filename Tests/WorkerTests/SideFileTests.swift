@@ -65,6 +65,31 @@ import Testing
     #expect(names == ["a.talkers.vtt", "a.webm"] && file.beside?.map(\.kind) == [.talkers])
   }
 
+  /// A further file that is missing is told in the job; the recording is delivered as ever.
+  @Test func aFurtherFileThatIsMissingIsTold() async throws {
+    try await TestQueue.run { queue in
+      let request = JobRequest(
+        room: "room", outputs: [JobOutput(path: "talks/a.webm")], also: [.init(kind: .portrait), .init(kind: .audio)])
+      let job = try await queue.submit(request)
+      let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
+      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
+      let audio = JobSideFile.Kind.further("audio")
+      for path in [source, audio.path(beside: source)] { try Data("webm".utf8).write(to: URL(filePath: path)) }
+      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
+      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      let item = RunFinish.Item(
+        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
+      guard
+        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
+      else { throw WorkerError("it is not delivered") }
+      #expect(file.beside?.map(\.kind) == [audio])
+      #expect(file.beside?.first?.location.hasSuffix("talks/a.audio.webm") == true)
+      #expect(shortfall?.name == "alsoFailed" && shortfall?.message.hasPrefix("portrait is missing; ") == true)
+      await work.tidy([source], shared: [])
+      #expect(!FileManager.default.fileExists(atPath: audio.path(beside: source)))
+    }
+  }
+
   @Test func nothingIsBesideWhatNobodyAskedFor() async throws {
     let (file, names) = try await deliver([], wants: false)
     #expect(names == ["a.webm"] && file.beside == nil)
@@ -72,7 +97,7 @@ import Testing
 
   @Test(arguments: [
     ("a.webm", 1, "a.webm"), ("a.webm", 2, "a-2.webm"), ("b/a.json", 3, "b/a-3.json"),
-    ("a.talkers.vtt", 2, "a-2.talkers.vtt"),
+    ("a.talkers.vtt", 2, "a-2.talkers.vtt"), ("a.portrait.webm", 2, "a.portrait-2.webm"),
   ])
   func takenNamesAreCounted(_ name: String, _ number: Int, _ expected: String) {
     #expect(FileDelivery.name(name, number: number) == expected)

@@ -15,10 +15,11 @@ struct FileLinks: Sendable {
   /// The links of a room service: with a new API secret all of them end.
   init(secret: String) { key = SignedRequest.key(from: secret, purpose: Self.purpose) }
 
-  /// The query of a link to a file of a job.
-  func query(job: String, number: Int, until: Int64) -> String {
-    let signature = request(job, number, until).signature(key: key)
-    return "number=\(number)&until=\(until)&signature=\(signature)"
+  /// The query of a link to a file of a job, or to what is beside it.
+  func query(job: String, number: Int, beside: JobSideFile.Kind? = nil, until: Int64) -> String {
+    let signature = request(job, number, beside, until).signature(key: key)
+    let side = beside.map { "&beside=\($0.rawValue)" } ?? ""
+    return "number=\(number)\(side)&until=\(until)&signature=\(signature)"
   }
 
   /// What a signature is worth.
@@ -30,15 +31,20 @@ struct FileLinks: Sendable {
   }
 
   /// Judges a link.
-  func verdict(job: String, number: Int, until: Int64, signature: String, now: Int64) -> Verdict {
+  func verdict(
+    job: String, number: Int, beside: JobSideFile.Kind? = nil, until: Int64, signature: String, now: Int64
+  ) -> Verdict {
     // Nobody but a backend makes one, and none that is good for longer.
-    guard request(job, number, until).isSigned(signature, key: key), until <= now &+ Self.lifetimes.upperBound else {
-      return .forged
-    }
+    guard request(job, number, beside, until).isSigned(signature, key: key),
+      until <= now &+ Self.lifetimes.upperBound
+    else { return .forged }
     return now < until ? .good : .ended
   }
 
-  private func request(_ job: String, _ number: Int, _ until: Int64) -> SignedRequest {
-    SignedRequest(purpose: Self.purpose, fields: [job, "\(number)"], until: until)
+  private func request(
+    _ job: String, _ number: Int, _ beside: JobSideFile.Kind?, _ until: Int64
+  ) -> SignedRequest {
+    SignedRequest(
+      purpose: Self.purpose, fields: [job, "\(number)"] + (beside.map { [$0.rawValue] } ?? []), until: until)
   }
 }

@@ -44,15 +44,17 @@ struct RecordingFiles: Sendable {
 
   /// Removes a file, after what is beside it. One that is gone is no error. Throws `Refusal`.
   func remove(_ file: JobFile, now: Timestamp) async throws {
-    for side in file.beside ?? [] {
-      // What a backup folder kept while the recording got through is where it says.
-      let isStored = side.location.hasPrefix("s3://")
-      try await removeOne(
-        JobFile(
-          location: side.location, size: side.size, duration: 0, dataFolder: isStored ? nil : file.dataFolder),
-        now: now)
-    }
+    for side in file.beside ?? [] { try await removeOne(Self.file(side, beside: file), now: now) }
     try await removeOne(file, now: now)
+  }
+
+  /// What is beside a file, as a file of its own: what is done with one is done with the other.
+  static func file(_ side: JobSideFile, beside file: JobFile) -> JobFile {
+    // What a backup folder kept while the recording got through is where it says.
+    let isStored = side.location.hasPrefix("s3://")
+    return JobFile(
+      location: side.location, size: side.size, duration: 0, sha256: side.sha256,
+      dataFolder: isStored ? nil : file.dataFolder)
   }
 
   private func removeOne(_ file: JobFile, now: Timestamp) async throws {

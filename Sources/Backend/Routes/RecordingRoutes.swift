@@ -25,13 +25,13 @@ struct RecordingRoutes: RouteGroup {
     routes.caller(.post, "/v1/recordings/{id}/links", .recordingsRead) { call, caller in
       let request = try await call.decode(LinkRequest.self)
       let job = try await found(by: call, caller)
-      let (number, _) = try Self.file(request.number, of: job)
+      let number = try Self.file(request.number, beside: request.beside, of: job).number
       let lifetime = request.lifetime ?? FileLinks.usualLifetime
       guard FileLinks.lifetimes.contains(lifetime) else {
         throw Refusal.invalid("lifetime_seconds: 1 to \(FileLinks.lifetimes.upperBound), a week")
       }
       let until = Timestamp.now.seconds + lifetime
-      let query = call.core.links.query(job: job.id, number: number, until: until)
+      let query = call.core.links.query(job: job.id, number: number, beside: request.beside, until: until)
       let link = LinkAnswer(url: "/v1/recordings/\(job.id)/file?\(query)", expiresAt: Timestamp(seconds: until))
       return .json(link, status: .created)
     }
@@ -42,7 +42,7 @@ struct RecordingRoutes: RouteGroup {
         guard let number = Int(text) else { throw Refusal.invalid("number: a whole number from 1 on") }
         return number
       }
-      return try await send(try Self.file(number, of: job).file, of: job, call)
+      return try await send(try Self.file(number, beside: try Self.beside(call), of: job), of: job, call)
     }
   }
 
@@ -75,7 +75,8 @@ struct RecordingRoutes: RouteGroup {
       let number = try call.query("number").flatMap({ Int($0) })
     else { throw Refusal.unauthorized }
     switch call.core.links.verdict(
-      job: id, number: number, until: until, signature: signature, now: Timestamp.now.seconds)
+      job: id, number: number, beside: try Self.beside(call), until: until, signature: signature,
+      now: Timestamp.now.seconds)
     {
     case .forged: throw Refusal.unauthorized
     case .ended:
@@ -102,8 +103,24 @@ struct RecordingRoutes: RouteGroup {
     return job
   }
 
-  /// One file of a job. A number need not be given when there is only one.
-  private static func file(_ number: Int?, of job: Job) throws -> (number: Int, file: JobFile) {
+  /// Which of the files beside a recording's the query names; nil: none, the recording's own is meant.
+  private static func beside(_ call: Call) throws -> JobSideFile.Kind? {
+    guard let text = try call.query("beside") else { return nil }
+    guard let kind = JobSideFile.Kind(rawValue: text) else {
+      throw Refusal.invalid("beside: \(JobSideFile.Kind.rule)")
+    }
+    return kind
+  }
+
+  /// A file that is sent.
+  private struct Sent {
+    var number: Int
+    var file: JobFile
+    var contentType: String
+  }
+
+  /// One file of a job, or what is beside it. A number need not be given when there is only one.
+  private static func file(_ number: Int?, beside: JobSideFile.Kind?, of job: Job) throws -> Sent {
     let count = try finished(job).files.count
     guard let number = number ?? (count == 1 ? 1 : nil) else {
       throw Refusal.invalid("number: the recording has \(count) files; say which one, from 1 to \(count)")
@@ -113,7 +130,12 @@ struct RecordingRoutes: RouteGroup {
     if let deleted = file.deletedAt {
       throw Refusal(.gone, "deleted", "the file was deleted at \(Timestamp(seconds: deleted.seconds))")
     }
-    return (number, file)
+    guard let beside else { return Sent(number: number, file: file, contentType: "video/webm") }
+    guard let side = file.beside?.first(where: { $0.kind == beside }) else {
+      throw Refusal(.notFound, "no_file", "no \(beside.rawValue) was delivered beside the file")
+    }
+    return Sent(
+      number: number, file: RecordingFiles.file(side, beside: file), contentType: side.kind.contentType)
   }
 
   private static func page(of job: Job) -> RecordingPage {
@@ -127,7 +149,8 @@ struct RecordingRoutes: RouteGroup {
 
   // MARK: Sending and deleting
 
-  private func send(_ file: JobFile, of job: Job, _ call: Call) async throws -> Response {
+  private func send(_ sent: Sent, of job: Job, _ call: Call) async throws -> Response {
+    let file = sent.file
     let isHead = call.request.method == .head
     let etag = "\"\(file.sha256 ?? "\(job.id)-\(file.size)")\""
     let headers = FileAnswer.Headers(
@@ -158,7 +181,7 @@ struct RecordingRoutes: RouteGroup {
     if case .store(let address) = source {
       return Response(status: .temporaryRedirect, headers: [.location: address, .cacheControl: "no-store"])
     }
-    fields[.contentType] = "video/webm"
+    fields[.contentType] = sent.contentType
     fields[.contentDisposition] = RecordingFiles.disposition(file)
     if case .part = answer {
       fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"

@@ -33,6 +33,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var manifest: Bool?
   /// True: a file of who talks when is delivered beside each file.
   public var talkers: Bool?
+  /// Further files of the same session, delivered beside each file; nil: none.
+  public var also: [JobFurtherFile]?
   /// Texts that belong to the application; given back with everything that is told of the job.
   public var metadata: [String: String]
   /// Where to tell what becomes of the job.
@@ -46,7 +48,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [],
     maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
-    talkers: Bool? = nil, metadata: [String: String] = [:],
+    talkers: Bool? = nil, also: [JobFurtherFile]? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
     self.room = room
@@ -64,13 +66,15 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.log = log
     self.manifest = manifest
     self.talkers = talkers
+    self.also = also
     self.metadata = metadata
     self.webhook = webhook
     self.egress = egress
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case room, url, layout, selection, picture, outputs, deadline, log, manifest, talkers, metadata, webhook, egress
+    case room, url, layout, selection, picture, outputs, deadline, log, manifest, talkers, also, metadata, webhook
+    case egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -101,6 +105,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(log, forKey: .log)
     try values.encodeIfPresent(manifest, forKey: .manifest)
     try values.encodeIfPresent(talkers, forKey: .talkers)
+    try values.encodeIfPresent(also, forKey: .also)
     try values.encode(metadata, forKey: .metadata)
     try values.encodeIfPresent(webhook, forKey: .webhook)
     try values.encodeIfPresent(egress, forKey: .egress)
@@ -125,6 +130,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     log = try values.decodeIfPresent(Bool.self, forKey: .log)
     manifest = try values.decodeIfPresent(Bool.self, forKey: .manifest)
     talkers = try values.decodeIfPresent(Bool.self, forKey: .talkers)
+    also = try values.decodeIfPresent([JobFurtherFile].self, forKey: .also)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
     webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
     egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)
@@ -133,6 +139,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// What is delivered beside each file.
   public var sideFiles: [JobSideFile.Kind] {
     (manifest == true ? [.manifest] : []) + (talkers == true ? [.talkers] : [])
+      + JobFurtherFile.names(of: also ?? []).map { .further($0) }
   }
 
   /// So long ago a start may be for a request that took its time to come.
@@ -174,6 +181,10 @@ public struct JobRequest: Codable, Hashable, Sendable {
     if let key, !KeyName.isValid(key) { problems.append("e2ee_key: \(KeyName.rule)") }
     problems += selection?.problems ?? []
     problems += picture?.problems ?? []
+    for (index, file) in (also ?? []).prefix(JobFurtherFile.most).enumerated() {
+      problems += file.problems("also[\(index)]")
+    }
+    if let also, also.count > JobFurtherFile.most { problems.append("also: at most \(JobFurtherFile.most)") }
     if outputs.count > 8 { problems.append("outputs: at most 8") }
     if metadata.count > 64 || metadata.contains(where: { $0.key.utf8.count > 128 || $0.value.utf8.count > 4096 }) {
       problems.append("metadata: at most 64 entries of at most 128 and 4096 bytes")

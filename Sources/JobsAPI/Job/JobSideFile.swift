@@ -1,19 +1,58 @@
 /// A file that is delivered beside a recording, under its name with another ending.
 public struct JobSideFile: Codable, Hashable, Sendable {
-  /// What it tells.
-  public enum Kind: String, Word, Hashable, Sendable {
+  /// What it tells, or shows.
+  public enum Kind: Word, Hashable, Sendable {
     /// What it is called in errors.
     public static let what = "kind of file"
+    /// Those that tell; further files are as many as there are names.
+    public static let allCases: [Kind] = [.manifest, .talkers]
+    /// Which words there are, for errors.
+    public static let rule = "manifest, talkers, or the name of a further file, such as portrait"
     /// Who was there, which tracks came and how well (JSON).
     case manifest
     /// Who talks when (WebVTT).
     case talkers
+    /// A further file of the session (WebM), by its name: see `JobFurtherFile.names`.
+    case further(String)
+
+    /// Reads the word; a further file's name is one of those that `JobFurtherFile.names` gives.
+    public init?(rawValue: String) {
+      switch rawValue {
+      case "manifest": self = .manifest
+      case "talkers": self = .talkers
+      default:
+        let numbers = (1...JobFurtherFile.most).map { $0 == 1 ? "" : "-\($0)" }
+        guard let word = JobFurtherFile.words.first(where: rawValue.hasPrefix),
+          numbers.contains(String(rawValue.dropFirst(word.count)))
+        else { return nil }
+        self = .further(rawValue)
+      }
+    }
+
+    /// The word.
+    public var rawValue: String {
+      switch self {
+      case .manifest: "manifest"
+      case .talkers: "talkers"
+      case .further(let name): name
+      }
+    }
+
+    /// Writes the word.
+    public func encode(to encoder: any Encoder) throws {
+      var value = encoder.singleValueContainer()
+      try value.encode(rawValue)
+    }
+
+    /// True for a further file: large, it plays, and its parts are joined like those of the recording.
+    public var isFurther: Bool { if case .further = self { true } else { false } }
 
     /// How its name ends.
     public var ending: String {
       switch self {
       case .manifest: ".json"
       case .talkers: ".talkers.vtt"
+      case .further(let name): ".\(name).webm"
       }
     }
 
@@ -22,6 +61,7 @@ public struct JobSideFile: Codable, Hashable, Sendable {
       switch self {
       case .manifest: "application/json"
       case .talkers: "text/vtt"
+      case .further: "video/webm"
       }
     }
 

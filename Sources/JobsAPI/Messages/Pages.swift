@@ -90,17 +90,20 @@ public struct RecordingPage: Codable, Hashable, Sendable {
 public struct LinkRequest: Codable, Hashable, Sendable {
   /// Which of the recording's files, from 1; nil: the only one.
   public var number: Int?
+  /// Which of those beside it; nil: the file itself.
+  public var beside: JobSideFile.Kind?
   /// For how many seconds the link is good; an hour unless said.
   public var lifetime: Int64?
 
   /// Makes a request.
-  public init(number: Int? = nil, lifetime: Int64? = nil) {
+  public init(number: Int? = nil, beside: JobSideFile.Kind? = nil, lifetime: Int64? = nil) {
     self.number = number
+    self.beside = beside
     self.lifetime = lifetime
   }
 
   enum CodingKeys: String, CodingKey {
-    case number
+    case number, beside
     case lifetime = "lifetime_seconds"
   }
 }

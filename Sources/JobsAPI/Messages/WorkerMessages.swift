@@ -89,10 +89,11 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
     if !hasStore, job.request.outputs.contains(where: { $0.destination == .s3 }) { return "a store" }
     // What is only left to be finished needs no layout and no key.
     if !job.isRecorded, let key = job.request.key, keys?.contains(key) != true { return "the key '\(key)'" }
-    if !job.isRecorded, let layout = job.request.layout, let layouts, !layouts.contains(layout),
-      !layouts.contains(LayoutName.withoutTheme(layout))
-    {
-      return "the layout '\(layout)'"
+    guard !job.isRecorded, let layouts else { return nil }
+    for layout in [job.request.layout] + (job.request.also ?? []).map(\.layout) {
+      if let layout, !layouts.contains(layout), !layouts.contains(LayoutName.withoutTheme(layout)) {
+        return "the layout '\(layout)'"
+      }
     }
     return nil
   }

@@ -71,7 +71,7 @@ public struct Concatenation: Sendable {
   /// Longest gap that is filled: what is longer is a wrong date.
   public static let longestGap = SessionTime.seconds(7 * 86_400)
 
-  /// What the joined file says of itself: the first part's tracks and date, the last part's title.
+  /// What the joined file says of itself: the first part's tracks, date and tags, the last part's title.
   public let configuration: WebMConfiguration
   /// Bytes of all parts.
   public let size: Int64
@@ -111,9 +111,11 @@ public struct Concatenation: Sendable {
     // The highest level is right for all of them; where one does not say, none is.
     let levels = heads.map { $0.video?.settings.level }
     video?.level = levels.contains(nil) ? nil : levels.compactMap { $0 }.max { $0.rawValue < $1.rawValue }
-    configuration = WebMConfiguration(
+    var configuration = WebMConfiguration(
       video: video, audio: first.audio?.settings,
       title: heads.last { !$0.title.isEmpty }?.title ?? "", date: first.date)
+    configuration.takeTags(of: heads)
+    self.configuration = configuration
     if let fault = configuration.fault { throw WebMError(code: .invalid, operation: fault, path: first.path) }
   }
 

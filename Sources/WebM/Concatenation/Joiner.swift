@@ -63,7 +63,8 @@ final class Joiner {
       let start = shifted(chapter.start)
       writer.addChapter(start: start, end: max(start, shifted(chapter.end)), title: chapter.title)
     }
-    for tag in events.tags { writer.setTag(tag.name, tag.value) }
+    let known = concatenation.configuration.tags.map(\.name)
+    for tag in events.tags where !known.contains(tag.name) { writer.setTag(tag.name, tag.value) }
     bytesBefore &+= part.size
     try progress(bytesBefore)
     parts.append(

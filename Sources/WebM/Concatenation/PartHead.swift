@@ -17,6 +17,8 @@ struct PartHead: Sendable {
   /// Nanoseconds since 1970-01-01 UTC.
   var date: Int64?
   var title: String
+  /// What it is from its beginning: the tags before its first frame that are such.
+  var tags: [WebMConfiguration.Tag]
   var video: Video?
   var audio: Audio?
   var hasFrames: Bool
@@ -32,6 +34,7 @@ struct PartHead: Sendable {
     size = Int64(clamping: result.size)
     date = events.date
     title = events.title
+    tags = events.tags
     hasFrames = events.hasFrames
     for track in events.tracks {
       let codec = RecordingCodec.allCases.first { $0.matroskaCodecID == track.codec }
@@ -102,6 +105,7 @@ private final class HeadEvents: ParserEvents {
   private(set) var hasHeader = false
   private(set) var date: Int64?
   private(set) var title = ""
+  private(set) var tags: [WebMConfiguration.Tag] = []
   private(set) var tracks: [Track] = []
   private(set) var hasFrames = false
 
@@ -120,6 +124,11 @@ private final class HeadEvents: ParserEvents {
         width: Int(clamping: track.width),
         height: Int(clamping: track.height), channels: Int(clamping: track.channels),
         defaultDuration: Int64(clamping: track.default_duration), codecDelay: Int64(clamping: track.codec_delay)))
+  }
+
+  override func tag(name: String, value: String) {
+    guard WebMConfiguration.Tag.describing.contains(name), !tags.contains(where: { $0.name == name }) else { return }
+    tags.append(WebMConfiguration.Tag(name: name, value: value))
   }
 
   private static func level(_ track: cwebm_track) -> VP9Level? {

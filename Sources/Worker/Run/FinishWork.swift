@@ -75,12 +75,27 @@ struct FinishWork: Sendable {
     var flags: [String] = []
     for kind in job.request.sideFiles {
       _ = unlink(kind.path(beside: path))
-      flags += ["--\(kind.rawValue)", kind.path(beside: path)]
+      if !kind.isFurther { flags += ["--\(kind.rawValue)", kind.path(beside: path)] }
     }
+    let result = await concat(path, paths + flags)
+    guard result.isSuccess, access(path, R_OK) == 0 else { return .notJoined(result.text) }
+    for kind in job.request.sideFiles where kind.isFurther {
+      // Of a part that has none, and of one without a frame, the recording has pictures and this file a gap.
+      let parts = paths.map { kind.path(beside: $0) }.filter { access($0, R_OK) == 0 }
+      guard !parts.isEmpty else { continue }
+      let result = await concat(kind.path(beside: path), parts)
+      if !result.isSuccess {
+        logger.error(
+          "a further file cannot be joined", metadata: ["file": "\(kind.rawValue)", "reason": "\(result.text)"])
+      }
+    }
+    return .joined(path)
+  }
+
+  private func concat(_ path: String, _ arguments: [String]) async -> HelperProcess.Result {
     let launch = context.settings.launch
-    let result = await HelperProcess.run(
-      launch.executable, ["concat", path] + paths + flags, environment: launch.environment)
-    return result.isSuccess && access(path, R_OK) == 0 ? .joined(path) : .notJoined(result.text)
+    return await HelperProcess.run(
+      launch.executable, ["concat", path] + arguments, environment: launch.environment)
   }
 
   private func deliver(_ item: RunFinish.Item, upload: RecordingUpload?) async -> RunFinish.Event {
@@ -102,7 +117,9 @@ struct FinishWork: Sendable {
         dataFolder: isStored ? nil : context.folderID)
       let beside = await bringBeside(item.source, to: target, name: Self.name(name, of: done.file, done.shortfall))
       file.beside = beside.isEmpty ? nil : beside
-      return .delivered(file, path: isStored ? item.source : file.location, shortfall: done.shortfall)
+      let lack = await furtherLack(item.source, of: file)
+      return .delivered(
+        file, path: isStored ? item.source : file.location, shortfall: done.shortfall ?? lack)
     } catch let error as DeliveryError {
       context.counts.deliveryFailed()
       return .failed(.delivery(error))
@@ -149,6 +166,26 @@ struct FinishWork: Sendable {
     }
     return files
   }
+
+  /// What the further files of a delivered one lack; nil: nothing. It costs the recording nothing.
+  private func furtherLack(_ source: String, of file: JobFile) async -> JobError? {
+    var faults: [String] = []
+    for kind in job.request.sideFiles where kind.isFurther {
+      let found = await BlockingWork.run { PartFile.probe(kind.path(beside: source)) }
+      if file.beside?.contains(where: { $0.kind == kind }) != true {
+        faults.append("\(kind.rawValue) is missing")
+      } else if let found, abs(found.duration &- file.duration) > Self.furtherSlack {
+        faults.append("\(kind.rawValue) has \(found.duration / 1_000_000) s of \(file.duration / 1_000_000) s")
+      }
+    }
+    guard !faults.isEmpty else { return nil }
+    return JobError(
+      name: "alsoFailed",
+      message: "\(faults.joined(separator: "; ")); the worker's log says why, the recording is whole")
+  }
+
+  /// By so much a further file may be longer or shorter, in microseconds: what a kill leaves of each differs.
+  private static let furtherSlack: Int64 = 2_000_000
 
   private func runAfter(
     _ file: JobFile, path: String, error: String, while isWanted: @escaping @Sendable () async -> Bool

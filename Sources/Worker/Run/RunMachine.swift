@@ -48,7 +48,9 @@ struct RunMachine: Hashable, Sendable {
   }
 
   /// Names of errors of the finishing alone.
-  private static let passing: Set = ["deliveryFailed", "notFinished", "partsMissing", "dataFolder", "afterFailed"]
+  private static let passing: Set = [
+    "deliveryFailed", "notFinished", "partsMissing", "dataFolder", "afterFailed", "alsoFailed",
+  ]
   /// The most heartbeats that are sent for the backend to hear of all parts.
   private static let partHeartbeats = 20
 

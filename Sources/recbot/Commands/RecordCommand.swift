@@ -59,7 +59,7 @@ struct RecordCommand: AsyncParsableCommand {
     try OutputPath.check(order.output)
     let beginning = JobBeginning(order, layouts: picture.layouts, logger: logger)
     report.prepare(beginning)
-    let plan = try plan(order, beginning, picture, token, configuration)
+    let plan = try plan(order, beginning, picture, token, configuration, logger: logger)
     var job = RecordingJob(plan: plan, logger: logger)
     job.onStart = { [logger] running in
       report.start(running)
@@ -93,7 +93,7 @@ struct RecordCommand: AsyncParsableCommand {
   /// What the worker orders, over what its settings say.
   func plan(
     _ order: RecordingOrder, _ beginning: JobBeginning, _ picture: PicturePlan, _ token: RenewedToken,
-    _ configuration: Configuration
+    _ configuration: Configuration, logger: Logger = Logger(label: "recbot")
   ) throws -> RecordingPlan {
     let request = order.request
     let (name, kind) = Self.roomKind(request.room)
@@ -114,6 +114,8 @@ struct RecordCommand: AsyncParsableCommand {
       request.sideFiles.contains(kind) ? kind.path(beside: order.output) : nil
     }
     (settings.manifest, settings.talkers, settings.isPart) = (beside(.manifest), beside(.talkers), true)
+    settings.further = try recording.picture.further(
+      of: request, settings, configuration, look: reception.look(configuration), logger: logger)
     var commands = try recording.commands(
       configuration, picture, of: settings, look: reception.look(configuration), usualName: order.job)
     // A second process of the same job, after a crash, may find the name still taken.

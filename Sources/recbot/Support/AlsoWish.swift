@@ -1,6 +1,8 @@
 import Glibc
+import JobsAPI
 import LayoutFiles
 import Layouts
+import Logging
 import MediaCore
 import Recording
 import Settings
@@ -49,9 +51,54 @@ struct AlsoWish {
         .usage, "--also \(text): write what and where, such as portrait:phone.webm or size=640x360:small.webm")
     }
     path = String(text[text.index(after: colon)...])
-    for part in text[..<colon].split(separator: ",", omittingEmptySubsequences: false) {
-      try take(String(part))
+    try take(all: text[..<colon])
+  }
+
+  /// What a job asks for, as the file of this path.
+  init(_ wish: JobFurtherFile, path: String) {
+    text = wish.kind?.rawValue ?? "a further file"
+    self.path = path
+    kind = wish.kind.flatMap { Kind(rawValue: $0.rawValue) }
+    options[.layout] = wish.layout
+    if let width = wish.width, let height = wish.height { options[.size] = "\(width)x\(height)" }
+    options[.codec] = wish.codec?.rawValue
+    options[.bitrate] = wish.bitrate.map(String.init)
+  }
+
+  /// Reads `WORD,OPTION=VALUE,…` for a job: its files are named after the recording.
+  static func job(_ text: String) throws -> JobFurtherFile {
+    guard colon(text) == nil else {
+      throw Failure(
+        .usage,
+        "--also \(text): a job's further files are named after its recording, NAME.portrait.webm: give no ':FILE'")
     }
+    var wish = AlsoWish(text: text)
+    try wish.take(all: text[...])
+    guard wish.options[.fps] == nil else {
+      throw Failure(.usage, "--also \(text): a job's further files have the recording's pictures a second; give --fps")
+    }
+    do throws(ValueError) {
+      var file = JobFurtherFile(
+        kind: wish.kind.flatMap { JobFurtherFile.Kind(rawValue: $0.rawValue) }, layout: wish.options[.layout])
+      if let size = wish.options[.size] {
+        let found = try Values.size(size)
+        (file.width, file.height) = (found.width, found.height)
+      }
+      if let bitrate = wish.options[.bitrate] { file.bitrate = try Values.bitrate(bitrate) }
+      if let codec = wish.options[.codec] { file.codec = try Values.codec(codec) }
+      return file
+    } catch {
+      throw Failure(.usage, "--also \(text): \(error)")
+    }
+  }
+
+  private init(text: String) {
+    self.text = text
+    path = ""
+  }
+
+  private mutating func take(all words: Substring) throws {
+    for part in words.split(separator: ",", omittingEmptySubsequences: false) { try take(String(part)) }
     if kind == .audio, let option = Option.allCases.first(where: { $0 != .bitrate && options[$0] != nil }) {
       throw Failure(.usage, "--also \(text): sound alone has no \(option.rawValue)")
     }
@@ -142,6 +189,28 @@ extension PictureOptions {
       }
       known.append(wish.path)
       return file
+    }
+  }
+}
+
+extension PictureOptions {
+  /// The further files of a job's part. One that can't be made (a layout that this worker has in another form, say) is left
+  /// out and told: it costs the recording nothing.
+  func further(
+    of request: JobRequest, _ settings: RecordingSettings, _ configuration: Configuration,
+    look: (Layout) -> Layout, logger: Logger
+  ) throws -> [FurtherFile] {
+    let finder = LayoutFinder(store: layouts.store(configuration), theme: try layouts.theme(configuration))
+    let files = request.also ?? []
+    return zip(files, JobFurtherFile.names(of: files)).compactMap { file, name in
+      let path = JobSideFile.Kind.further(name).path(beside: settings.output)
+      do {
+        return try AlsoWish(file, path: path).file(of: settings, finder: finder, look: look)
+      } catch {
+        let reason = (error as? Failure)?.message ?? "\(error)"
+        logger.error("a further file cannot be made", metadata: ["file": "\(name)", "reason": "\(reason)"])
+        return nil
+      }
     }
   }
 }

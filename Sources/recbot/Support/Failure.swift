@@ -35,7 +35,7 @@ enum ExitCode: Hashable {
   /// A file cannot be delivered like this.
   case deliveryRefused
   /// `recbot jobs watch`: the job is completed, and its recording is less than was asked for. A further file of a recording is
-  /// not whole.
+  /// not whole. A file was downloaded without what was delivered beside it.
   case incomplete
   /// A flag, variable or configuration value is wrong (the same code as for unknown flags).
   case usage

@@ -1,6 +1,7 @@
 """Several files of one recording: in 16:9, in 9:16, and the sound alone."""
 
 import json
+import re
 import subprocess
 import time
 
@@ -34,6 +35,7 @@ def outputs(stage: Stage, verdict: Verdict) -> None:
     whole = load(recorder, verdict)
     judge(verdict, whole, Recording.load(str(phone)), people, FRAME, "live")
     same_sound(verdict, recorder.path, phone, sound)
+    told = tags(stage, verdict, recorder.path, phone, sound)
 
     # The same two pictures by two recordings, side by side.
     pair = [stage.recorder("wide", *SIZE), stage.recorder("tall", "--size", "720x1280", "--layout", "portrait")]
@@ -49,6 +51,7 @@ def outputs(stage: Stage, verdict: Verdict) -> None:
     again = compose(stage, verdict, log, "again", *SIZE, "--also", f"portrait,fps=15:{phone}", "--also", f"audio:{sound}")
     judge(verdict, again, Recording.load(str(phone)), people, HALF, "composed")
     same_sound(verdict, stage.folder / "again.webm", phone, sound)
+    verdict.check(tags(stage, verdict, stage.folder / "again.webm", phone, sound) == told, "composed files have other tags")
     verdict.check(abs(again.duration - whole.duration) <= HALF, f"{again.duration:.3f} s of {whole.duration:.3f}")
     refused = stage.run("refused", "compose", str(log), "--output", "x.webm", "--also", f"audio:{sound}")
     verdict.check(refused.exit(10) == 40 and "exists already" in refused.errors, f"a file that is there: {refused.errors}")
@@ -107,6 +110,16 @@ def same_sound(verdict: Verdict, *files) -> None:
     """The files have the same packets of sound."""
     sums = {ffmpeg(["ffmpeg", "-v", "error", "-i", str(file), "-map", "0:a", "-c", "copy", "-f", "md5", "-"]) for file in files}
     verdict.check(len(sums) == 1, f"the sound differs: {sums}")
+
+
+def tags(stage: Stage, verdict: Verdict, *files) -> dict[str, str]:
+    """What the files say of themselves, which is the same."""
+    found = [{tag["name"]: tag["value"] for tag in json.loads(run(stage, verdict, "probe", "--json", str(file)))["tags"]}
+             for file in files]
+    verdict.check(all(one == found[0] for one in found) and found[0].get("ENCODER", "").startswith("recbot ")
+                  and found[0].get("ROOM") and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}", found[0].get("DATE_RECORDED", "")),
+                  f"tags: {found}")
+    return found[0]
 
 
 def share(process: Process) -> float:

@@ -44,9 +44,9 @@ class Answer:
         return json.loads(self.body)["error"]["code"]
 
 
-def recorded(service: Service, room: str = "room", seconds: float = 2.0) -> dict:
+def recorded(service: Service, room: str = "room", seconds: float = 2.0, *options: str) -> dict:
     """A finished job of a few seconds."""
-    ann, job = begin(service, room)
+    ann, job = begin(service, room, *options)
     service.stage.until(time.time() + seconds)
     service.ask("jobs", "control", job, "stop")
     done = service.reaches(job, {"completed", "failed", "cancelled"}, 40)
@@ -189,13 +189,19 @@ def far_file(stage: Stage, verdict: Verdict) -> None:
     port = free_port()
     try:
         worker = service.worker("--bind", f"127.0.0.1:{port}", machine=1)
-        job = recorded(service)
+        job = recorded(service, "room", 2.0, "--manifest", "--talkers")
         path = pathlib.Path(job["files"][0]["location"])
         data = path.read_bytes()
         verdict.check(path.is_relative_to(stage.folder / "machine-1"), f"the file is in {path}")
         url = f"{service.url()}/v1/recordings/{job['id']}/file"
         verdict.check(Answer(url, service.key).body == data and Answer(url, service.key, Range="bytes=5-9").body == data[5:10]
                       and Answer(url, service.key, "HEAD").status == 200, "the worker's file is not sent")
+        sides = {side["kind"]: pathlib.Path(side["location"]).read_bytes() for side in job["files"][0]["beside"]}
+        verdict.check(sides.keys() == {"manifest", "talkers"}, f"beside the file: {job['files'][0]}")
+        for kind, content in sides.items():
+            link = service.ask("recordings", "link", job["id"], "--beside", kind)
+            verdict.check(Answer(f"{url}?beside={kind}", service.key).body == content and Answer(link).body == content,
+                          f"the worker's {kind} is not sent")
         page = f"http://127.0.0.1:{port}/files"
         for query in ("", "?", "?location=/etc/passwd", f"?folder=x&location={path}&size=1&start=0&end=1&until=9999999999"
                       f"&signature={'0' * 64}"):
@@ -212,6 +218,8 @@ def far_file(stage: Stage, verdict: Verdict) -> None:
         service.wait(lambda: Answer(url, service.key).body == data, "the worker that came gives no file")
         service.ask("recordings", "delete", job["id"])
         verdict.check(not path.exists() and Answer(url, service.key).code == "deleted", "the file is not deleted")
+        verdict.check(not any(pathlib.Path(side["location"]).exists() for side in job["files"][0]["beside"])
+                      and Answer(f"{url}?beside=manifest", service.key).code == "deleted", "what was beside it is not deleted")
         verdict.figure(f"{len(data)} bytes from another machine's folder")
     finally:
         service.close()
@@ -223,7 +231,7 @@ def stored_file(stage: Stage, verdict: Verdict) -> None:
     service = Service(stage, settings=store.settings("after"))
     try:
         service.worker()
-        job = recorded(service)
+        job = recorded(service, "room", 2.0, "--manifest", "--talkers")
         key = job["files"][0]["location"].removeprefix(f"s3://{BUCKET}/")
         data = store.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
         url = f"{service.url()}/v1/recordings/{job['id']}/file"
@@ -241,6 +249,10 @@ def stored_file(stage: Stage, verdict: Verdict) -> None:
         output = stage.folder / "stored.webm"
         service.ask("jobs", "download", job["id"], "-o", str(output))
         verdict.check(output.read_bytes() == data, "what was downloaded is another file")
+        for side in job["files"][0]["beside"]:
+            content = store.client.get_object(Bucket=BUCKET, Key=side["location"].removeprefix(f"s3://{BUCKET}/"))["Body"]
+            name = "stored.json" if side["kind"] == "manifest" else "stored.talkers.vtt"
+            verdict.check((stage.folder / name).read_bytes() == content.read(), f"{name} is another file")
         service.ask("recordings", "delete", job["id"])
         verdict.check(store.keys() == [], f"the store still has {store.keys()}")
     finally:
@@ -321,9 +333,37 @@ def downloaded(stage: Stage, verdict: Verdict) -> None:
         service.ask("recordings", "delete", name)
         gone = service.ask("jobs", "download", name, status=46)
         verdict.check("deleted" in gone, f"a deleted recording: {gone}")
+        with_sides(stage, service, verdict)
         verdict.figure(f"{killed} downloads killed, {len(data) >> 20} MiB")
     finally:
         service.close()
+
+
+def with_sides(stage: Stage, service: Service, verdict: Verdict) -> None:
+    """What is beside a file comes with it, a line for each; what is here already is kept, another file never replaced."""
+    job = recorded(service, "sides", 2.0, "--manifest", "--talkers")
+    name, places = job["id"], {side["kind"]: side["location"] for side in job["files"][0]["beside"]}
+    contents = {"all.json": pathlib.Path(places["manifest"]).read_bytes(),
+                "all.talkers.vtt": pathlib.Path(places["talkers"]).read_bytes(),
+                "all.webm": pathlib.Path(job["files"][0]["location"]).read_bytes()}
+    folder = stage.folder / "sides"
+    folder.mkdir()
+    output = folder / "all.webm"
+    for _ in range(2):
+        told = service.ask("jobs", "download", name, "-o", str(output)).splitlines()
+        verdict.check(told == [str(folder / one) for one in contents], f"lines: {told}")
+        verdict.check({path.name: path.read_bytes() for path in folder.iterdir()} == contents, "the files are others")
+        # As if it had broken off before the last.
+        output.unlink()
+    (folder / "all.json").write_text("mine")
+    refused = service.ask("jobs", "download", name, "-o", str(output), status=40)
+    verdict.check("all.json exists already" in refused and (folder / "all.json").read_text() == "mine"
+                  and not output.exists(), f"over another file: {refused}")
+    (folder / "all.json").unlink()
+    pathlib.Path(places["manifest"]).unlink()
+    lacking = service.ask("jobs", "download", name, "-o", str(output), status=51)
+    verdict.check("all.json is not here" in lacking and output.read_bytes() == contents["all.webm"]
+                  and not (folder / "all.json").exists(), f"one that is gone: {lacking}")
 
 
 def after(stage: Stage, verdict: Verdict) -> None:

@@ -92,7 +92,8 @@ def besides(service: Service, store: Store, job: str, recording: Recording, star
     file = service.job(job)["files"][0]
     stem = file["location"].removesuffix(".webm")
     told = {side["kind"]: (side["location"], side["content_type"]) for side in file.get("beside", [])}
-    wanted = {"manifest": (f"{stem}.json", "application/json"), "talkers": (f"{stem}.talkers.vtt", "text/vtt")}
+    wanted = {"manifest": (f"{stem}.json", "application/json"), "talkers": (f"{stem}.talkers.vtt", "text/vtt"),
+              "audio": (f"{stem}.audio.webm", "video/webm")}
     if not verdict.check(told == wanted, f"beside the file: {told}"):
         return
     shown = [line.split()[:2] for line in service.ask("jobs", "show", job).splitlines()]
@@ -100,9 +101,17 @@ def besides(service: Service, store: Store, job: str, recording: Recording, star
     folder = pathlib.Path(recording.path).parent
     paths = {}
     for kind, (location, media) in wanted.items():
-        paths[kind] = store.fetch(location, folder / ("joined.json" if kind == "manifest" else "joined.talkers.vtt"))
+        paths[kind] = store.fetch(location, folder / f"joined{location.removeprefix(stem)}")
         head = store.client.head_object(Bucket=BUCKET, Key=location.removeprefix(f"s3://{BUCKET}/"))
         verdict.check(head["ContentType"] == media, f"{location} is stored as {head['ContentType']}")
+
+    # Each part's sound alone went through the store, too.
+    trouble = decodes(str(paths["audio"]))
+    verdict.check(not trouble, f"the sound alone does not decode: {trouble}")
+    alone = service.stage.run("probe-audio", "probe", "--json", str(paths["audio"]))
+    alone.exit(20)
+    length = json.loads("\n".join(alone.output))["durationMs"] / 1000
+    verdict.check(abs(length - recording.duration) < 1, f"the sound alone has {length:.2f} s of {recording.duration:.2f} s")
 
     told = json.loads(paths["manifest"].read_text())
     verdict.check(told["version"] == 1 and told["room"] == "room", f"version {told['version']}, room {told['room']}")
@@ -175,7 +184,7 @@ def left_machine(stage: Stage, verdict: Verdict) -> None:
     service = Service(stage, settings=store.settings("after"))
     try:
         service.worker("--drain-timeout", "2s", machine=0)
-        ann, job = begin(service, "room", "--manifest", "--talkers")
+        ann, job = begin(service, "room", "--manifest", "--talkers", "--also", "audio")
         ann.tell("talk", "talking")
         second = service.worker(machine=1)
         stage.until(time.time() + 3.0)
@@ -187,7 +196,7 @@ def left_machine(stage: Stage, verdict: Verdict) -> None:
         unplug(service, 0)
         told = service.job(job)["parts"][0]["duration_seconds"]
         stage.until(time.time() + 3.0)
-        recording = joined_file(service, store, job, verdict, files=3)
+        recording = joined_file(service, store, job, verdict, files=4)
         if recording:
             start = gap_of(recording.path, verdict)
             besides(service, store, job, recording, start, verdict)

@@ -50,6 +50,13 @@ struct JobRequestOptions: ParsableArguments {
   var talkers = false
 
   @Option(
+    help: ArgumentHelp(
+      "Also deliver NAME.WHAT.webm beside NAME.webm, of the same session: portrait, landscape, square, audio (sound alone), or "
+        + "options, such as layout=speaker,size=640x360,codec=vp9,bitrate=800k. May be given several times.",
+      valueName: "what"))
+  var also: [String] = []
+
+  @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
       "The file's name, NAME.webm, or FOLDER/; {room}, {job} and {time} are filled in.", valueName: "name"))
@@ -76,6 +83,7 @@ struct JobRequestOptions: ParsableArguments {
     if log { request.log = true }
     if manifest { request.manifest = true }
     if talkers { request.talkers = true }
+    if !also.isEmpty { request.also = try also.map(AlsoWish.job) }
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
     let fps = try parse(fps, "--fps", Values.framesPerSecond)

@@ -119,10 +119,19 @@ struct RecordingsLinkCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Which file, of a recording that has several.", valueName: "n"))
   var number: Int?
 
+  @Option(help: ArgumentHelp("To what was delivered beside it: \(JobSideFile.Kind.rule).", valueName: "kind"))
+  var beside: String?
+
   @OptionGroup var backend: BackendOptions
 
   func run() async throws {
     var request = LinkRequest(number: number)
+    if let beside {
+      guard let kind = JobSideFile.Kind(rawValue: beside) else {
+        throw Failure(.usage, "--beside: \(JobSideFile.Kind.rule)")
+      }
+      request.beside = kind
+    }
     if let lifetime {
       do throws(ValueError) {
         request.lifetime = try TimeText.seconds(lifetime)
