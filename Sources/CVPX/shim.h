@@ -43,6 +43,19 @@ static inline vpx_codec_err_t recbot_vpx_control_get(vpx_codec_ctx_t *context, i
   return vpx_codec_control_(context, identifier, value);
 }
 
+// Blocks of 16x16 pixels with 1 in `map` are coded with a quantizer that is lower by `lower` (0...63); `threshold` is the static
+// threshold of all blocks. libvpx copies the map.
+static inline vpx_codec_err_t recbot_vpx_vp8_set_still(vpx_codec_ctx_t *context, unsigned char *map, unsigned int rows,
+                                                       unsigned int columns, int lower, unsigned int threshold) {
+  vpx_roi_map_t roi = {0};
+  roi.roi_map = map;
+  roi.rows = rows;
+  roi.cols = columns;
+  roi.delta_q[1] = -lower;
+  for (int i = 0; i < 4; i++) roi.static_threshold[i] = threshold;
+  return vpx_codec_control_(context, VP8E_SET_ROI_MAP, &roi);
+}
+
 // The packet's payload is in a union.
 static inline const void *recbot_vpx_frame_bytes(const vpx_codec_cx_pkt_t *packet) {
   return packet->data.frame.buf;

@@ -22,6 +22,16 @@ public final class VPXEncoder {
   private var lastPTS: Int64?
   private var lastDuration: Int64
 
+  /// What is still, where that is coded better.
+  private let still: StillBlocks?
+  private let stillQuantizer: Int
+  private let staticThreshold: Int
+  /// Frames since the last keyframe, that one counted; 0 before the first.
+  private var sinceKeyframe = 0
+  private let keyframeShare: Int
+  /// By how much the quantizer of what is still is lower now.
+  private var lowered = 0
+
   /// Opens an encoder.
   ///
   /// - Parameters:
@@ -49,6 +59,10 @@ public final class VPXEncoder {
     self.bitrate = bitrate
     lastDuration = 90_000 / Int64(framesPerSecond)
     let s = (settings ?? VPXEncoderSettings(codec)).clamped(for: codec)
+    still = codec == .vp8 && s.stillQuantizer != nil ? StillBlocks(width: width, height: height) : nil
+    stillQuantizer = s.stillQuantizer ?? 0
+    staticThreshold = s.staticThreshold
+    keyframeShare = codec == .vp8 ? s.keyframeShare : 1
     let library = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
     var c = vpx_codec_enc_cfg_t()
     let defaults = recbot_vpx_encoder_defaults(library, &c)
@@ -124,7 +138,19 @@ public final class VPXEncoder {
     _ picture: Picture, pts: Int64, duration: Int64? = nil, forceKeyframe: Bool = false,
     _ body: (_ frame: UnsafeRawBufferPointer, _ isKeyframe: Bool) throws -> Void
   ) throws -> Bool {
-    try submit(picture, pts: pts, duration: duration, forceKeyframe: forceKeyframe)
+    let isDue = forceKeyframe || sinceKeyframe >= Int(configuration.kf_max_dist)
+    let isLarge = isDue && sinceKeyframe > 0 && keyframeShare > 1
+    if isLarge {
+      // libvpx counts bits a second in 32 bits with a sign.
+      try setRate(
+        max(configuration.rc_target_bitrate, min(configuration.rc_target_bitrate * UInt32(keyframeShare), 100_000)))
+    }
+    let submitted = Result { () throws(CodecError) in
+      try submit(picture, pts: pts, duration: duration, forceKeyframe: forceKeyframe || isLarge)
+    }
+    if isLarge { try setRate(configuration.rc_target_bitrate) }
+    try submitted.get()
+    sinceKeyframe += 1
     var iterator: vpx_codec_iter_t?
     var isDelivered = false
     while let packet = vpx_codec_get_cx_data(context, &iterator) {
@@ -132,7 +158,9 @@ public final class VPXEncoder {
       let frame = UnsafeRawBufferPointer(
         start: recbot_vpx_frame_bytes(packet), count: recbot_vpx_frame_size(packet))
       isDelivered = true
-      try body(frame, recbot_vpx_frame_is_key(packet) != 0)
+      let isKeyframe = recbot_vpx_frame_is_key(packet) != 0
+      if isKeyframe { sinceKeyframe = 1 }
+      try body(frame, isKeyframe)
     }
     return isDelivered
   }
@@ -141,14 +169,19 @@ public final class VPXEncoder {
   public func setBitrate(_ bitsPerSecond: Int) throws(CodecError) {
     let value = min(max(bitsPerSecond, 1000), 1_000_000_000)
     if value == bitrate { return }
+    try setRate(UInt32(value / 1000))
+    configuration.rc_target_bitrate = UInt32(value / 1000)
+    bitrate = value
+  }
+
+  /// Has libvpx take another target, in kbit a second.
+  private func setRate(_ rate: UInt32) throws(CodecError) {
     var changed = configuration
-    changed.rc_target_bitrate = UInt32(value / 1000)
+    changed.rc_target_bitrate = rate
     let result = vpx_codec_enc_config_set(context, &changed)
     if result != VPX_CODEC_OK {
       throw CodecError(vpx: result, operation: "vpx_codec_enc_config_set", context: context)
     }
-    configuration = changed
-    bitrate = value
   }
 
   private func submit(
@@ -164,6 +197,7 @@ public final class VPXEncoder {
         library: .libvpx, reason: .invalidArgument, operation: "encode", text: "time does not advance",
         detail: "\(pts) after \(lastPTS)")
     }
+    try improveStill(picture)
     let length = min(max(duration ?? lastDuration, 1), 90_000 * 60)
     // What vpx_img_wrap() would make, but for planes with strides of their own.
     var image = vpx_image_t()
@@ -189,6 +223,31 @@ public final class VPXEncoder {
     lastPTS = pts
     lastDuration = length
   }
+
+  /// Has the blocks that don't change coded with the quantizer that is wished for them. Without that they keep, beside something
+  /// that moves, the coarse colours with which they appeared: libvpx's own refresh halves the quantizer of a twentieth of the
+  /// picture at a time, and the map replaces it.
+  private func improveStill(_ picture: Picture) throws(CodecError) {
+    guard let still else { return }
+    let isChanged = still.look(at: picture)
+    var quantizer: Int32 = 0
+    if recbot_vpx_control_get(context, Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue), &quantizer) != VPX_CODEC_OK {
+      return
+    }
+    var wished = min(max(Int(quantizer) - stillQuantizer, 0), Self.mostLowered)
+    // Small steps aren't worth the map's bits.
+    if wished > 0, abs(wished - lowered) <= 4 { wished = lowered }
+    if !isChanged, wished == lowered { return }
+    lowered = wished
+    let result = recbot_vpx_vp8_set_still(
+      context, still.map, UInt32(still.rows), UInt32(still.columns), Int32(wished), UInt32(staticThreshold))
+    if result != VPX_CODEC_OK {
+      throw CodecError(vpx: result, operation: "vpx_codec_control(VP8E_SET_ROI_MAP)", context: context)
+    }
+  }
+
+  /// The quantizer is lowered by so much at most: a picture's worth of finest blocks at once would starve what moves.
+  private static let mostLowered = 40
 
   private func control(_ identifier: vp8e_enc_control_id, _ value: Int) throws(CodecError) {
     let result = recbot_vpx_control_set(context, Int32(identifier.rawValue), Int32(value))

@@ -62,7 +62,7 @@ final class DemoParticipant: @unchecked Sendable {
     voice = SyntheticVoice(seed: 1, identity: person)
     cameraEncoder = try VPXEncoder(
       .vp8, width: script.size.width, height: script.size.height, framesPerSecond: Self.framesPerSecond,
-      bitrate: max(60_000, script.size.width * script.size.height * 3))
+      bitrate: max(60_000, script.size.width * script.size.height * 3), settings: .live(.vp8))
     cameraPicture = Picture(width: script.size.width, height: script.size.height)
     screenEncoder = try VPXEncoder(
       .vp8, width: Self.screenSize.width, height: Self.screenSize.height, framesPerSecond: Self.screenFramesPerSecond,
