@@ -90,6 +90,12 @@ public struct VPXEncoderSettings: Hashable, Sendable {
     s.maximumIntraBitratePercent = min(max(maximumIntraBitratePercent, 0), 10_000)
     s.keyframeShare = min(max(keyframeShare, 1), 16)
     s.stillQuantizer = stillQuantizer.map { min(max($0, 0), 63) }
+    if s.stillQuantizer != nil, codec == .vp8 {
+      // Below 4 libvpx raises the quantizer of the second order's DC alone. Together with a block's lower one that means two
+      // things: libvpx brings their sum into range before that is added, FFmpeg and the decoder of RFC 6386 (section 9.6) do not.
+      s.minimumQuantizer = max(s.minimumQuantizer, 4)
+      s.maximumQuantizer = max(s.maximumQuantizer, s.minimumQuantizer)
+    }
     s.noiseSensitivity = min(max(noiseSensitivity, 0), 6)
     s.adaptiveQuantization = min(max(adaptiveQuantization, 0), 3)
     s.tokenPartitions = min(max(tokenPartitions, 0), 3)

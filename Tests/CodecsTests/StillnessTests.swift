@@ -127,4 +127,86 @@ import Testing
       move(picture, &random)
     }
   }
+
+  /// Two decoders must see the same. They differ in what a lower quantizer of a block means that is below zero with the picture's:
+  /// whether what is added for one kind of coefficient is added to zero, or to what is below it.
+  @Test func everyDecoderReadsTheSameQuantizers() throws {
+    let encoder = try VPXEncoder(.vp8, width: width, height: height, framesPerSecond: 30, bitrate: 300_000)
+    let picture = Picture(width: width, height: height)
+    let screen = SyntheticScreen(seed: 1, width: width, height: height, framesPerSecond: 10)
+    screen.draw(frame: 60, into: picture)
+    var lowest = Int.max
+    for index in 0..<120 {
+      // A keyframe is coarser than the pictures around it: after it the picture's quantizer falls faster than that of what is still
+      // is known.
+      let frame = try encoder.frame(picture, pts: Int64(index) * 3000, forceKeyframe: index == 90)
+      let head = Quantizers(frame.bytes, isKeyframe: frame.key)
+      #expect(!head.isAmbiguous, "frame \(index): \(head)")
+      lowest = min(lowest, head.base + (head.segments.min() ?? 0))
+    }
+    #expect(lowest < 0, "the case does not come up: \(lowest)")
+  }
+}
+
+/// The quantizers of a frame's header (RFC 6386 sections 9.3 and 9.6).
+private struct Quantizers {
+  var base = 0
+  var segments: [Int] = []
+  /// Of Y1's DC, Y2's DC and AC, and the DC and AC of the colours.
+  var differences: [Int] = []
+
+  var isAmbiguous: Bool { differences.contains { $0 != 0 } && segments.contains { base + $0 < 0 } }
+
+  init(_ frame: [UInt8], isKeyframe: Bool) {
+    var reader = BoolReader(Array(frame.dropFirst(isKeyframe ? 10 : 3)))
+    if isKeyframe { _ = reader.number(2) }
+    if reader.flag() {
+      let (hasMap, hasData) = (reader.flag(), reader.flag())
+      if hasData {
+        _ = reader.flag()
+        segments = (0..<4).map { _ in reader.flag() ? reader.signed(7) : 0 }
+        for _ in 0..<4 where reader.flag() { _ = reader.signed(6) }
+      }
+      if hasMap { for _ in 0..<3 where reader.flag() { _ = reader.number(8) } }
+    }
+    _ = reader.number(10)
+    if reader.flag(), reader.flag() { for _ in 0..<8 where reader.flag() { _ = reader.signed(6) } }
+    _ = reader.number(2)
+    base = reader.number(7)
+    differences = (0..<5).map { _ in reader.flag() ? reader.signed(4) : 0 }
+  }
+}
+
+/// Reads the header's numbers (RFC 6386 section 7).
+private struct BoolReader {
+  private let bytes: [UInt8]
+  private var next = 2
+  private var value: Int
+  private var range = 255
+  private var shifts = 0
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    value = Int(bytes[0]) << 8 | Int(bytes[1])
+  }
+
+  mutating func flag() -> Bool {
+    let split = 1 + ((range - 1) * 128) >> 8
+    let isSet = value >= split << 8
+    if isSet { (range, value) = (range - split, value - split << 8) } else { range = split }
+    while range < 128 {
+      (value, range, shifts) = (value << 1, range << 1, shifts + 1)
+      guard shifts == 8 else { continue }
+      value |= next < bytes.count ? Int(bytes[next]) : 0
+      (next, shifts) = (next + 1, 0)
+    }
+    return isSet
+  }
+
+  mutating func number(_ bits: Int) -> Int { (0..<bits).reduce(0) { value, _ in value << 1 | (flag() ? 1 : 0) } }
+
+  mutating func signed(_ bits: Int) -> Int {
+    let magnitude = number(bits)
+    return flag() ? -magnitude : magnitude
+  }
 }

@@ -53,6 +53,13 @@ def decodes(path: str) -> str:
     return done.stderr.decode(errors="replace").strip() or ("" if done.returncode == 0 else f"exit {done.returncode}")
 
 
+def pictures_differ(path: str) -> str:
+    """Where FFmpeg's decoder of VP8 shows another picture than libvpx' (so Firefox another one than Chromium); empty when nowhere."""
+    seen = [run(["ffmpeg", "-v", "error", "-c:v", decoder, "-i", path, "-map", "0:v", "-fps_mode", "passthrough",
+                 "-f", "framemd5", "-"]).splitlines() for decoder in ("vp8", "libvpx")]
+    return next((f"{a!r} {b!r}" for a, b in zip(*seen) if a != b), "" if len(seen[0]) == len(seen[1]) else "more pictures")
+
+
 @dataclasses.dataclass
 class Recording:
     """A decoded file: small pictures as RGB, sound as mono."""
