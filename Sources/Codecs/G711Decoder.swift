@@ -1,7 +1,7 @@
 import MediaCore
 
 /// Decodes one stream of G.711 (ITU-T G.711, RFC 3551 section 4.5.14): a byte is a sample of 8 kHz.
-public final class G711Decoder: SoundDecoder {
+public final class G711Decoder: AudioDecoder {
   /// How a byte stands for a sample.
   public enum Law: Sendable {
     /// North America and Japan.

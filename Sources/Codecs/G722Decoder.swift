@@ -3,7 +3,7 @@ import MediaCore
 
 /// Decodes one stream of G.722 at 64 kbit/s (ITU-T G.722, RFC 3551 section 4.5.2) with libavcodec: a byte is two samples of
 /// 16 kHz. Owns the library's context.
-public final class G722Decoder: SoundDecoder {
+public final class G722Decoder: AudioDecoder {
   private let context: UnsafeMutablePointer<AVCodecContext>
   private let frame: UnsafeMutablePointer<AVFrame>
   private var upsampler = Upsampler(factor: 3)

@@ -44,7 +44,7 @@ struct Upsampler {
   func room(
     for count: Int, in buffer: UnsafeMutableBufferPointer<Float>, library: CodecError.Library
   ) throws(CodecError) -> UnsafeMutablePointer<Float> {
-    guard count > 0, count * factor <= SoundDecoders.maximumSamples else {
+    guard count > 0, count * factor <= AudioDecoders.maximumSamples else {
       throw CodecError(
         library: library, reason: .malformed, operation: "decode", text: "not a packet of sound",
         detail: "\(count) samples")

@@ -44,7 +44,7 @@ public enum Codec: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What has to be known of a codec outside its own files: one row for each. Its depacketizer is named by
-/// `Codec.depacketize` or `Codec.soundDuration` (RTP), its decoder by `VideoDecoders` or `SoundDecoders` (Codecs); all are
+/// `Codec.depacketize` or `Codec.audioDuration` (RTP), its decoder by `VideoDecoders` or `AudioDecoders` (Codecs); all are
 /// `switch`es that the compiler completes.
 public struct CodecTable: Sendable {
   /// One codec.

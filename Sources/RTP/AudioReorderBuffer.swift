@@ -246,7 +246,7 @@ public struct AudioReorderBuffer {
 
   private mutating func makePacket(_ slot: Slot) -> Packet? {
     guard let source = slot.buffer, let bytes = source.bytes.part(slot.offset, slot.count) else { return nil }
-    guard let duration = codec.soundDuration(bytes) else {
+    guard let duration = codec.audioDuration(bytes) else {
       statistics.malformed += 1
       return nil
     }

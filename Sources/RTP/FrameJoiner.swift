@@ -104,17 +104,17 @@ struct FrameJoiner: Sendable {
     var continues = header & 0x80 != 0
     guard continues == (fragment != nil) else { return false }
     let goesOn = header & 0x40 != 0
-    var isSound = true
+    var isAudio = true
     let isWhole = AV1Depacketizer.eachElement(payload) { element in
       if continues {
         fragment?.append(contentsOf: element)
       } else {
-        isSound = endUnit() && isSound
+        isAudio = endUnit() && isAudio
         fragment = Array(element)
       }
       continues = false
     }
-    guard isWhole, isSound else { return false }
+    guard isWhole, isAudio else { return false }
     return goesOn || endUnit()
   }
 

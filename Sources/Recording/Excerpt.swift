@@ -17,7 +17,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
   /// More than this of a track is not held, but decoded.
   private static var heldLimit: Int { 16 << 20 }
   /// Sound is decoded this long before the part begins: decoders have a memory.
-  private static var soundLead: SessionTime { .seconds(1) }
+  private static var audioLead: SessionTime { .seconds(1) }
 
   /// The part of what `work` would make that begins with the first slot at or after `from`.
   init(of work: Work, from: SessionTime, settings: SessionCore.Settings) {
@@ -34,7 +34,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
   func prepare(_ event: inout SessionEvent) {
     // Time in the file never runs ahead of the session's.
     let isRoom = if case .room = event.payload { true } else { false }
-    if isRoom || event.arrived + Self.soundLead >= from { work.prepare(&event) }
+    if isRoom || event.arrived + Self.audioLead >= from { work.prepare(&event) }
   }
 
   func beginBurst() {
@@ -45,10 +45,10 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode(let id, let frame, let track, _) where !hasBegun: return try hold(id, frame, of: track)
-    case .sound(let id, let frame, let track, let time, let end):
+    case .audio(let id, let frame, let track, let time, let end):
       guard time >= from else { return nil }
       return try work.perform(
-        .sound(id, frame, of: track, at: time - from, until: end.map { $0 - from }), isLate: isLate)
+        .audio(id, frame, of: track, at: time - from, until: end.map { $0 - from }), isLate: isLate)
     case .compose(var plan):
       guard plan.slot >= firstSlot else { return nil }
       if !hasBegun { try begin() }

@@ -51,8 +51,8 @@ final class FurtherOutput {
   }
 
   /// Takes 20 ms of sound, a packet of its rate.
-  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
-    attempt { (output) throws(RecordingError) in try output.sound(packet, at: time) }
+  func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
+    attempt { (output) throws(RecordingError) in try output.audio(packet, at: time) }
   }
 
   /// Changes the title.
@@ -103,27 +103,27 @@ struct FurtherOutputs {
   /// Those with pictures, by the numbers of the plans.
   private let pictures: [FurtherOutput]
   /// The encoders of sound, and which of the files take what each makes.
-  private let sounds: [(encoder: SoundEncoder, files: [FurtherOutput])]
+  private let mixes: [(encoder: AudioEncoder, files: [FurtherOutput])]
 
   /// Makes the files and their encoders, each by `makeOutput`. `sound` encodes that of the recording: files of the same rate
   /// take the same packets.
   init(
-    _ settings: RecordingSettings, images: ImageStore, logger: Logger, sound: SoundEncoder,
+    _ settings: RecordingSettings, images: ImageStore, logger: Logger, sound: AudioEncoder,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput
   ) throws(RecordingError) {
     all = settings.further.map {
       FurtherOutput($0, of: settings, images: images, logger: logger, makeOutput: makeOutput)
     }
     pictures = all.filter { $0.compositor != nil }
-    var sounds: [(encoder: SoundEncoder, files: [FurtherOutput])] = [(sound, [])]
+    var mixes: [(encoder: AudioEncoder, files: [FurtherOutput])] = [(sound, [])]
     for (file, output) in zip(settings.further, all) {
-      if let index = sounds.firstIndex(where: { $0.encoder.bitrate == file.audioBitrate }) {
-        sounds[index].files.append(output)
+      if let index = mixes.firstIndex(where: { $0.encoder.bitrate == file.audioBitrate }) {
+        mixes[index].files.append(output)
       } else {
-        sounds.append((try SoundEncoder(bitrate: file.audioBitrate), [output]))
+        mixes.append((try AudioEncoder(bitrate: file.audioBitrate), [output]))
       }
     }
-    self.sounds = sounds
+    self.mixes = mixes
   }
 
   /// Takes the picture of a slot; see `FurtherOutput`.
@@ -133,13 +133,13 @@ struct FurtherOutputs {
   }
 
   /// Takes 20 ms of sound, and the recording's packet of it.
-  func sound(
+  func audio(
     _ samples: UnsafeBufferPointer<Float>, _ packet: UnsafeRawBufferPointer, at time: SessionTime
   ) throws(RecordingError) {
-    for output in sounds[0].files { output.sound(packet, at: time) }
-    for (encoder, files) in sounds.dropFirst() {
+    for output in mixes[0].files { output.audio(packet, at: time) }
+    for (encoder, files) in mixes.dropFirst() {
       let own = try encoder.encode(samples)
-      for output in files { output.sound(own, at: time) }
+      for output in files { output.audio(own, at: time) }
     }
   }
 

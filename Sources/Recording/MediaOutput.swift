@@ -13,7 +13,7 @@ protocol MediaOutput: AnyObject {
   /// Takes the picture of a slot; its pixels are used before this returns.
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError)
   /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
-  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
+  func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
   /// Changes the title.
   func setTitle(_ title: String)
   /// Says where it was recorded.
@@ -70,7 +70,7 @@ final class FileOutput: MediaOutput {
         : .init(
           codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
           framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
-      audio: .init(channels: OpusEncoder.channels, preSkip: SoundEncoder.preSkip), title: session.title,
+      audio: .init(channels: OpusEncoder.channels, preSkip: AudioEncoder.preSkip), title: session.title,
       date: session.startDate)
     configuration.describe(program: settings.program)
     do {
@@ -99,7 +99,7 @@ final class FileOutput: MediaOutput {
     }
   }
 
-  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
+  func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
     do {
       try writer.addAudio(at: time, packet)
     } catch {

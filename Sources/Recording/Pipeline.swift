@@ -22,11 +22,11 @@ final class Pipeline: OutputHandler {
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  private var sounds = SoundTracks()
+  private var audio = AudioTracks()
   private let compositor: PictureCompositor
   private let output: any MediaOutput
   private let further: FurtherOutputs
-  private let soundEncoder: SoundEncoder
+  private let audioEncoder: AudioEncoder
   private let images: ImageStore
   private var scene = ScenePaint()
   private var attendance = AttendanceList()
@@ -54,10 +54,10 @@ final class Pipeline: OutputHandler {
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }
     compositor = PictureCompositor(canvas: session.canvas, images: images)
-    soundEncoder = try SoundEncoder(bitrate: settings.audioBitrate)
+    audioEncoder = try AudioEncoder(bitrate: settings.audioBitrate)
     output = try makeOutput(settings)
     further = try FurtherOutputs(
-      settings, images: images, logger: logger, sound: soundEncoder, makeOutput: makeFurther)
+      settings, images: images, logger: logger, sound: audioEncoder, makeOutput: makeFurther)
     notes = try Notes(settings: settings, listener: listener)
     chronicle = try Chronicle(settings)
     progress.phase = .recording
@@ -71,10 +71,10 @@ final class Pipeline: OutputHandler {
   func prepare(_ event: inout SessionEvent) {
     if case .room(let news) = event.payload { chronicle?.collector.prepare(news) }
     guard case .frame(var frame, let track) = event.payload, frame.codec.kind == .audio else { return }
-    let errors = sounds.errors
-    let level = sounds.decode(FrameID(event.sequence), frame, of: track, arrived: event.arrived)
-    if sounds.errors != errors { chronicle?.collector.decodeError(track) }
-    progress.decodeErrors = videos.errors + sounds.errors
+    let errors = audio.errors
+    let level = audio.decode(FrameID(event.sequence), frame, of: track, arrived: event.arrived)
+    if audio.errors != errors { chronicle?.collector.decodeError(track) }
+    progress.decodeErrors = videos.errors + audio.errors
     guard frame.audioLevel == nil else { return }
     frame.audioLevel = level
     event.payload = .frame(frame, of: track)
@@ -97,7 +97,7 @@ final class Pipeline: OutputHandler {
         // What comes too late for its place is shown by the next plan.
         collector.picture(track, frame.codec, isShown: outcome.isDecoded, at: max(time, progress.time))
       }
-      progress.decodeErrors = videos.errors + sounds.errors
+      progress.decodeErrors = videos.errors + audio.errors
       switch outcome {
       case .decoded: return SessionFinding(track: track, unsupported: nil)
       case .needsKeyframe(let error):
@@ -111,9 +111,9 @@ final class Pipeline: OutputHandler {
           ])
       case .unsupported(let form): return SessionFinding(track: track, unsupported: form)
       }
-    case .sound(let id, let frame, let track, let time, let end):
-      sounds.play(id, of: track, at: time, until: end)
-      chronicle?.collector.sound(track, frame, at: time)
+    case .audio(let id, let frame, let track, let time, let end):
+      audio.play(id, of: track, at: time, until: end)
+      chronicle?.collector.audio(track, frame, at: time)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .composeFurther(let number, let plan):
       further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }
@@ -125,9 +125,9 @@ final class Pipeline: OutputHandler {
       chronicle?.collector.receive(wishes, at: progress.time)
     case .view(let tracks): control.view(tracks)
     case .release(let track):
-      chronicle?.collector.lateSound(track, sounds.dropped(of: track))
+      chronicle?.collector.lateAudio(track, audio.dropped(of: track))
       videos.release(track)
-      sounds.release(track)
+      audio.release(track)
     case .ended: break
     }
     return nil
@@ -135,7 +135,7 @@ final class Pipeline: OutputHandler {
 
   /// Takes over, for progress, what the core knows of the room.
   func tell(_ core: borrowing SessionCore, at now: SessionTime) {
-    sounds.forget(before: core.nextInstant - Self.longestWait)
+    audio.forget(before: core.nextInstant - Self.longestWait)
     attendance.tell(core, &progress, at: now)
     progress.pins = core.pins
     progress.spotlight = core.spotlight
@@ -145,16 +145,16 @@ final class Pipeline: OutputHandler {
   /// Completes the file.
   func finish(at end: SessionTime) throws(RecordingError) {
     // The sound reaches the end of the last picture, never falls short of it.
-    while sounds.position < SoundTracks.samples(at: end) { try mixBlock() }
+    while audio.position < AudioTracks.samples(at: end) { try mixBlock() }
     if let chronicle {
-      for track in sounds.tracks { chronicle.collector.lateSound(track, sounds.dropped(of: track)) }
+      for track in audio.tracks { chronicle.collector.lateAudio(track, audio.dropped(of: track)) }
     }
     further.end()
     defer { finishFurther() }
     progress.bytes = UInt64(clamping: try output.finish())
     progress.time = end
     progress.phase = .finished
-    sounds.finish()
+    audio.finish()
     chronicle?.finish(at: end)
   }
 
@@ -199,7 +199,7 @@ final class Pipeline: OutputHandler {
     }
     try mix(until: min(slotEnd, plan.time + Self.mixedAhead))
     progress.time = slotEnd
-    progress.lateSound = sounds.dropped
+    progress.lateAudio = audio.dropped
     progress.participants = plan.participants
     progress.talker = plan.talker
     progress.layout = plan.layout
@@ -272,15 +272,15 @@ final class Pipeline: OutputHandler {
   }
 
   private func mix(until time: SessionTime) throws(RecordingError) {
-    while sounds.position + Int64(OpusEncoder.frameSamples) <= SoundTracks.samples(at: time) { try mixBlock() }
+    while audio.position + Int64(OpusEncoder.frameSamples) <= AudioTracks.samples(at: time) { try mixBlock() }
   }
 
   private func mixBlock() throws(RecordingError) {
-    let time = SessionTime(nanoseconds: sounds.position * 125_000 / 6)
-    let samples = sounds.mix()
-    let packet = try soundEncoder.encode(samples)
-    try output.sound(packet, at: time)
-    try further.sound(samples, packet, at: time)
+    let time = SessionTime(nanoseconds: audio.position * 125_000 / 6)
+    let samples = audio.mix()
+    let packet = try audioEncoder.encode(samples)
+    try output.audio(packet, at: time)
+    try further.audio(samples, packet, at: time)
   }
 }
 

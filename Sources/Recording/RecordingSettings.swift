@@ -157,7 +157,7 @@ public struct RecordingProgress: Sendable, Hashable {
   /// Pictures not written because the machine was too slow.
   public var droppedFrames: UInt64 = 0
   /// Sound that came and was not written, as it came too late for its place.
-  public var lateSound = SessionTime.zero
+  public var lateAudio = SessionTime.zero
   /// Frames that could not be decoded.
   public var decodeErrors: UInt64 = 0
   /// Bytes written.

@@ -18,7 +18,7 @@ final class ThreadedOutput: MediaOutput {
 
   private enum Work: Sendable {
     case picture(Picture, slot: Int64, SessionTime)
-    case sound(MediaBuffer, SessionTime)
+    case audio(MediaBuffer, SessionTime)
     case title(String)
     case room(String)
     case chapter(SessionTime, String)
@@ -96,8 +96,8 @@ final class ThreadedOutput: MediaOutput {
     try put(.picture(copy, slot: slot, time))
   }
 
-  func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
-    try put(.sound(MediaBuffer(copying: packet), time))
+  func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
+    try put(.audio(MediaBuffer(copying: packet), time))
   }
 
   func setTitle(_ title: String) { try? put(.title(title)) }
@@ -160,7 +160,7 @@ final class ThreadedOutput: MediaOutput {
         switch work {
         case .picture where isDiscarding: shared.state.withLock { $0.discarded += 1 }
         case .picture(let picture, let slot, let time): try output.picture(picture, slot: slot, at: time)
-        case .sound(let packet, let time): try output.sound(packet.bytes, at: time)
+        case .audio(let packet, let time): try output.audio(packet.bytes, at: time)
         case .title(let title): output.setTitle(title)
         case .room(let room): output.setRoom(room)
         case .chapter(let start, let title): output.addChapter(start: start, title: title)

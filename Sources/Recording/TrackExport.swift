@@ -106,7 +106,7 @@ private final class TrackExporter: OutputHandler {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode(_, let frame, let track, let time): try write(frame, of: track, at: time)
-    case .sound(_, let frame, let track, let time, _):
+    case .audio(_, let frame, let track, let time, _):
       // What was lost is a gap.
       if frame.payload.count > 0 { try write(frame, of: track, at: time) }
     case .compose(let plan): progress.time = plan.time

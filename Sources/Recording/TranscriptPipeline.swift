@@ -56,7 +56,7 @@ final class TranscriptPipeline: OutputHandler {
       progress.talker = plan.talker
       progress.phase = plan.isReconnecting ? .reconnecting : .recording
     case .note(let entry): notes.take(entry, &progress)
-    case .composeFurther, .decode, .sound, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
+    case .composeFurther, .decode, .audio, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
     }
     return nil
   }

@@ -35,7 +35,7 @@ struct PublisherClock: Sendable {
 
   private struct Stream: Sendable {
     let track: TrackID
-    let isSound: Bool
+    let isAudio: Bool
     let isScreen: Bool
     var way: StreamWay
     var reports = CaptureReports()
@@ -63,7 +63,7 @@ struct PublisherClock: Sendable {
   /// what a busy sender was late, so before there are some, they count up to here.
   private static let usualDifference: Int64 = 60_000_000
   /// Sound's way is hardly ever longer than the pictures', so early reports that say so do not count.
-  private static let soundDifference: Int64 = 200_000_000
+  private static let audioDifference: Int64 = 200_000_000
   /// Ways that differ by more than this are errors of reports.
   private static let credibleDifference: Int64 = 400_000_000
   /// Silence, dBov.
@@ -109,10 +109,10 @@ struct PublisherClock: Sendable {
     _ frame: EncodedFrame, of track: TrackID, media: Int64, arrival: Int64, now: Int64, until limit: Int64, seen: Int64
   ) -> Place {
     guard let index = streams.firstIndex(where: { $0.track == track }) else { return .later }
-    if streams[index].isSound { catchUp(index) }
+    if streams[index].isAudio { catchUp(index) }
     var time = media &+ offset(index)
     guard time <= limit else { return .later }
-    guard streams[index].isSound else { return .at(time) }
+    guard streams[index].isAudio else { return .at(time) }
     if let since = streams[index].way.doubtfulSince, arrival >= since {
       if seen &- since < Self.suspense { return .later }
       if let change = streams[index].way.decide() {
@@ -166,11 +166,11 @@ struct PublisherClock: Sendable {
 
   /// What is added to media time at present.
   private func offset(_ index: Int) -> Int64 {
-    guard !streams[index].isSound else { return streams[index].offset }
+    guard !streams[index].isAudio else { return streams[index].offset }
     // Pictures go where their sound is.
     let now = streams[index].lastArrival
     for other in streams.indices
-    where streams[other].isSound && streams[other].isScreen == streams[index].isScreen && flows(other, at: now) {
+    where streams[other].isAudio && streams[other].isScreen == streams[index].isScreen && flows(other, at: now) {
       return target(index) &+ (streams[other].offset &- target(other))
     }
     return target(index)
@@ -181,10 +181,10 @@ struct PublisherClock: Sendable {
     let stream = streams[index]
     guard let journey = stream.journey else { return stream.way.least }
     if stream.isTrusted, let shortestTrusted {
-      let most = stream.isSound ? Self.soundDifference : Self.credibleDifference
+      let most = stream.isAudio ? Self.audioDifference : Self.credibleDifference
       return stream.way.least &- max(0, min(most, journey &- shortestTrusted))
     }
-    guard !stream.isSound, let shortest else { return stream.way.least }
+    guard !stream.isAudio, let shortest else { return stream.way.least }
     return stream.way.least &- max(0, min(Self.usualDifference, journey &- shortest))
   }
 
@@ -203,7 +203,7 @@ struct PublisherClock: Sendable {
 
   /// Moves sound towards where it should be, by at most so much.
   private mutating func follow(_ index: Int, most: Int64) {
-    guard streams[index].isSound else { return }
+    guard streams[index].isAudio else { return }
     let difference = target(index) &- streams[index].offset
     streams[index].offset = streams[index].offset &+ max(-most, min(most, difference))
   }
@@ -248,12 +248,12 @@ struct PublisherClock: Sendable {
 
   private mutating func index(of track: Track, at arrival: Int64) -> Int {
     if let index = streams.firstIndex(where: { $0.track == track.id }) { return index }
-    let isSound = track.kind == .audio
+    let isAudio = track.kind == .audio
     streams.append(
       Stream(
-        track: track.id, isSound: isSound,
+        track: track.id, isAudio: isAudio,
         isScreen: track.source == .screenShare || track.source == .screenShareAudio,
-        way: StreamWay(isSound: isSound), lastArrival: arrival))
+        way: StreamWay(isAudio: isAudio), lastArrival: arrival))
     return streams.count - 1
   }
 }

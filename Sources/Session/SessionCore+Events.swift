@@ -146,9 +146,9 @@ extension SessionCore {
     note(new.map { .paused($0) } ?? .resumed, at: now)
     pause = new
     if new == .cut { clock.cut(at: now) }
-    soundBegins = now
+    audioBegins = now
     if old == .redact {
-      soundBegins = now + Self.redactionTail
+      audioBegins = now + Self.redactionTail
       picturesBegin = now
       for id in tracks.announced { tracks[id]?.forgetPicture(now: now) }
     }

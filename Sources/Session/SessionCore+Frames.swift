@@ -4,7 +4,7 @@ import MediaCore
 
 extension SessionCore {
   /// Sound is handed on a little early, so that the block that is mixed next is whole.
-  private static let soundAhead = SessionTime.milliseconds(60)
+  private static let audioAhead = SessionTime.milliseconds(60)
   /// The longest Opus packet (RFC 6716 section 2.1.4).
   private static let longestPacket = SessionTime.milliseconds(120)
 
@@ -33,7 +33,7 @@ extension SessionCore {
     for index in unplaced.indices {
       let id = unplaced[index]
       guard let track = tracks[id]?.track else { continue }
-      let limit = track.kind == .audio ? time + Self.soundAhead : time
+      let limit = track.kind == .audio ? time + Self.audioAhead : time
       tracks[id]?.place(
         now: time, until: limit, seen: seen, by: &publisherClocks[track.participant, default: PublisherClock()])
       if tracks[id]?.hasUnplaced == true {
@@ -77,19 +77,19 @@ extension SessionCore {
       }
       watch(id, at: time)
     } else {
-      presentSound(id, at: time)
+      presentAudio(id, at: time)
     }
   }
 
-  private mutating func presentSound(_ id: TrackID, at time: SessionTime) {
+  private mutating func presentAudio(_ id: TrackID, at time: SessionTime) {
     // While paused, what is due is thrown away, but not what may be due after the pause.
-    var limit = pause == nil ? time + Self.soundAhead : time
+    var limit = pause == nil ? time + Self.audioAhead : time
     let pauseBegins = pause == nil ? nextPause(until: limit + Self.longestPacket) : nil
     if let pauseBegins { limit = min(limit, pauseBegins - SessionTime(nanoseconds: 1)) }
     while let waiting = tracks[id]?.dequeue(until: limit) {
-      guard tracks[id]?.isEnabled == true, pause == nil, waiting.presentation >= soundBegins else { continue }
+      guard tracks[id]?.isEnabled == true, pause == nil, waiting.presentation >= audioBegins else { continue }
       emit(
-        .sound(
+        .audio(
           waiting.id, waiting.frame, of: id, at: clock.fileTime(of: waiting.presentation),
           until: pauseBegins.map { clock.fileTime(of: $0) }))
     }

@@ -7,7 +7,7 @@ public enum SessionOutput: Sendable {
   /// the file at which it belongs, which is that of the next plan or a little earlier.
   case decode(FrameID, EncodedFrame, of: TrackID, at: SessionTime)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
-  case sound(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
+  case audio(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
   /// Show this in the further picture of this number: for each, one directly after the slot's own.
@@ -70,7 +70,7 @@ public struct SessionCore: Sendable {
   /// How the recording is paused; nil: it isn't.
   public internal(set) var pause: PausePolicy?
   /// Sound that is due before this instant is not heard.
-  var soundBegins = SessionTime(nanoseconds: .min)
+  var audioBegins = SessionTime(nanoseconds: .min)
   /// Pictures that are due before this instant are not decoded.
   var picturesBegin = SessionTime(nanoseconds: .min)
   /// The picture, and the further ones.

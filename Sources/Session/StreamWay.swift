@@ -44,7 +44,7 @@ struct StreamWay: Sendable {
   /// When the frames began to come that may be of another clock; nil when there are none.
   var doubtfulSince: Int64? { run?.began }
 
-  private let isSound: Bool
+  private let isAudio: Bool
   /// How long a window is.
   private let window: Int64
   private var minima = [Int64](repeating: .max, count: Int(StreamWay.bucketCount))
@@ -56,9 +56,9 @@ struct StreamWay: Sendable {
 
   /// Of a stream without frames. Sound is judged within 200 ms; pictures, of which a large one holds up those behind it,
   /// within half a second.
-  init(isSound: Bool) {
-    self.isSound = isSound
-    window = isSound ? 80_000_000 : 240_000_000
+  init(isAudio: Bool) {
+    self.isAudio = isAudio
+    window = isAudio ? 80_000_000 : 240_000_000
   }
 
   /// Takes a frame that was sent in sequence. `followsLoss`: others are missing before it.
@@ -73,9 +73,9 @@ struct StreamWay: Sendable {
     let advance = media &- previous.media
     let elapsed = arrival &- previous.arrival
     // Pictures need not come at equal distances.
-    let expected = max(elapsed, isSound ? interval : 3 &* interval)
+    let expected = max(elapsed, isAudio ? interval : 3 &* interval)
     let isAhead = way < least &- Self.allowance && !followsLoss && advance &- expected > Self.allowance
-    if isAhead || isSound && advance < 0 {
+    if isAhead || isAudio && advance < 0 {
       let usual = elapsed <= interval &+ Self.longestPacket ? interval : elapsed
       return leap(by: usual &- advance, at: arrival, way)
     }

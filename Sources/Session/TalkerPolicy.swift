@@ -18,8 +18,8 @@ public struct TalkerPolicy: Sendable {
     /// Works out the state at `now` from whichever source counts.
     mutating func refresh(at now: SessionTime, _ settings: Settings, bonus: Int) {
       sound?.update(at: now, settings)
-      let hearsSound = sound.map { settings.levels == .sound || now - $0.lastHeard < .seconds(1) } ?? false
-      if hearsSound, let sound {
+      let hearsAudio = sound.map { settings.levels == .sound || now - $0.lastHeard < .seconds(1) } ?? false
+      if hearsAudio, let sound {
         talkingSince = sound.since
         talked = sound.lastLoud - (sound.since ?? sound.lastLoud)
         level = sound.level + bonus

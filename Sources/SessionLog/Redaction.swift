@@ -12,7 +12,7 @@ public struct Redaction: Sendable {
   /// The redactions so far, and which of them the pictures of each track have left behind by a keyframe.
   private var count = 0
   private var left: [TrackID: Int] = [:]
-  private var soundBegins = SessionTime(nanoseconds: .min)
+  private var audioBegins = SessionTime(nanoseconds: .min)
 
   /// Nothing is redacted yet.
   public init() {}
@@ -28,7 +28,7 @@ public struct Redaction: Sendable {
     case .room: break
     case .frame(let frame, let track):
       guard !isOn else { return false }
-      guard frame.codec.kind == .video else { return event.arrived >= soundBegins }
+      guard frame.codec.kind == .video else { return event.arrived >= audioBegins }
       // What is predicted from a redacted picture shows it.
       guard left[track, default: 0] < count else { return true }
       guard frame.isKeyframe else { return false }
@@ -37,5 +37,5 @@ public struct Redaction: Sendable {
     return true
   }
 
-  private mutating func end(at time: SessionTime) { (isOn, soundBegins) = (false, time + Self.tail) }
+  private mutating func end(at time: SessionTime) { (isOn, audioBegins) = (false, time + Self.tail) }
 }

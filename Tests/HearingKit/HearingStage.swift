@@ -98,7 +98,7 @@ package struct HearingStage: Sendable {
     enum What {
       case sound(number: Int, sequence: Int64, timestamp: Int64, source: Int, isRepair: Bool)
       case picture(capture: Int64, timestamp: Int64)
-      case report(isSound: Bool, ntp: Int64, timestamp: Int64, source: Int)
+      case report(isAudio: Bool, ntp: Int64, timestamp: Int64, source: Int)
     }
     var at: Int64
     var what: What
@@ -163,7 +163,7 @@ package struct HearingStage: Sendable {
         arrivals.append(
           Arrival(
             at: reportAt + way.sound * Self.millisecond,
-            what: .report(isSound: true, ntp: ntp, timestamp: rtp, source: source)))
+            what: .report(isAudio: true, ntp: ntp, timestamp: rtp, source: source)))
       }
     }
     while now < end {
@@ -238,7 +238,7 @@ package struct HearingStage: Sendable {
         arrivals.append(
           Arrival(
             at: reportAt + way.sound * Self.millisecond,
-            what: .report(isSound: false, ntp: ntp, timestamp: stamp, source: 0)))
+            what: .report(isAudio: false, ntp: ntp, timestamp: stamp, source: 0)))
       }
     }
     while now < end {
@@ -366,11 +366,11 @@ package struct HearingStage: Sendable {
               Self.frame(.vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: 0),
               of: TrackID("ann.camera")),
             capture: capture)
-        case .report(let isSound, let ntp, let timestamp, let source):
+        case .report(let isAudio, let ntp, let timestamp, let source):
           let report = RTCPSenderReport(
             ssrc: SSRC(7), ntp: NTPTime(nanoseconds: ntp), rtpTimestamp: UInt32(truncatingIfNeeded: timestamp),
             packetCount: 0, octetCount: 0)
-          if isSound {
+          if isAudio {
             if let newest = sources[source]?.newest { sources[source]?.clock.received(report, near: newest) }
           } else {
             videoClock.received(report, near: newestPicture)
@@ -381,7 +381,7 @@ package struct HearingStage: Sendable {
       core.advance(to: SessionTime(nanoseconds: now))
       while let output = core.pollOutput() {
         switch output {
-        case .sound(let id, _, _, let at, _):
+        case .audio(let id, _, _, let at, _):
           // What is lost is concealed: by silence here.
           let (left, right) = numbers[Int(id.rawValue)].map(Ear.levels) ?? (0, 0)
           for sample in 0..<960 { (block[sample * 2], block[sample * 2 + 1]) = (left, right) }

@@ -99,7 +99,7 @@ import Testing
     #expect(again.plans.map(\.description) == live.plans.map(\.description))
     // In which order tracks of an instant are decoded and mixed is of no account.
     #expect(again.decoded.map(\.rawValue).sorted() == live.decoded.map(\.rawValue).sorted())
-    #expect(again.sounds.sorted() == live.sounds.sorted())
+    #expect(again.audio.sorted() == live.audio.sorted())
     #expect(again.notes == live.notes)
     try FileManager.default.removeItem(atPath: "\(folder)/\(seed)")
   }
@@ -146,7 +146,7 @@ import Testing
     let (all, mine) = (Set(whole.decoded.map(\.rawValue)), Set(part.decoded.map(\.rawValue)))
     #expect(mine.isSubset(of: all) && mine.count == part.decoded.count && mine.count < all.count - 80)
     #expect(all.subtracting(mine).max() ?? 0 < mine.min() ?? 0 || all.subtracting(mine).count < all.count / 2)
-    #expect(part.sounds.allSatisfy { $0 >= .zero } && part.prepared < events.count)
+    #expect(part.audio.allSatisfy { $0 >= .zero } && part.prepared < events.count)
     #expect(part.notes.map(\.event) == whole.notes.filter { $0.time >= firstSlot.time }.map(\.event))
   }
 

@@ -152,7 +152,7 @@ import WebM
     init(after blocks: Int) { left = blocks }
     var size: Int64 { 1 }
     func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {}
-    func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
+    func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
       left -= 1
       if left < 0 { throw .output("no space left on device") }
     }
@@ -212,7 +212,7 @@ import WebM
     let open = DispatchSemaphore(value: 0)
     /// Counts those who came to a picture.
     let came = DispatchSemaphore(value: 0)
-    let taken = Mutex((pictures: [Int64](), sounds: 0))
+    let taken = Mutex((pictures: [Int64](), audio: 0))
     var size: Int64 { 0 }
     func picture(_ picture: Picture, slot: Int64, at time: SessionTime) {
       came.signal()
@@ -220,9 +220,9 @@ import WebM
       taken.withLock { $0.pictures.append(slot) }
       open.signal()
     }
-    func sound(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
+    func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
       open.wait()
-      taken.withLock { $0.sounds += 1 }
+      taken.withLock { $0.audio += 1 }
       open.signal()
     }
     func setTitle(_ title: String) {}
@@ -251,7 +251,7 @@ import WebM
           painted += 1
           return picture
         }
-        output.sound(packet, at: .zero)
+        output.audio(packet, at: .zero)
       }
     }
     // Those that wait, and the one at which its thread stands.
@@ -259,7 +259,7 @@ import WebM
     gate.open.signal()
     output.finish()
     #expect(output.progress.failure == nil && output.progress.bytes == 7)
-    #expect(gate.taken.withLock { $0.sounds } == 100)
+    #expect(gate.taken.withLock { $0.audio } == 100)
     #expect(gate.taken.withLock { $0.pictures } == Array(1...painted))
   }
 
@@ -271,7 +271,7 @@ import WebM
     let picture = Picture(width: 64, height: 64)
     for slot in Int64(0)..<10 {
       try output.picture(picture, slot: slot, at: .zero)
-      try Self.packet { try output.sound($0, at: .zero) }
+      try Self.packet { try output.audio($0, at: .zero) }
     }
     gate.came.wait()
     output.end()
@@ -281,7 +281,7 @@ import WebM
       gate.open.signal()
     }
     #expect(try output.finish() == 7)
-    #expect(gate.taken.withLock { $0.pictures } == [0] && gate.taken.withLock { $0.sounds } == 10)
+    #expect(gate.taken.withLock { $0.pictures } == [0] && gate.taken.withLock { $0.audio } == 10)
     #expect(output.discarded == 9)
   }
 
@@ -290,12 +290,12 @@ import WebM
     let output = try ThreadedOutput(
       .skips, patience: .milliseconds(1), lastPatience: .milliseconds(1)
     ) { () throws(RecordingError) in gate }
-    try Self.packet { try output.sound($0, at: .zero) }
+    try Self.packet { try output.audio($0, at: .zero) }
     #expect(throws: RecordingError.self) { _ = try output.finish() }
     let other = try ThreadedOutput(.skips) { () throws(RecordingError) in gate }
     var count = 0
     Self.packet { packet in
-      while count < 10_000, (try? other.sound(packet, at: .zero)) != nil { count += 1 }
+      while count < 10_000, (try? other.audio(packet, at: .zero)) != nil { count += 1 }
     }
     #expect((ThreadedOutput.most...ThreadedOutput.most + 1).contains(count))
     gate.open.signal()

@@ -37,7 +37,7 @@ import Testing
     let several = try planned(events, seed: seed, Self.further())
     #expect(several.plans.map(\.description) == alone.plans.map(\.description) && alone.plans.count > 200)
     #expect(several.decoded == alone.decoded && Set(several.decoded).count == several.decoded.count)
-    #expect(several.sounds == alone.sounds && several.notes == alone.notes)
+    #expect(several.audio == alone.audio && several.notes == alone.notes)
     // What further plans name is there when they are carried out.
     #expect(several.missing == 0 && several.mostInABurst == alone.mostInABurst)
     #expect(alone.further.isEmpty && several.further.count == 3)

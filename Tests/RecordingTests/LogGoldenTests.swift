@@ -26,8 +26,8 @@ import Testing
     #expect(reader.damages.isEmpty && reader.unknown == 0)
     var text = spy.plans.map { "\($0)\n" }.joined()
     for entry in spy.notes { text += entry.json(startDate: settings.startDate) + "\n" }
-    let sounds = spy.sounds.sorted()
-    text += "\(sounds.count) packets of sound, \(sounds.first ?? .zero) to \(sounds.last ?? .zero)\n"
+    let audio = spy.audio.sorted()
+    text += "\(audio.count) packets of sound, \(audio.first ?? .zero) to \(audio.last ?? .zero)\n"
     let file = Self.folder.appendingPathComponent("\(log)-\(way).txt")
     if ProcessInfo.processInfo.environment["RECBOT_UPDATE_GOLDENS"] != nil {
       try text.write(to: file, atomically: true, encoding: .utf8)

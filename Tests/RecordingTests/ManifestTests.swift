@@ -37,7 +37,7 @@ import Testing
       let frame = EncodedFrame(
         codec: .opus, payload: MediaBuffer(isLost ? [] : [1]), rtpTime: ms * 48, isKeyframe: true,
         followsLoss: followsLoss)
-      collector.sound(microphone, frame, at: .milliseconds(ms))
+      collector.audio(microphone, frame, at: .milliseconds(ms))
       followsLoss = isLost
     }
   }

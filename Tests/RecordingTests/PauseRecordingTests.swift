@@ -104,8 +104,8 @@ import WebM
     var secretPictures: [SessionTime] = []
     var openPictures: [SessionTime] = []
     /// The loudest that the secret's pitch is in any 20 ms, and where the open pitch is heard, amplitude.
-    var secretSound = 0.0
-    var openSound: [SessionTime] = []
+    var secretAudio = 0.0
+    var openAudio: [SessionTime] = []
     var chapters: [String]
   }
 
@@ -147,8 +147,8 @@ import WebM
         if open > 1_000 { found.openPictures.append(frame.time) }
       } else if let count = try? audio.decode(frame.bytes, into: samples) {
         let block = UnsafeBufferPointer(rebasing: samples[..<(count * 2)])
-        found.secretSound = max(found.secretSound, amplitude(of: Publisher.secret.hertz, in: block))
-        if amplitude(of: Publisher.open.hertz, in: block) > 0.2 { found.openSound.append(frame.time) }
+        found.secretAudio = max(found.secretAudio, amplitude(of: Publisher.secret.hertz, in: block))
+        if amplitude(of: Publisher.open.hertz, in: block) > 0.2 { found.openAudio.append(frame.time) }
       }
     }
     return found
@@ -185,7 +185,7 @@ import WebM
     let found = try record(Publisher(secrets: 2_000..<4_000), [], codec: codec)
     #expect(found.length == .seconds(6))
     #expect(found.secretPictures.count > 50)
-    #expect(found.secretSound > 0.2)
+    #expect(found.secretAudio > 0.2)
   }
 
   @Test(arguments: [(2_000, 4_000), (2_013, 4_007), (2_031, 3_977)] as [(Int64, Int64)])
@@ -194,14 +194,14 @@ import WebM
     let found = try record(publisher, [(start, .pause(.redact)), (end, .resume)])
     #expect(found.length == .seconds(6))
     #expect(found.secretPictures.isEmpty)
-    #expect(found.secretSound < 0.002)
+    #expect(found.secretAudio < 0.002)
     // What may be kept is there, before and after.
     let (from, to) = (SessionTime.milliseconds(start), SessionTime.milliseconds(end))
     #expect(found.openPictures.contains { $0 < from && $0 > from - .milliseconds(40) })
     #expect(found.openPictures.contains { $0 > to && $0 < to + .milliseconds(250) })
     #expect(!found.openPictures.contains { $0 >= from && $0 < to })
-    #expect(found.openSound.contains { $0 < from && $0 > from - .milliseconds(60) })
-    #expect(found.openSound.contains { $0 > to && $0 < to + .milliseconds(320) })
+    #expect(found.openAudio.contains { $0 < from && $0 > from - .milliseconds(60) })
+    #expect(found.openAudio.contains { $0 > to && $0 < to + .milliseconds(320) })
     #expect(found.chapters.count == 2)
     #expect(found.chapters.first?.hasSuffix("Redacted") == true)
   }
@@ -219,7 +219,7 @@ import WebM
     let found = try record(publisher, [(2_000, .pause(.cut)), (4_000, .resume)], codec: codec)
     #expect(found.length == .seconds(4))
     #expect(found.secretPictures.isEmpty)
-    #expect(found.secretSound < 0.01)
+    #expect(found.secretAudio < 0.01)
     let shown = found.openPictures.map { ($0.nanoseconds * 30 + 500_000_000) / 1_000_000_000 }
     #expect(shown == Array(0..<120), "missing: \(Set(0..<120).subtracting(shown).sorted())")
     #expect(found.chapters == ["2.000 Paused", "2.000 Resumed"])
@@ -230,7 +230,7 @@ import WebM
     let found = try record(publisher, [(2_000, .pause(.slate)), (4_000, .resume), (5_000, .marker("Here"))])
     #expect(found.length == .seconds(6))
     #expect(found.secretPictures.isEmpty)
-    #expect(found.secretSound < 0.01)
+    #expect(found.secretAudio < 0.01)
     #expect(found.openPictures.contains { $0 >= .seconds(4) && $0 < .milliseconds(4_040) })
     #expect(found.chapters == ["2.000 Paused", "4.000 Resumed", "5.000 Here"])
   }

@@ -14,7 +14,7 @@ final class Spy: OutputHandler {
   /// Those of the further pictures, by their numbers.
   var further: [Int: [FramePlan]] = [:]
   var decoded: [FrameID] = []
-  var sounds: [SessionTime] = []
+  var audio: [SessionTime] = []
   var notes: [TimelineEntry] = []
   var prepared = 0
   /// Pictures that plans named and that were not there any more, or not yet, by the rule of `VideoTracks`.
@@ -40,7 +40,7 @@ final class Spy: OutputHandler {
       entry.ids.append(id)
       mostInABurst = max(mostInABurst, entry.ids.count)
       pictures[track] = entry
-    case .sound(_, _, _, let time, _): sounds.append(time)
+    case .audio(_, _, _, let time, _): audio.append(time)
     case .note(let entry): notes.append(entry)
     default: break
     }

@@ -53,7 +53,7 @@ import Testing
     #expect(lines.count { $0.hasPrefix("> participant") } == 3000 && lines.count { $0.hasPrefix("media") } == 1)
     // Who can be seen and heard goes first.
     #expect(script.session.room.subscriptions.pictures.received[TrackID("TR_V2999")] != nil)
-    #expect(script.session.room.subscriptions.sounds.received[TrackID("TR_A2999")] != nil)
+    #expect(script.session.room.subscriptions.audio.received[TrackID("TR_A2999")] != nil)
     // Somebody talks whose microphone is on.
     _ = script.receive { $0.update.participants = [Self.guest(1500, version: 2, muted: false)] }
     let talk = script.receive(Self.speaking(1500))
@@ -65,7 +65,7 @@ import Testing
     #expect(seen.contains("send subscribe [\"TR_V1500\"] [\"PA_guest1500\"] true"), "\(seen)")
     #expect(
       script.session.room.subscriptions.pictures.received.count == 200
-        && script.session.room.subscriptions.sounds.received.count == 200)
+        && script.session.room.subscriptions.audio.received.count == 200)
     // The others leave, and all who are left are received again.
     var wanted = 0
     for number in 150..<3000 where number != 1500 {
@@ -82,7 +82,7 @@ import Testing
     #expect(wanted > 0)
     #expect(
       script.session.room.subscriptions.pictures.omitted.isEmpty
-        && script.session.room.subscriptions.sounds.omitted.isEmpty)
+        && script.session.room.subscriptions.audio.omitted.isEmpty)
     #expect(script.session.room.subscriptions.pictures.received.count == 151)
   }
 

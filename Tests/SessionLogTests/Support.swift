@@ -67,7 +67,7 @@ enum Sessions {
     for index in 0..<seconds * 50 {
       let time = 10 + index * 20
       for (number, name) in ["ann", "bob"].enumerated() {
-        add(time, .frame(sound(Int64(index) * 960, UInt8(number) &+ seed), of: TrackID("\(name).audio")))
+        add(time, .frame(audio(Int64(index) * 960, UInt8(number) &+ seed), of: TrackID("\(name).audio")))
         if index % 2 == 0 {
           add(
             time,
@@ -81,7 +81,7 @@ enum Sessions {
     return events
   }
 
-  static func sound(_ time: Int64, _ fill: UInt8) -> EncodedFrame {
+  static func audio(_ time: Int64, _ fill: UInt8) -> EncodedFrame {
     EncodedFrame(
       codec: .opus, payload: MediaBuffer([UInt8](repeating: fill, count: 40)), rtpTime: time, isKeyframe: true,
       audioLevel: 30)

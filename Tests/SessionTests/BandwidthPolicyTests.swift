@@ -11,7 +11,7 @@ private struct Path {
   var capacity: Int64 = 10_000_000
   var videos = 4
   var videoRate: Int64 = 500_000
-  let soundRate: Int64 = 40_000
+  let audioRate: Int64 = 40_000
   /// Loss that has nothing to do with the queue, 1/1000.
   var randomLoss = 0
   var paused = 0
@@ -23,13 +23,13 @@ private struct Path {
   mutating func pass(_ seconds: Int) {
     for _ in 0..<seconds {
       second += 1
-      let wanted = soundRate + Int64(flowing) * videoRate
+      let wanted = audioRate + Int64(flowing) * videoRate
       let isFull = wanted > capacity
       let carried = min(wanted, capacity)
       let lost = isFull ? Int((wanted - capacity) * 1000 / wanted) : 0
       let share = Double(carried) / Double(wanted)
       let report = NetworkReport(
-        incoming: carried, incomingAudio: Int64(Double(soundRate) * share),
+        incoming: carried, incomingAudio: Int64(Double(audioRate) * share),
         incomingVideo: Int64(Double(Int64(flowing) * videoRate) * share), flowingVideos: flowing,
         lossPerMille: lost + randomLoss, queueDelay: isFull ? .milliseconds(180) : .milliseconds(3), quality: quality)
       policy.update(report, videos: videos, at: .seconds(second))

@@ -21,7 +21,7 @@ import Testing
 
   private func sounds(_ run: SessionRun) -> [(at: Int64, sent: Int64, until: Int64?)] {
     run.outputs.compactMap {
-      guard case .sound(_, let frame, _, let at, let until) = $0 else { return nil }
+      guard case .audio(_, let frame, _, let at, let until) = $0 else { return nil }
       return (at.wholeMilliseconds, frame.rtpTime / 48, until?.wholeMilliseconds)
     }
   }

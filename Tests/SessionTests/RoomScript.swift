@@ -29,10 +29,10 @@ struct RoomScript {
   }
 
   static func track(_ name: String, _ source: TrackSource, id: String? = nil, isMuted: Bool = false) -> Track {
-    let isSound = source == .microphone || source == .screenShareAudio
+    let isAudio = source == .microphone || source == .screenShareAudio
     return Track(
       id: TrackID(id ?? "\(name).\(source.rawValue)"), participant: ParticipantIdentity(name),
-      kind: isSound ? .audio : .video, source: source, isMuted: isMuted)
+      kind: isAudio ? .audio : .video, source: source, isMuted: isMuted)
   }
 
   /// One frame. `sent` is the sender's media clock in milliseconds; by default the time of arrival.
@@ -103,7 +103,7 @@ struct SessionRun {
   /// Where sound is placed, as text.
   var sounds: [String] {
     outputs.compactMap {
-      if case .sound(let id, _, _, let at, let until) = $0 {
+      if case .audio(let id, _, _, let at, let until) = $0 {
         "\(id) \(at) \(until.map(\.description) ?? "-")"
       } else {
         nil

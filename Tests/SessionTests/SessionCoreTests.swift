@@ -110,7 +110,7 @@ import Testing
     let run = room.run(until: 5000)
     #expect(run.tile("ann", at: 1000)?.isMuted == false)
     #expect(run.tile("ann", at: 2100)?.isMuted == true)
-    let last = run.outputs.compactMap { if case .sound(_, _, _, let at, _) = $0 { at } else { nil } }.max()
+    let last = run.outputs.compactMap { if case .audio(_, _, _, let at, _) = $0 { at } else { nil } }.max()
     #expect((last ?? .zero) <= .milliseconds(2060))
     #expect((last ?? .zero) >= .milliseconds(1900))
   }
@@ -194,8 +194,8 @@ import Testing
       }
       let areNotesSame = run.notes == Array(reference.notes.prefix(run.notes.count))
       #expect(areNotesSame, "seed \(seed), step \(step)")
-      let isSoundSame = run.sounds == Array(reference.sounds.prefix(run.sounds.count))
-      #expect(isSoundSame, "seed \(seed), step \(step)")
+      let isAudioSame = run.sounds == Array(reference.sounds.prefix(run.sounds.count))
+      #expect(isAudioSame, "seed \(seed), step \(step)")
       #expect(run.plans.count >= reference.plans.count - Int(step * 30 / 1000) - 1)
     }
     #expect(reference.plans.map(\.slot) == Array(0..<Int64(reference.plans.count)), "seed \(seed)")
@@ -263,7 +263,7 @@ import Testing
     }
     let run = room.run(until: 6_000)
     let sound = run.outputs.compactMap { output -> Int64? in
-      guard case .sound(_, let frame, _, let at, _) = output, let capture = frame.captureTime else { return nil }
+      guard case .audio(_, let frame, _, let at, _) = output, let capture = frame.captureTime else { return nil }
       return at.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
     }
     // 30 ms is the shortest way of the publisher; both tracks are placed by it.
@@ -303,7 +303,7 @@ import Testing
       #expect(age >= 30 && age <= 50 + 36, "at \(plan.time)")
     }
     let sound = run.outputs.compactMap { output -> Int64? in
-      if case .sound(_, let frame, _, let at, _) = output {
+      if case .audio(_, let frame, _, let at, _) = output {
         at.wholeMilliseconds - (frame.rtpTime / 48 - 99)
       } else {
         nil

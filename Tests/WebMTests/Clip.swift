@@ -84,7 +84,7 @@ extension WebMWriter {
   }
 
   /// A sound of 20 ms (RFC 6716 configuration 31, code 0).
-  func addSound(_ milliseconds: Int64) throws(WebMError) {
+  func addAudio(_ milliseconds: Int64) throws(WebMError) {
     try addAudio(at: .milliseconds(milliseconds), [0xfc, 0xaa])
   }
 }

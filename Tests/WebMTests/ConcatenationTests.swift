@@ -22,7 +22,7 @@ import Testing
         video: .init(width: width, height: 180, framesPerSecond: 25), audio: .init(channels: channels), title: title,
         date: date))
     for time in stride(from: Int64(0), to: length, by: 20) {
-      try writer.addSound(time)
+      try writer.addAudio(time)
       if time % 40 == 0, time >= firstPicture {
         try writer.addVideo(
           at: .milliseconds(time), [time == firstPicture ? 0x10 : 0x11], isKeyframe: time == firstPicture)

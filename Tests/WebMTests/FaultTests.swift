@@ -43,7 +43,7 @@ import Testing
     }
     for index in 0..<seconds * 10 {
       do throws(WebMError) {
-        try writer.addSound(index * 100)
+        try writer.addAudio(index * 100)
         try writer.addVideo(at: .milliseconds(index * 100), picture, isKeyframe: index % 10 == 0)
       } catch { outcome.addErrors.append(error) }
     }

@@ -15,8 +15,8 @@ import Testing
         video: .init(width: 640, height: 360, framesPerSecond: 25), audio: .init(), title: "T",
         date: 978_307_201_000_000_000))
     try writer.addPicture(0, isKeyframe: true)
-    try writer.addSound(0)
-    try writer.addSound(20)
+    try writer.addAudio(0)
+    try writer.addAudio(20)
     try writer.addPicture(40)
     return writer
   }

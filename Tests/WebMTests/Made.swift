@@ -57,7 +57,7 @@ enum Made {
   static func small(finishes: Bool = true) throws -> [UInt8] {
     try recording(Clip.configuration, finishes: finishes) { writer in
       for time in stride(from: Int64(0), to: 1300, by: 20) {
-        try writer.addSound(time)
+        try writer.addAudio(time)
         if time % 40 == 0 { try writer.addPicture(time, isKeyframe: time % 400 == 0) }
       }
     }

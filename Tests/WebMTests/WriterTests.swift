@@ -23,19 +23,19 @@ import Testing
   @Test func soundGoesBeforeAPictureOfTheSameTime() throws {
     let contents = try recording { writer in
       try writer.addPicture(0, isKeyframe: true)
-      try writer.addSound(0)
+      try writer.addAudio(0)
       try writer.addPicture(33)
-      try writer.addSound(20)
-      try writer.addSound(40)
+      try writer.addAudio(20)
+      try writer.addAudio(40)
       try writer.addPicture(67)
-      try writer.addSound(60)
+      try writer.addAudio(60)
     }
     #expect(contents.order == "A0 V0k A20 V33 A40 A60 V67")
   }
 
   @Test func aClusterEndsAfterHalfASecond() throws {
     let contents = try recording(WebMConfiguration(video: nil, audio: .init())) { writer in
-      for index in 0..<100 { try writer.addSound(Int64(index) * 20) }
+      for index in 0..<100 { try writer.addAudio(Int64(index) * 20) }
     }
     #expect(contents.clusters.map(\.ticks) == [0, 500, 1000, 1500])
     #expect(contents.clusters.map(\.blocks.count) == [25, 25, 25, 25])
@@ -45,7 +45,7 @@ import Testing
 
   @Test func aKeyframeBeginsAClusterTogetherWithTheSoundItFallsInto() throws {
     let contents = try recording { writer in
-      for index in 0..<12 { try writer.addSound(Int64(index) * 20) }
+      for index in 0..<12 { try writer.addAudio(Int64(index) * 20) }
       for index in 0..<7 { try writer.addPicture(Int64(index * 100 + 1) / 3, isKeyframe: index % 4 == 0) }
     }
     // The keyframe at 133 ms falls into the sound from 120 to 140 ms (WebM muxer guidelines).
@@ -65,7 +65,7 @@ import Testing
   @Test func aSilentTrackHoldsTheOtherUpForAQuarterOfASecondOnly() throws {
     let path = directory.path("recording.webm")
     let writer = try WebMWriter(path: path, configuration: Clip.configuration)
-    for index in 0..<50 { try writer.addSound(Int64(index) * 20) }
+    for index in 0..<50 { try writer.addAudio(Int64(index) * 20) }
     // Not finished: what is in the file now would be there after a kill.
     let times = try Contents.of(path).frames.map(\.ticks)
     #expect(times == (0..<times.count).map { Int64($0) * 20 })
@@ -78,9 +78,9 @@ import Testing
     let contents = try recording { writer in
       try writer.addPicture(0, isKeyframe: true)
       for index in 1..<20 { try writer.addPicture(Int64(index) * 40) }
-      try writer.addSound(400)
+      try writer.addAudio(400)
       try writer.addPicture(800, isKeyframe: true)
-      try writer.addSound(780)
+      try writer.addAudio(780)
     }
     #expect(contents.frames.filter { $0.track == 2 }.map(\.ticks) == [400, 780])
     #expect(contents.frames.filter { $0.track == 1 }.map(\.ticks) == (0...20).map { Int64($0) * 40 })
@@ -91,9 +91,9 @@ import Testing
       try writer.addPicture(100, isKeyframe: true)
       try writer.addPicture(100)
       try writer.addPicture(50)
-      try writer.addSound(-5)
-      try writer.addSound(90)
-      try writer.addSound(80)
+      try writer.addAudio(-5)
+      try writer.addAudio(90)
+      try writer.addAudio(80)
     }
     #expect(contents.frames.filter { $0.track == 1 }.map(\.ticks) == [100, 101, 102])
     #expect(contents.frames.filter { $0.track == 2 }.map(\.ticks) == [0, 90, 91])
@@ -102,11 +102,11 @@ import Testing
   @Test func aLongSilenceStaysInsideThe16BitsOfABlock() throws {
     let contents = try recording { writer in
       try writer.addPicture(0, isKeyframe: true)
-      try writer.addSound(0)
+      try writer.addAudio(0)
       try writer.addPicture(3_600_000)
-      try writer.addSound(100_000)
+      try writer.addAudio(100_000)
       try writer.addPicture(3_600_033)
-      try writer.addSound(100_020)
+      try writer.addAudio(100_020)
     }
     #expect(contents.frames.filter { $0.track == 1 }.map(\.ticks) == [0, 3_600_000, 3_600_033])
     #expect(contents.frames.filter { $0.track == 2 }.map(\.ticks) == [0, 100_000, 100_020])
@@ -235,7 +235,7 @@ import Testing
     let title = String(repeating: "\u{00e9}", count: 3000)
     let writer = try WebMWriter(
       path: path, configuration: WebMConfiguration(video: nil, audio: .init(), title: title, application: title))
-    try writer.addSound(0)
+    try writer.addAudio(0)
     _ = try writer.finish()
     let report = try WebMProbe.probe(path)
     #expect(report.title == String(repeating: "\u{00e9}", count: 256))

@@ -41,8 +41,8 @@ struct Manifest {
     /// Sound that never came.
     var concealed = LossWindow()
     /// Where the sound goes on; nil where nothing is missing if it does not.
-    var soundEnd: SessionTime?
-    var lateSound = SessionTime.zero
+    var audioEnd: SessionTime?
+    var lateAudio = SessionTime.zero
     var decodeErrors: UInt64 = 0
     var holds: Holds = []
   }

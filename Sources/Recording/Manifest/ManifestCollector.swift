@@ -136,12 +136,12 @@ final class ManifestCollector {
   }
 
   /// A packet of sound belongs at this time; an empty one never came. What was lost is known when the next packet is there.
-  func sound(_ track: TrackID, _ frame: EncodedFrame, at time: SessionTime) {
+  func audio(_ track: TrackID, _ frame: EncodedFrame, at time: SessionTime) {
     guard frame.payload.count > 0, let index = manifest.tracks.index(forKey: track) else { return }
-    if frame.followsLoss, let end = manifest.tracks.values[index].soundEnd, time - end >= Self.shortestLoss {
+    if frame.followsLoss, let end = manifest.tracks.values[index].audioEnd, time - end >= Self.shortestLoss {
       manifest.tracks.values[index].concealed.add(milliseconds: (time - end).wholeMilliseconds, at: end)
     }
-    manifest.tracks.values[index].soundEnd = time + Self.packet
+    manifest.tracks.values[index].audioEnd = time + Self.packet
     manifest.tracks.values[index].take(frame.codec, at: time)
   }
 
@@ -152,9 +152,9 @@ final class ManifestCollector {
   func decodeError(_ track: TrackID) { manifest.tracks[track]?.decodeErrors += 1 }
 
   /// So much of a track's sound came too late for its place, since it was last released.
-  func lateSound(_ track: TrackID, _ length: SessionTime) {
-    guard let late = manifest.tracks[track]?.lateSound else { return }
-    manifest.tracks[track]?.lateSound = late + length
+  func lateAudio(_ track: TrackID, _ length: SessionTime) {
+    guard let late = manifest.tracks[track]?.lateAudio else { return }
+    manifest.tracks[track]?.lateAudio = late + length
   }
 
   /// Somebody talked.
@@ -174,14 +174,14 @@ final class ManifestCollector {
   private func hold(_ id: TrackID, _ reason: Manifest.Holds, _ isHeld: Bool, at time: SessionTime) {
     guard isHeld else { return _ = manifest.tracks[id]?.holds.remove(reason) }
     manifest.tracks[id]?.holds.insert(reason)
-    manifest.tracks[id]?.soundEnd = nil
+    manifest.tracks[id]?.audioEnd = nil
     manifest.tracks[id]?.freezes.interrupt(at: time)
   }
 
   private func interruptAll(at time: SessionTime) {
     for index in manifest.tracks.values.indices {
       manifest.tracks.values[index].freezes.interrupt(at: time)
-      manifest.tracks.values[index].soundEnd = nil
+      manifest.tracks.values[index].audioEnd = nil
     }
   }
 

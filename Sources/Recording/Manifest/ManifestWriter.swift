@@ -105,7 +105,7 @@ struct ManifestWriter {
       ]
     }
     if kind == .audio {
-      quality += [("concealed_ms", "\(track.concealed.total)"), ("late_ms", milliseconds(track.lateSound))]
+      quality += [("concealed_ms", "\(track.concealed.total)"), ("late_ms", milliseconds(track.lateAudio))]
       if track.concealed.total > 0 {
         quality += [
           ("worst_concealed_ms", "\(track.concealed.worst)"), ("worst_concealed_at_ms", "\(track.concealed.worstAt)"),

@@ -126,7 +126,7 @@ final class Publisher: PeerConnectionDelegate {
       let bound = receivers.values.first { $0.receiver.mid == mid }?.sid
       guard description.media[index].kind == .media(.video) else {
         let track = tracks?.preview(bound: bound, name: name, type: .audio)
-        Self.arrangeSound(&description.media[index], isRedundant: track?.info.disableRed == false)
+        Self.arrangeAudio(&description.media[index], isRedundant: track?.info.disableRed == false)
         continue
       }
       let track = tracks?.preview(bound: bound, name: name, type: .video)
@@ -144,7 +144,7 @@ final class Publisher: PeerConnectionDelegate {
   }
 
   /// Puts redundancy (RFC 2198) before everything else, or leaves it out. What publishers list first they send.
-  private static func arrangeSound(_ media: inout MediaDescription, isRedundant: Bool) {
+  private static func arrangeAudio(_ media: inout MediaDescription, isRedundant: Bool) {
     let types = Set(
       media.rtpMaps.filter { $0.isEncoding("red", clockRate: 48_000) }.map(\.payloadType))
     let names = Set(types.map(\.description))

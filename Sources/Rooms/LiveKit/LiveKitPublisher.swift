@@ -37,7 +37,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
       self.height = height
     }
 
-    fileprivate var isSound: Bool { source == .microphone || source == .screenShareAudio }
+    fileprivate var isAudio: Bool { source == .microphone || source == .screenShareAudio }
   }
 
   private enum Work {
@@ -216,7 +216,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
           .with {
             $0.cid = track.name
             $0.name = track.name
-            $0.type = track.isSound ? .audio : .video
+            $0.type = track.isAudio ? .audio : .video
             $0.source = track.source.wire
             $0.width = UInt32(clamping: track.width)
             $0.height = UInt32(clamping: track.height)
@@ -231,9 +231,9 @@ public final class LiveKitPublisher: @unchecked Sendable {
 
   private func negotiate(_ message: Livekit_TrackPublishedResponse) {
     guard let current, message.cid == current.track.name, let media else { return }
-    let isSound = current.track.isSound
+    let isAudio = current.track.isAudio
     let sender = media.addSender(
-      kind: isSound ? .audio : .video, codec: isSound ? .opus : .vp8, streamID: "recbot",
+      kind: isAudio ? .audio : .video, codec: isAudio ? .opus : .vp8, streamID: "recbot",
       trackID: current.track.name)
     let id = TrackID(message.track.sid)
     publications[id] = sender

@@ -23,7 +23,7 @@ struct Subscriptions: Sendable {
   /// Which pictures are received.
   private(set) var pictures = SubscriptionBudget(isAutomatic: true)
   /// Which sound is received.
-  private(set) var sounds = SubscriptionBudget(isAutomatic: true)
+  private(set) var audio = SubscriptionBudget(isAutomatic: true)
   /// Whether the room had more tracks than can be received: then the server must not send them all by itself.
   private var isCrowd = false
   private var askedAt: [TrackID: Int64] = [:]
@@ -52,7 +52,7 @@ struct Subscriptions: Sendable {
   /// The bot joined anew: nothing is asked for yet; what is in view still is.
   mutating func begin() {
     pictures = SubscriptionBudget(isAutomatic: isAutomatic, inView: pictures.inView)
-    sounds = SubscriptionBudget(isAutomatic: isAutomatic)
+    audio = SubscriptionBudget(isAutomatic: isAutomatic)
   }
 
   /// Takes what has changed in the room. Asks for the tracks that are selected and that the server doesn't send by
@@ -64,7 +64,7 @@ struct Subscriptions: Sendable {
     var new: [Track] = []
     if roster.changes.isEverything {
       for id in pictures.all where roster.track(id) == nil { pictures.remove(id, &change) }
-      for id in sounds.all where roster.track(id) == nil { sounds.remove(id, &change) }
+      for id in audio.all where roster.track(id) == nil { audio.remove(id, &change) }
       new = Array(roster.allTracks)
     } else {
       for id in roster.changes.tracks.sorted() {
@@ -72,7 +72,7 @@ struct Subscriptions: Sendable {
           new.append(track)
         } else {
           pictures.remove(id, &change)
-          sounds.remove(id, &change)
+          audio.remove(id, &change)
         }
       }
     }
@@ -80,7 +80,7 @@ struct Subscriptions: Sendable {
     let keys = new.map { (pictures.inView.contains($0.id) ? 0 : $0.isMuted ? 2 : 1, $0.id, $0) }
     new = keys.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
     for track in new {
-      if track.kind == .video { pictures.add(track.id, &change) } else { sounds.add(track.id, &change) }
+      if track.kind == .video { pictures.add(track.id, &change) } else { audio.add(track.id, &change) }
     }
     return requests(change, roster)
   }
@@ -90,7 +90,7 @@ struct Subscriptions: Sendable {
     for track: Track, in roster: LiveKitRoster, at now: Int64
   ) -> (requests: [Livekit_SignalRequest], isRepeated: Bool) {
     guard receivesMedia else { return ([], false) }
-    if pictures.omitted.contains(track.id) || sounds.omitted.contains(track.id) {
+    if pictures.omitted.contains(track.id) || audio.omitted.contains(track.id) {
       return (use([track], in: roster, at: now), false)
     }
     let last = askedAt[track.id]
@@ -112,7 +112,7 @@ struct Subscriptions: Sendable {
   mutating func hear(
     _ speakers: [Livekit_SpeakerInfo], in roster: LiveKitRoster, at now: Int64
   ) -> [Livekit_SignalRequest] {
-    guard !sounds.omitted.isEmpty else { return [] }
+    guard !audio.omitted.isEmpty else { return [] }
     var all: [Livekit_SignalRequest] = []
     for info in speakers.prefix(Self.speakerLimit) where info.active {
       guard let identity = roster.identity(ofSession: info.sid) else { continue }
@@ -126,7 +126,7 @@ struct Subscriptions: Sendable {
   var state: Livekit_UpdateSubscription {
     let listed =
       isAutomatic
-      ? pictures.omitted.union(sounds.omitted) : Set(pictures.received.keys).union(sounds.received.keys)
+      ? pictures.omitted.union(audio.omitted) : Set(pictures.received.keys).union(audio.received.keys)
     return .with {
       $0.subscribe = !isAutomatic
       $0.trackSids = listed.map(\.rawValue).sorted()
@@ -148,7 +148,7 @@ struct Subscriptions: Sendable {
       if track.kind == .video {
         pictures.use(track.id, at: now, &change)
       } else {
-        sounds.use(track.id, at: now, &change)
+        audio.use(track.id, at: now, &change)
       }
     }
     return requests(change, roster)

@@ -127,7 +127,7 @@ final class Joiner {
         try takePicture(bytes, at: shifted(time))
       } else if frame.track == head.audio?.number {
         // Frames behind the first of a lace have no time of their own.
-        try takeSound(bytes, at: frame.in_lace != 0 ? nil : shifted(time))
+        try takeAudio(bytes, at: frame.in_lace != 0 ? nil : shifted(time))
       }
       let position = bytesBefore &+ Int64(clamping: frame.position)
       if position &- bytesTold >= 1 << 22 {
@@ -160,7 +160,7 @@ final class Joiner {
     frames += 1
   }
 
-  private func takeSound(_ bytes: UnsafeRawBufferPointer, at given: SessionTime?) throws {
+  private func takeAudio(_ bytes: UnsafeRawBufferPointer, at given: SessionTime?) throws {
     var time = given?.nanoseconds ?? audio.end
     if given != nil { time &+= delayDifference }
     if !audio.hasBegun {

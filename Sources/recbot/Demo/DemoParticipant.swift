@@ -39,7 +39,7 @@ final class DemoParticipant: @unchecked Sendable {
   private var voice: SyntheticVoice
   private let cameraEncoder: VPXEncoder
   private let screenEncoder: VPXEncoder
-  private let soundEncoder: OpusEncoder
+  private let audioEncoder: OpusEncoder
   private let cameraPicture: Picture
   private let screenPicture = Picture(
     width: DemoParticipant.screenSize.width, height: DemoParticipant.screenSize.height)
@@ -69,7 +69,7 @@ final class DemoParticipant: @unchecked Sendable {
       bitrate: 1_200_000)
     var sound = OpusEncoderSettings()
     sound.bitrate = 48_000
-    soundEncoder = try OpusEncoder(settings: sound)
+    audioEncoder = try OpusEncoder(settings: sound)
   }
 
   /// Joins and publishes camera and microphone.
@@ -91,7 +91,7 @@ final class DemoParticipant: @unchecked Sendable {
     let isTalking = script.isTalking(person, at: time) && !snapshot.isMicrophoneMuted
     samples.withUnsafeMutableBufferPointer { voice.render(into: $0, isSpeaking: isTalking) }
     if let microphone = snapshot.microphone, !snapshot.isMicrophoneMuted {
-      try sendSound(microphone, block: block, isTalking: isTalking, now: now)
+      try sendAudio(microphone, block: block, isTalking: isTalking, now: now)
     }
     // 50 blocks a second carry 30 pictures of the camera and 10 of the screen.
     let frame = block * Int64(Self.framesPerSecond) / 50
@@ -137,11 +137,11 @@ final class DemoParticipant: @unchecked Sendable {
     }
   }
 
-  private func sendSound(
+  private func sendAudio(
     _ publication: LiveKitPublisher.Publication, block: Int64, isTalking: Bool, now: Int64
   ) throws {
     let count = try samples.withUnsafeBufferPointer { samples in
-      try packet.withUnsafeMutableBytes { try soundEncoder.encode(samples, into: $0) }
+      try packet.withUnsafeMutableBytes { try audioEncoder.encode(samples, into: $0) }
     }
     let bytes = packet.withUnsafeBytes { MediaBuffer(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     let timestamp = UInt32(truncatingIfNeeded: block * Int64(OpusEncoder.frameSamples))

@@ -91,7 +91,7 @@ final class PreviewConversation {
     guard time >= Self.arrival(person.number) else { return }
     for event in person.changes(by: script, at: time) { try recording.take(.room(event), at: time) }
     let isTalking = script.isTalking(person.number, at: time) && !script.isMicrophoneMuted(person.number, at: time)
-    if let sound = try person.sound(block: block, isTalking: isTalking) { try recording.take(sound, at: time) }
+    if let sound = try person.audio(block: block, isTalking: isTalking) { try recording.take(sound, at: time) }
     let picture = block * Int64(Self.framesPerSecond) / 50
     if picture != (block - 1) * Int64(Self.framesPerSecond) / 50 {
       for frame in try person.pictures(number: picture, block: block) { try recording.take(frame, at: time) }
@@ -114,7 +114,7 @@ private final class Person {
   private var voice: SyntheticVoice
   private let cameraEncoder: VPXEncoder
   private var screenEncoder: VPXEncoder?
-  private let soundEncoder: OpusEncoder
+  private let audioEncoder: OpusEncoder
   private let cameraPicture: Picture
   private let screenPicture: Picture
   private var samples = [Float](repeating: 0, count: OpusEncoder.frameSamples * OpusEncoder.channels)
@@ -134,7 +134,7 @@ private final class Person {
     screen = SyntheticScreen(seed: 1, width: screenSize.width, height: screenSize.height)
     voice = SyntheticVoice(seed: 1, identity: number)
     cameraEncoder = try VPXEncoder(.vp8, width: size.width, height: size.height, framesPerSecond: 30, bitrate: 900_000)
-    soundEncoder = try OpusEncoder()
+    audioEncoder = try OpusEncoder()
     cameraPicture = Picture(width: size.width, height: size.height)
     screenPicture = Picture(width: screenSize.width, height: screenSize.height)
   }
@@ -178,11 +178,11 @@ private final class Person {
   }
 
   /// The next 20 ms of the microphone; nil while it is off.
-  func sound(block: Int64, isTalking: Bool) throws -> SessionEvent.Payload? {
+  func audio(block: Int64, isTalking: Bool) throws -> SessionEvent.Payload? {
     samples.withUnsafeMutableBufferPointer { voice.render(into: $0, isSpeaking: isTalking) }
     guard !isMicrophoneMuted else { return nil }
     let count = try samples.withUnsafeBufferPointer { samples in
-      try packet.withUnsafeMutableBytes { try soundEncoder.encode(samples, into: $0) }
+      try packet.withUnsafeMutableBytes { try audioEncoder.encode(samples, into: $0) }
     }
     let payload = packet.withUnsafeBytes { MediaBuffer(copying: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     let time = block * Int64(OpusEncoder.frameSamples)

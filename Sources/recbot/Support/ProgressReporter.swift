@@ -114,7 +114,7 @@ struct ProgressReporter {
         return
       }
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
-      let late = progress.lateSound.wholeMilliseconds
+      let late = progress.lateAudio.wholeMilliseconds
       let lost = late > 0 ? ", \(late) ms of sound came too late" : ""
       Console.errorOverStatus(
         "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
@@ -168,7 +168,7 @@ struct ProgressReporter {
       + "\"talker\":\(talker),\"layout\":\(JSONText.quoted(progress.layout)),"
       + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
       + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
-      + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateSound.wholeMilliseconds),"
+      + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateAudio.wholeMilliseconds),"
       + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),\"log\":\(progress.log?.json ?? "null"),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"

@@ -128,7 +128,7 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
     _ = red.bytes(of: red.primary).count
   }
   for codec in Codec.allCases {
-    if let ticks = codec.soundDuration(bytes) { precondition((1...5760).contains(ticks), "sound of no length") }
+    if let ticks = codec.audioDuration(bytes) { precondition((1...5760).contains(ticks), "sound of no length") }
   }
   var buffers = [Codec.opus, .g722].map { AudioReorderBuffer(codec: $0) }
   var nack = NackGenerator()

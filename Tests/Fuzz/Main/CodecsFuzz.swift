@@ -21,8 +21,8 @@ func fuzzDecoder(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
 /// The same for the audio decoders: what a packet's head says of its length is true, and nothing is invented.
 @Sendable func fuzzAudioDecoders(_ bytes: UnsafeRawBufferPointer) {
   guard let opus = try? OpusDecoder() else { return }
-  let telephones = [Codec.g722, .pcmu, .pcma].compactMap { try? SoundDecoders.make($0) }
-  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+  let telephones = [Codec.g722, .pcmu, .pcma].compactMap { try? AudioDecoders.make($0) }
+  let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: AudioDecoders.maximumBufferCount)
   defer { samples.deallocate() }
   forEachFrame(of: bytes) { frame, _ in
     if let count = try? opus.decode(frame, into: samples) {

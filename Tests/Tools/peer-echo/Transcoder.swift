@@ -4,9 +4,9 @@ import MediaCore
 /// Makes Opus out of sound of any codec, in packets of 20 ms.
 final class Transcoder {
   private var encoder: OpusEncoder?
-  private var decoder: (codec: Codec, decoder: any SoundDecoder)?
+  private var decoder: (codec: Codec, decoder: any AudioDecoder)?
   private let samples = UnsafeMutableBufferPointer<Float>.allocate(
-    capacity: SoundDecoders.maximumBufferCount + OpusEncoder.frameSamples * OpusEncoder.channels)
+    capacity: AudioDecoders.maximumBufferCount + OpusEncoder.frameSamples * OpusEncoder.channels)
   private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: OpusEncoder.maximumPacketSize, alignment: 1)
   /// Floats that wait for the rest of their packet.
   private var waiting = 0
@@ -21,7 +21,7 @@ final class Transcoder {
   func take(
     _ payload: UnsafeRawBufferPointer, of codec: Codec, send: (UnsafeRawBufferPointer, UInt32) -> Void
   ) throws(CodecError) {
-    if decoder?.codec != codec { decoder = try SoundDecoders.make(codec).map { (codec, $0) } }
+    if decoder?.codec != codec { decoder = try AudioDecoders.make(codec).map { (codec, $0) } }
     let encoder = if let encoder { encoder } else { try OpusEncoder() }
     self.encoder = encoder
     guard let decoder = decoder?.decoder else { return }

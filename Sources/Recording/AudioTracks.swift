@@ -7,7 +7,7 @@ import Session
 ///
 /// Sound is decoded when it arrives, since its level says who talks, and waits there until the core says where it
 /// belongs.
-struct SoundTracks {
+struct AudioTracks {
   /// Decoded sound that waits for its place.
   private final class Block {
     private(set) var samples: UnsafeMutableBufferPointer<Float>
@@ -32,7 +32,7 @@ struct SoundTracks {
 
   private struct Entry {
     var codec: Codec
-    var decoder: any SoundDecoder
+    var decoder: any AudioDecoder
     var track: Mixer.Track
     /// Lost stretches in a row.
     var lost = 0
@@ -58,7 +58,7 @@ struct SoundTracks {
   private var spare: [Block] = []
   private let mixer = Mixer()
   private let mixed: UnsafeMutableBufferPointer<Float>
-  private let decoded = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+  private let decoded = UnsafeMutableBufferPointer<Float>.allocate(capacity: AudioDecoders.maximumBufferCount)
   /// Packets that could not be decoded.
   private(set) var errors: UInt64 = 0
 
@@ -95,7 +95,7 @@ struct SoundTracks {
       guard var entry = try entries.removeValue(forKey: track) ?? newEntry(frame.codec) else { return nil }
       defer { entries[track] = entry }
       entry.newest = arrived
-      if entry.codec != frame.codec, let decoder = try SoundDecoders.make(frame.codec) {
+      if entry.codec != frame.codec, let decoder = try AudioDecoders.make(frame.codec) {
         restoreMissing(of: &entry, next: nil)
         (entry.codec, entry.decoder) = (frame.codec, decoder)
       }
@@ -118,7 +118,7 @@ struct SoundTracks {
   }
 
   private func newEntry(_ codec: Codec) throws(CodecError) -> Entry? {
-    guard let decoder = try SoundDecoders.make(codec) else { return nil }
+    guard let decoder = try AudioDecoders.make(codec) else { return nil }
     return Entry(codec: codec, decoder: decoder, track: mixer.addTrack())
   }
 
@@ -136,7 +136,7 @@ struct SoundTracks {
   /// Lets the decoder make a block, which waits from then on. Nil when there is none.
   private mutating func add(
     _ id: FrameID, to entry: inout Entry,
-    _ decode: (any SoundDecoder, UnsafeMutableBufferPointer<Float>) throws(CodecError) -> Int
+    _ decode: (any AudioDecoder, UnsafeMutableBufferPointer<Float>) throws(CodecError) -> Int
   ) -> Block? {
     let count: Int
     do {
@@ -165,7 +165,7 @@ struct SoundTracks {
     var count = block.count
     if let end {
       let room = Self.samples(at: end) &- Self.samples(at: time)
-      count = min(count, Int(max(0, min(room, Int64(SoundDecoders.maximumSamples)))) * OpusDecoder.channels)
+      count = min(count, Int(max(0, min(room, Int64(AudioDecoders.maximumSamples)))) * OpusDecoder.channels)
     }
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)

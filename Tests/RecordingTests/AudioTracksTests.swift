@@ -7,7 +7,7 @@ import Testing
 @testable import Recording
 
 /// What becomes of arriving sound before the mix.
-struct SoundTracksTests {
+struct AudioTracksTests {
   private static let track = TrackID("a")
 
   private static func frame(_ codec: Codec, _ payload: [UInt8]) -> EncodedFrame {
@@ -34,23 +34,23 @@ struct SoundTracksTests {
 
   /// The mix of packets, every seventh of which is lost or not; a lost one is to be played before or after the next is there.
   private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool) -> [Float] {
-    var sounds = SoundTracks()
-    defer { sounds.finish() }
+    var audio = AudioTracks()
+    defer { audio.finish() }
     var output: [Float] = []
     func play(_ number: Int) {
       let time = SessionTime.milliseconds(Int64(number) * 20)
-      sounds.play(FrameID(UInt64(number)), of: track, at: time, until: nil)
+      audio.play(FrameID(UInt64(number)), of: track, at: time, until: nil)
     }
     var late: Int?
     for (number, packet) in packets.enumerated() {
       let isLost = loses && number % 7 == 6
-      _ = sounds.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet), of: track, arrived: .zero)
+      _ = audio.decode(FrameID(UInt64(number)), frame(.opus, isLost ? [] : packet), of: track, arrived: .zero)
       if let late { play(late) }
       late = isLost && waits ? number : nil
       if late == nil { play(number) }
     }
-    for _ in packets { output += sounds.mix() }
-    #expect(sounds.errors == 0)
+    for _ in packets { output += audio.mix() }
+    #expect(audio.errors == 0)
     return output
   }
 
@@ -69,71 +69,71 @@ struct SoundTracksTests {
 
   /// A machine that stood still for ten seconds gets them all at once; compositions wait for three seconds.
   @Test(arguments: [10, 20, 120]) func soundWaitsUntilItIsItsTurnHoweverMuchThereIs(milliseconds: Int) {
-    var sounds = SoundTracks()
-    defer { sounds.finish() }
+    var audio = AudioTracks()
+    defer { audio.finish() }
     let count = 10_000 / milliseconds
     for number in 0..<count {
       let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 8 * milliseconds))
       let arrived = SessionTime.milliseconds(Int64(number * milliseconds))
-      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
+      _ = audio.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
     }
     for number in 0..<count {
       let time = SessionTime.milliseconds(Int64(number * milliseconds))
-      sounds.play(FrameID(UInt64(number)), of: Self.track, at: time, until: nil)
-      while sounds.position + 960 <= SoundTracks.samples(at: time) {
-        let isBegin = sounds.position < 1920
-        let samples = sounds.mix()
+      audio.play(FrameID(UInt64(number)), of: Self.track, at: time, until: nil)
+      while audio.position + 960 <= AudioTracks.samples(at: time) {
+        let isBegin = audio.position < 1920
+        let samples = audio.mix()
         #expect(isBegin || samples.allSatisfy { $0.magnitude > 0.1 }, "silence at \(time)")
       }
     }
-    #expect(sounds.errors == 0 && sounds.dropped == .zero)
+    #expect(audio.errors == 0 && audio.dropped == .zero)
   }
 
   @Test func whoeverSendsTooMuchLosesTheOldest() {
-    var sounds = SoundTracks()
-    defer { sounds.finish() }
+    var audio = AudioTracks()
+    defer { audio.finish() }
     let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 960))
     for number in 0..<200 {
-      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: .zero)
+      _ = audio.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: .zero)
     }
     // Of 24 s in packets of 120 ms the last 15.
-    sounds.play(FrameID(74), of: Self.track, at: .zero, until: nil)
-    #expect(sounds.mix().allSatisfy { $0 == 0 })
-    sounds.play(FrameID(75), of: Self.track, at: .milliseconds(20), until: nil)
-    #expect(sounds.mix().contains { $0.magnitude > 0.1 })
+    audio.play(FrameID(74), of: Self.track, at: .zero, until: nil)
+    #expect(audio.mix().allSatisfy { $0 == 0 })
+    audio.play(FrameID(75), of: Self.track, at: .milliseconds(20), until: nil)
+    #expect(audio.mix().contains { $0.magnitude > 0.1 })
   }
 
   @Test func soundThatNobodyAsksForIsForgotten() {
-    var sounds = SoundTracks()
-    defer { sounds.finish() }
+    var audio = AudioTracks()
+    defer { audio.finish() }
     for number in 0..<100 {
       let packet = Self.frame(.pcmu, [UInt8](repeating: 0x90, count: 160))
       let arrived = SessionTime.milliseconds(Int64(number * 20))
-      _ = sounds.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
+      _ = audio.decode(FrameID(UInt64(number)), packet, of: Self.track, arrived: arrived)
     }
-    sounds.forget(before: .milliseconds(1980))
-    sounds.play(FrameID(98), of: Self.track, at: .zero, until: nil)
-    #expect(sounds.mix().allSatisfy { $0 == 0 })
-    sounds.play(FrameID(99), of: Self.track, at: .milliseconds(20), until: nil)
-    #expect(sounds.mix().contains { $0.magnitude > 0.1 })
+    audio.forget(before: .milliseconds(1980))
+    audio.play(FrameID(98), of: Self.track, at: .zero, until: nil)
+    #expect(audio.mix().allSatisfy { $0 == 0 })
+    audio.play(FrameID(99), of: Self.track, at: .milliseconds(20), until: nil)
+    #expect(audio.mix().contains { $0.magnitude > 0.1 })
   }
 
   @Test func aTrackMayChangeItsCodec() throws {
-    var sounds = SoundTracks()
-    defer { sounds.finish() }
+    var audio = AudioTracks()
+    defer { audio.finish() }
     let opus = try #require(try Self.voice().first)
-    let first = sounds.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track, arrived: .zero)
+    let first = audio.decode(FrameID(0), Self.frame(.opus, opus), of: Self.track, arrived: .zero)
     #expect(first != nil)
     // A square wave of 500 Hz.
     let square = (0..<160).map { UInt8($0 / 8 % 2 == 0 ? 0x9f : 0x1f) }
     for number in UInt64(1)...4 {
-      let level = sounds.decode(FrameID(number), Self.frame(.pcmu, square), of: Self.track, arrived: .zero)
+      let level = audio.decode(FrameID(number), Self.frame(.pcmu, square), of: Self.track, arrived: .zero)
       #expect(try #require(level) < 20)
     }
-    let lost = sounds.decode(FrameID(5), Self.frame(.pcmu, []), of: Self.track, arrived: .zero)
-    let tooLong = sounds.decode(
+    let lost = audio.decode(FrameID(5), Self.frame(.pcmu, []), of: Self.track, arrived: .zero)
+    let tooLong = audio.decode(
       FrameID(6), Self.frame(.pcmu, [UInt8](repeating: 0, count: 1601)), of: Self.track, arrived: .zero)
     #expect(lost == nil && tooLong == nil)
-    #expect(sounds.errors == 1)
+    #expect(audio.errors == 1)
   }
 }

@@ -1,8 +1,8 @@
 public import MediaCore
 
 /// Decodes one stream of sound to 48 kHz stereo, interleaved, full scale -1...1. Confined to one thread at a time.
-public protocol SoundDecoder: AnyObject {
-  /// Decodes one packet; `SoundDecoders.maximumBufferCount` floats always suffice.
+public protocol AudioDecoder: AnyObject {
+  /// Decodes one packet; `AudioDecoders.maximumBufferCount` floats always suffice.
   ///
   /// - Returns: samples per channel.
   /// - Throws: `malformed` for what is no packet, `invalidArgument` when the buffer is too small. The decoder stays usable.
@@ -24,7 +24,7 @@ public protocol SoundDecoder: AnyObject {
 }
 
 /// The decoders of sound, a row for each codec of `CodecTable`.
-public enum SoundDecoders {
+public enum AudioDecoders {
   /// Samples per channel that a packet has at most: 200 ms of G.711 (RFC 3551 section 4.2); Opus has 120 ms.
   public static let maximumSamples = 9600
   /// Floats that a buffer must have to take any packet.
@@ -32,7 +32,7 @@ public enum SoundDecoders {
 
   /// A decoder of a codec; nil when it carries no sound.
   /// - Throws: `outOfMemory` or `library`.
-  public static func make(_ codec: Codec) throws(CodecError) -> (any SoundDecoder)? {
+  public static func make(_ codec: Codec) throws(CodecError) -> (any AudioDecoder)? {
     switch codec {
     case .opus: try OpusDecoder()
     case .g722: try G722Decoder()
@@ -43,8 +43,8 @@ public enum SoundDecoders {
   }
 }
 
-extension OpusDecoder: SoundDecoder {
-  /// See `SoundDecoder`, `decodeFEC` and `conceal`.
+extension OpusDecoder: AudioDecoder {
+  /// By in-band FEC (RFC 6716 section 2.1.7) when the next packet is here, else by concealment. As `AudioDecoder` says.
   public func restore(
     samples: Int, next: UnsafeRawBufferPointer?, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Codecs
 
-@Suite struct SoundDecoderTests {
+@Suite struct AudioDecoderTests {
   /// 50 ms of a sine of 1 kHz, amplitude 10000, as FFmpeg's encoder made it.
   private static let g722 = """
     +pIjjSOToKAgsMrIztztaev60c7R3+7q7vzTj9Lf8GvwvNSQ0/6w7HD8ldDUvvHt8X3Vktb/su/z/1aU1v2y7/P+19XX/PLwsv7W\
@@ -16,8 +16,8 @@ import Testing
     """
 
   private func decode(_ packets: [[UInt8]], of codec: Codec) throws -> [Float] {
-    let decoder = try #require(try SoundDecoders.make(codec))
-    let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+    let decoder = try #require(try AudioDecoders.make(codec))
+    let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: AudioDecoders.maximumBufferCount)
     defer { buffer.deallocate() }
     var sound: [Float] = []
     for packet in packets {
@@ -100,8 +100,8 @@ import Testing
 
   @Test(arguments: [Codec.g722, .pcmu, .pcma])
   func whatIsNoPacketIsRefused(_ codec: Codec) throws {
-    let decoder = try #require(try SoundDecoders.make(codec))
-    let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: SoundDecoders.maximumBufferCount)
+    let decoder = try #require(try AudioDecoders.make(codec))
+    let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: AudioDecoders.maximumBufferCount)
     defer { buffer.deallocate() }
     for count in [0, 1601, 60_000] {
       let packet = [UInt8](repeating: 0x55, count: count)
@@ -116,6 +116,6 @@ import Testing
   }
 
   @Test func everyCodecOfSoundHasADecoder() throws {
-    for row in CodecTable.rows { #expect((try SoundDecoders.make(row.codec) != nil) == (row.kind == .audio)) }
+    for row in CodecTable.rows { #expect((try AudioDecoders.make(row.codec) != nil) == (row.kind == .audio)) }
   }
 }

@@ -2,7 +2,7 @@ import Codecs
 import MediaCore
 
 /// Encodes the mixed sound as Opus, once for all files that have the same rate. Confined to the recording's thread.
-final class SoundEncoder {
+final class AudioEncoder {
   /// Bits a second.
   let bitrate: Int
   private let encoder: OpusEncoder

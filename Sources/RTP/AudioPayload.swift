@@ -7,7 +7,7 @@ extension Codec {
 
   /// Playing time of an RTP payload of sound, in ticks of the codec's clock; nil when the payload makes no sense, and for
   /// pictures. A byte of G.711 is one sample (RFC 3551 section 4.5.14); one of G.722 is two, but one tick (section 4.5.2).
-  public func soundDuration(_ payload: UnsafeRawBufferPointer) -> Int? {
+  public func audioDuration(_ payload: UnsafeRawBufferPointer) -> Int? {
     switch self {
     case .opus: OpusPacket(payload)?.sampleCount
     case .g722, .pcmu, .pcma: (1...Self.longestTelephonePayload).contains(payload.count) ? payload.count : nil
