@@ -66,8 +66,8 @@ let package = Package(
     .target(
       name: "Rooms",
       dependencies: [
-        "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "CZlib", "Platform", "MediaCore",
-        logging,
+        "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "WebClient", "CZlib", "Platform",
+        "MediaCore", http, logging,
       ]
         + nio),
     .target(
@@ -218,7 +218,7 @@ let package = Package(
     .testTarget(name: "LayoutFilesTests", dependencies: ["LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
-    .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit"] + nio),
+    .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit", http] + nio),
     .testTarget(name: "TransportTests", dependencies: ["Transport", "CNice", "Platform", "MediaCore", "SystemKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],

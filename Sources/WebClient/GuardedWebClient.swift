@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import Platform
 
 /// Fetches small things from addresses that others named. An address is looked up first and checked; then exactly what
 /// was checked is asked, so that a name cannot lead elsewhere in the meantime. Redirects are followed by hand and checked
@@ -73,17 +74,25 @@ public struct GuardedWebClient: Sendable {
     }
   }
 
-  /// One request to exactly this IP address.
+  /// One request to exactly this IP address. The deadline is for its answer's body, too.
   func exchange<Value: Sendable>(
     _ request: HTTPClientRequest, with address: OutgoingAddress, at ip: IPAddress, deadline: NIODeadline,
-    _ read: (HTTPClientResponse) async throws -> Value
+    _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Value
   ) async throws(WebClientError) -> Value {
     let client = PinnedConnection.client(
       to: address.host, at: ip,
       timeout: .init(connect: TimeAmount(timeLimit / 3), read: TimeAmount(timeLimit / 3 * 2)))
     let result: Result<Value, WebClientError>
     do {
-      result = .success(try await read(try await client.execute(request, deadline: deadline)))
+      // The library's own deadline ends with the answer's head: after that a server could go on for hours.
+      let value = try await TimeLimit.run(.nanoseconds((deadline - .now()).nanoseconds)) {
+        try await read(try await client.execute(request, deadline: deadline))
+      }
+      result = .success(value)
+    } catch is TimeLimit.Exceeded {
+      result = .failure(.late)
+    } catch let error as HTTPClientError where error == .deadlineExceeded {
+      result = .failure(.late)
     } catch let error as WebClientError {
       result = .failure(error)
     } catch {

@@ -6,6 +6,8 @@ public struct WebClientError: Error, Hashable, Sendable, CustomStringConvertible
   public let description: String
 
   init(_ description: String) { self.description = description }
+
+  static let late = WebClientError("takes too long to answer")
 }
 
 /// Whether addresses that others name may lead into private networks.

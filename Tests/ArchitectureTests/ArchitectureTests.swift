@@ -42,9 +42,10 @@ import Testing
     "HTTPGuard": Row(targets: [], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       targets: [
-        "MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "CZlib",
+        "MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "WebClient",
+        "CZlib",
       ],
-      libraries: system.union(nio).union(["Logging", "SwiftProtobuf"])),
+      libraries: system.union(nio).union(["AsyncHTTPClient", "Logging", "SwiftProtobuf"])),
     "RoomServer": Row(
       targets: ["MediaCore", "Platform", "HTTPGuard", "RTP", "SDP", "Signaling", "PeerConnection", "Transport"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Logging", "SwiftProtobuf"])),

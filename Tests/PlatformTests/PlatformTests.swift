@@ -25,6 +25,23 @@ import Testing
     #expect(seen.withLock { $0 } == "a name of more ")
   }
 
+  @Test func whatTakesTooLongIsCancelled() async throws {
+    struct Fault: Error {}
+    #expect(try await TimeLimit.run(.seconds(300)) { 7 } == 7)
+    await #expect(throws: Fault.self) { try await TimeLimit.run(.seconds(300)) { throw Fault() } }
+    let isCancelled = Mutex(false)
+    await #expect(throws: TimeLimit.Exceeded.self) {
+      try await TimeLimit.run(.milliseconds(10)) {
+        do {
+          try await Task.sleep(for: .seconds(300))
+        } catch {
+          isCancelled.withLock { $0 = true }
+        }
+      }
+    }
+    #expect(isCancelled.withLock { $0 })
+  }
+
   @Test func aDetachedThreadIsNotTheCallers() async {
     let caller = pthread_self()
     let other = await withCheckedContinuation { continuation in

@@ -38,7 +38,7 @@ import Testing
     #expect(found == [false, false, true])
     #expect(heard.count == 3)
     #expect(heard.allSatisfy { $0.hasPrefix("POST /lk/twirp/livekit.RoomService/ListRooms HTTP/1.1\r\n") })
-    #expect(heard.allSatisfy { $0.contains("Authorization: Bearer T0\r\n") && $0.contains("lobby") })
+    #expect(heard.allSatisfy { $0.contains("authorization: Bearer T0\r\n") && $0.contains("lobby") })
   }
 
   @Test func whatAClosedConnectionHasNotHeardIsAskedOnAnother() async throws {

@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -112,6 +113,40 @@ import Testing
     }
   }
 
+  @Test func anAnswerThatNeverEndsIsGivenUp() async throws {
+    try await withServer { _ in
+      .init(body: [UInt8](repeating: 7, count: 50_000), drips: true)
+    } _: { port in
+      let url = "http://127.0.0.1:\(port)/"
+      let client = GuardedWebClient(policy: .allow, timeLimit: .milliseconds(600)) { _ in true }
+      let start = ContinuousClock.now
+      await #expect(throws: WebClientError("takes too long to answer")) {
+        try await client.get(url, accept: "*/*", maximumBytes: 100_000)
+      }
+      await #expect(throws: WebClientError("takes too long to answer")) {
+        try await client.post(url, headers: [], body: [1])
+      }
+      await #expect(throws: WholeAnswer.Fault.late) {
+        try await HTTPClient.shared.answer(to: .init(url: url), within: .milliseconds(600), atMost: 100_000)
+      }
+      #expect(start.duration(to: .now) < .seconds(60), "50 ms a byte would be 40 minutes")
+    }
+  }
+
+  @Test func aWholeAnswerIsReadUpToItsLimit() async throws {
+    try await withServer { head in
+      .init(status: head.method == .PUT ? .conflict : .ok, body: [UInt8](repeating: 7, count: 1000))
+    } _: { port in
+      var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/")
+      request.method = .PUT
+      let answer = try await HTTPClient.shared.answer(to: request, within: .seconds(300), atMost: 1000)
+      #expect(answer == WholeAnswer(status: 409, body: [UInt8](repeating: 7, count: 1000)))
+      await #expect(throws: WholeAnswer.Fault.tooLong) {
+        try await HTTPClient.shared.answer(to: request, within: .seconds(300), atMost: 999)
+      }
+    }
+  }
+
   @Test func errorsOfTheServerAreErrors() async throws {
     try await withServer { _ in
       .init(status: .notFound)
@@ -136,6 +171,8 @@ import Testing
     var body: [UInt8] = []
     var location: String?
     var saysLength = true
+    /// A byte each 50 ms.
+    var drips = false
   }
 
   /// Runs `body` with the port of a server on this machine.
@@ -174,6 +211,16 @@ import Testing
       context.write(
         wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: reply.status, headers: headers))),
         promise: nil)
+      if reply.drips {
+        let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.flush()
+        context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(50)) { task in
+          guard loopBound.value.channel.isActive else { return task.cancel() }
+          let byte = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: [7])))
+          loopBound.value.writeAndFlush(NIOAny(byte), promise: nil)
+        }
+        return
+      }
       context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: reply.body)))), promise: nil)
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }

@@ -20,8 +20,7 @@ extension RoomConnection where Link == PeerTransport {
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) throws(RoomError) {
     let mailbox = try HTTPMailbox(
-      url: options.url, room: room, tokens: options.tokens, tlsCAFile: options.tlsCAFile,
-      connectTimeout: min(options.connectTimeout, 3_000_000_000))
+      url: options.url, room: room, tokens: options.tokens, tlsCAFile: options.tlsCAFile)
     self.init(
       room: room, role: role, mailbox: mailbox, options: options, loop: loop, sink: sink, logger: logger,
       onStatus: onStatus, onEnd: onEnd)

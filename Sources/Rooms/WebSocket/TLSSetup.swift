@@ -7,14 +7,19 @@ import Signaling
 
 /// TLS of a signal connection: TLS 1.2 or later, the server's certificate and name are verified always.
 enum TLSSetup {
-  /// A context that trusts the system's authorities, or those in a file instead.
-  static func context(caFile: String?) throws(RoomError) -> NIOSSLContext {
+  /// Trusts the system's authorities, or those in a file instead.
+  static func configuration(caFile: String?) -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
     configuration.applicationProtocols = ["http/1.1"]
     if let caFile { configuration.trustRoots = .file(caFile) }
+    return configuration
+  }
+
+  /// A context of this configuration. Throws when the file can't be read.
+  static func context(caFile: String?) throws(RoomError) -> NIOSSLContext {
     do {
-      return try NIOSSLContext(configuration: configuration)
+      return try NIOSSLContext(configuration: configuration(caFile: caFile))
     } catch {
       throw RoomError(
         .tlsFailure, caFile.map { "no certificates could be read from \($0)" } ?? "\(error)",
