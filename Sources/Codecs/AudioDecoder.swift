@@ -43,6 +43,24 @@ public enum AudioDecoders {
   }
 }
 
+extension AudioDecoders {
+  /// Where the pairs of so many samples go.
+  /// - Throws: `malformed` for none and for too many, `invalidArgument` when the buffer is too small.
+  static func room(
+    for samples: Int, in buffer: UnsafeMutableBufferPointer<Float>, library: CodecError.Library
+  ) throws(CodecError) -> UnsafeMutablePointer<Float> {
+    guard (1...maximumSamples).contains(samples) else {
+      throw CodecError(
+        library: library, reason: .malformed, operation: "decode", text: "not a packet of sound",
+        detail: "\(samples) samples")
+    }
+    guard let base = buffer.baseAddress, buffer.count >= samples * 2 else {
+      throw CodecError(library: library, reason: .invalidArgument, operation: "decode", text: "no room for the samples")
+    }
+    return base
+  }
+}
+
 extension OpusDecoder: AudioDecoder {
   /// By in-band FEC (RFC 6716 section 2.1.7) when the next packet is here, else by concealment. As `AudioDecoder` says.
   public func restore(

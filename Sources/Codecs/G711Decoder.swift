@@ -23,7 +23,7 @@ public final class G711Decoder: AudioDecoder {
   public func decode(
     _ packet: UnsafeRawBufferPointer, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int {
-    let output = try upsampler.room(for: packet.count, in: buffer, library: .g711)
+    let output = try AudioDecoders.room(for: packet.count * upsampler.factor, in: buffer, library: .g711)
     for (index, byte) in packet.enumerated() {
       upsampler.push(table[Int(byte)], to: output + index * upsampler.factor * 2)
     }

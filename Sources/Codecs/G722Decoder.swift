@@ -34,7 +34,7 @@ public final class G722Decoder: AudioDecoder {
     _ packet: UnsafeRawBufferPointer, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int {
     let expected = packet.count * 2
-    let output = try upsampler.room(for: expected, in: buffer, library: .libavcodec)
+    let output = try AudioDecoders.room(for: expected * upsampler.factor, in: buffer, library: .libavcodec)
     let result = recbot_av_decode(context, packet.baseAddress, Int32(packet.count), frame)
     defer { av_frame_unref(frame) }
     guard result == 1, let samples = recbot_av_mono(frame), Int(frame.pointee.nb_samples) == expected else {

@@ -39,22 +39,6 @@ struct Upsampler {
     }
   }
 
-  /// Where the output of `count` samples goes.
-  /// - Throws: `malformed` for none and for too many, `invalidArgument` when the buffer is too small.
-  func room(
-    for count: Int, in buffer: UnsafeMutableBufferPointer<Float>, library: CodecError.Library
-  ) throws(CodecError) -> UnsafeMutablePointer<Float> {
-    guard count > 0, count * factor <= AudioDecoders.maximumSamples else {
-      throw CodecError(
-        library: library, reason: .malformed, operation: "decode", text: "not a packet of sound",
-        detail: "\(count) samples")
-    }
-    guard let base = buffer.baseAddress, buffer.count >= count * factor * 2 else {
-      throw CodecError(library: library, reason: .invalidArgument, operation: "decode", text: "no room for the samples")
-    }
-    return base
-  }
-
   /// The coefficient `offset` samples of the output away from the middle of a filter that reaches `reach` of them.
   private static func coefficient(_ offset: Int, of reach: Int, factor: Int) -> Float {
     let share = Float(offset) / Float(reach)

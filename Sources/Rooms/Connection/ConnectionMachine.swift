@@ -40,6 +40,11 @@ protocol RoomInput: Sendable {
   static func wish(_ wish: RoomWish) -> Self?
 }
 
+extension RoomInput {
+  static func noMedia(generation: Int, _ reason: String) -> Self? { nil }
+  static func wish(_ wish: RoomWish) -> Self? { nil }
+}
+
 /// What a recording asks of the room's connection.
 enum RoomWish: Sendable {
   /// Ask again for a track that should have come.
@@ -80,4 +85,12 @@ protocol RoomTransport: AnyObject {
   func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: RoomConnection<Self>)
   /// A way to the peer over TCP or TLS has failed, in words for a log.
   func pathFailed(_ reason: String, for connection: RoomConnection<Self>)
+}
+
+/// What a protocol without data channels, and without interest in ways that failed, leaves out.
+extension RoomTransport {
+  func bound(_ tracks: [MID: TrackID]) {}
+  func opened(channel label: String, for connection: RoomConnection<Self>) {}
+  func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: RoomConnection<Self>) {}
+  func pathFailed(_ reason: String, for connection: RoomConnection<Self>) {}
 }

@@ -128,8 +128,6 @@ final class PeerTransport: RoomTransport {
     media.openDataChannel(label: PeerMessage.channel)
   }
 
-  func bound(_ tracks: [MID: TrackID]) {}
-
   /// Tells the flow when something has come since the last time.
   func sample(_ media: RTCPeerConnection, for connection: Connection) {
     guard let count = media.transportCounters?.packetsReceived, count != heardPackets else { return }
@@ -161,18 +159,10 @@ final class PeerTransport: RoomTransport {
     else { return }
     connection.handle(.message(generation: connection.generation, message))
   }
-
-  func pathFailed(_ reason: String, for connection: Connection) {}
 }
 
 extension PeerInput: RoomInput {
   static func candidate(generation: Int, _ candidate: String, mid: MID, index: Int) -> PeerInput {
     .gathered(generation: generation, candidate)
   }
-
-  /// The exchange's deadline passes then.
-  static func noMedia(generation: Int, _ reason: String) -> PeerInput? { nil }
-
-  /// A room of two sends what there is.
-  static func wish(_ wish: RoomWish) -> PeerInput? { nil }
 }
