@@ -43,8 +43,8 @@ struct ServerRequest: Sendable {
   ) async throws -> WholeAnswer {
     var request = HTTPClientRequest(url: "\(url.isSecure ? "https" : "http")://\(url.hostHeader)\(url.prefix)\(target)")
     if url.isSecure {
-      // The library only says that it couldn't.
-      _ = try TLSSetup.context(caFile: tlsCAFile)
+      // Of a file that can't be read the library doesn't say which.
+      if tlsCAFile != nil { _ = try TLSSetup.context(caFile: tlsCAFile) }
       request.tlsConfiguration = TLSSetup.configuration(caFile: tlsCAFile)
     }
     request.method = method
