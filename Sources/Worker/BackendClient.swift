@@ -7,6 +7,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Platform
 
 /// The backend's HTTP API, from outside: what workers and the command line ask it. May be used on any thread.
 ///
@@ -249,13 +250,14 @@ public final class BackendClient: Sendable {
       request.headers.replaceOrAdd(name: "content-type", value: "application/json")
       request.body = .bytes(ByteBuffer(bytes: body))
     }
-    let status: HTTPResponseStatus
-    let bytes: ByteBuffer
+    let (status, bytes): (HTTPResponseStatus, ByteBuffer)
     do {
-      let deadline = NIODeadline.now() + TimeAmount(timeLimit) + .seconds(max(0, min(wait, 300)))
-      let response = try await http.execute(request, deadline: deadline)
-      status = response.status
-      bytes = try await response.body.collect(upTo: Self.maximumBytes)
+      let limit = timeLimit + .seconds(max(0, min(wait, 300)))
+      // The library's own deadline ends with the answer's head: one that stalls in its body would hold a worker for ever.
+      (status, bytes) = try await TimeLimit.run(limit) { [http, request] in
+        let response = try await http.execute(request, timeout: TimeAmount(limit))
+        return (response.status, try await response.body.collect(upTo: Self.maximumBytes))
+      }
     } catch {
       throw Self.failure(error)
     }
@@ -267,9 +269,11 @@ public final class BackendClient: Sendable {
   static func failure(_ error: any Error) -> BackendError {
     switch error {
     case let error as BackendError: return error
+    case let error as HTTPClientError where error == .deadlineExceeded: return failure(TimeLimit.Exceeded())
     case let error as HTTPClientError: return .away(error.shortDescription)
     case is NIOTooManyBytesError: return .strange("its answer is too large")
     case is CancellationError: return .away("the request was given up")
+    case is TimeLimit.Exceeded: return .away("its answer takes too long")
     default:
       // A failed connection tells each address that was tried, in many words.
       let text = "\(error)"

@@ -27,7 +27,7 @@ import Testing
     "Rooms/LiveKit/LiveKitTransport.swift", "Rooms/Peer/HTTPMailbox.swift", "Rooms/WebSocket/TLSSetup.swift",
     "Rooms/Peer/PeerTransport.swift", "Transport/MediaLoop.swift",
     "WebClient/GuardedWebClient+Post.swift",
-    "WebClient/GuardedWebClient.swift", "WebM/FileSyncer.swift", "Worker/BackendClient.swift",
+    "WebClient/GuardedWebClient.swift", "WebM/FileSyncer.swift",
     "Worker/AfterCommand.swift", "Worker/JournalRecovery.swift", "Worker/Run/JobRun.swift", "Worker/JobWorker.swift",
     "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]

@@ -1,4 +1,6 @@
 import JobsAPI
+import NIOCore
+import NIOPosix
 import Testing
 
 @testable import Worker
@@ -62,6 +64,35 @@ import Testing
           (error as? BackendError)?.isPassing == true
         })
       await lost.shutdown()
+    }
+  }
+
+  /// A proxy may pass on half of an answer, and then nothing: a worker must not wait for the rest for ever.
+  @Test(.timeLimit(.minutes(1))) func anAnswerThatStallsIsGivenUp() async throws {
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(HalfAnAnswer()) }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let port = try #require(server.localAddress?.port)
+    let client = try BackendClient(
+      url: "http://127.0.0.1:\(port)", credential: "x", timeLimit: .milliseconds(500))
+    await #expect(
+      performing: { _ = try await client.workerJob("job_1") },
+      throws: { error in
+        guard case .away(let text)? = error as? BackendError else { return false }
+        return text == "its answer takes too long" && (error as? BackendError)?.isPassing == true
+      })
+    await client.shutdown()
+    try await server.close().get()
+  }
+
+  private final class HalfAnAnswer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let text = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+      context.writeAndFlush(NIOAny(ByteBuffer(string: text)), promise: nil)
     }
   }
 
