@@ -212,9 +212,9 @@ def peer_channel(stage: Stage, verdict: Verdict) -> None:
 
 
 class Answers:
-    """A server that answers everything with the next of some texts."""
+    """A server that answers everything with the next of some texts, or with half of it and then nothing more."""
 
-    def __init__(self, texts: list[str]):
+    def __init__(self, texts: list[str], stalls: bool = False):
         self.count = 0
         outer = self
 
@@ -232,7 +232,10 @@ class Answers:
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write(body[:len(body) // 2] if stalls else body)
+                if stalls:
+                    self.wfile.flush()
+                    self.rfile.read(1)
 
             do_GET = do_POST = do_PUT = do_DELETE = answer
 
@@ -269,6 +272,14 @@ def answers(stage: Stage, verdict: Verdict) -> None:
                                   make_token("bot", "booth", canPublish=True), "--output", f"{name}.webm"],
                                  capture_output=True, text=True, timeout=30, cwd=stage.folder)
             verdict.check(0 < bot.returncode < 128, f"peer room, {text[:10]!r}: {bot.returncode} {bot.stderr[-200:]}")
+    with Answers(['{"jobs":[]}'], stalls=True) as backend:
+        address = f"127.0.0.1:{backend.port}"
+        asked = [stage.run("stalled-list", "jobs", "list", RECBOT_BACKEND=f"http://{address}", RECBOT_API_KEY="rbk_x"),
+                 stage.run("stalled-seat", "join", "peer:booth", "--url", f"ws://{address}", "--token",
+                           make_token("bot", "booth", canPublish=True), "--output", "stalled.webm")]
+        for process in asked:
+            status = process.exit(25)
+            verdict.check(0 < status < 128, f"half of an answer: {process.name} ended with {status}: {process.tail()}")
     with Answers(['{"assignments":[]}', *texts]) as backend:
         data = stage.folder / "worker"
         data.mkdir(mode=0o700)
