@@ -214,7 +214,9 @@ final class PeerWorld {
     case .addCandidate: end.media?.hasCandidates = true
     case .closeMedia: closeMedia(of: end)
     case .emit(let event): end.events.append(event)
-    case .finished(let reason, _): end.finished = reason
+    case .finished(let reason, _):
+      closeMedia(of: end)
+      end.finished = reason
     case .perform(.say), .bind, .status, .joined, .log, .updateMedia, .probeMedia, .requestKeyframes: break
     }
     connect()

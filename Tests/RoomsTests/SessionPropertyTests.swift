@@ -21,7 +21,8 @@ import Transport
 
     mutating func hear(_ line: String) -> String? {
       let words = line.split(separator: " ").map(String.init)
-      if hasEnded && words.first != "finished" { return "\(line) after the end" }
+      if hasEnded { return "\(line) after the end" }
+      if words.first == "finished" { hasEnded = true }
       switch words.prefix(2).joined(separator: " ") {
       case "> joined":
         if hasJoined { return "joined twice" }
@@ -44,7 +45,6 @@ import Transport
       case "> restored":
         if !isLost { return "\(line): was not lost" }
         isLost = false
-      case "> ended": hasEnded = true
       default: break
       }
       if words.first == "bind" {
@@ -53,7 +53,7 @@ import Transport
           if tracks[track] == nil || !subscribed.contains(track) { return "\(line): not announced" }
         }
       }
-      if !hasJoined, line.hasPrefix("> "), !hasEnded { return "\(line): before the join" }
+      if !hasJoined, line.hasPrefix("> ") { return "\(line): before the join" }
       return nil
     }
   }

@@ -22,7 +22,7 @@ enum RoomAction<Request: Sendable & Equatable>: Sendable, Equatable {
   case emit(RoomEvent)
   /// The first join succeeded.
   case joined
-  /// The session is over. Before this the machine closes the media and emits `.ended`: for that the recording waits.
+  /// The session is over: the media is closed, and the recording hears that it ended.
   case finished(SessionEnd, RoomError?)
   /// The connection stands otherwise than before, or an error came up.
   case status(RoomStatus)

@@ -148,6 +148,8 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     case .joined: complete(nil)
     case .status(let status): onStatus(status)
     case .finished(let end, let error):
+      closeMedia()
+      sink.put(.room(.ended(end)))
       network?.stop()
       network = nil
       complete(error ?? RoomError(.connectionLost, "stopped before the join was complete"))

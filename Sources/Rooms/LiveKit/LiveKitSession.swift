@@ -418,9 +418,7 @@ extension LiveKitSession {
   private mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     signal.end()
     perform(poll.end())
-    add(.closeMedia)
     perform(.closeSocket)
-    add(.emit(.ended(end)))
     add(.finished(end, error))
   }
 

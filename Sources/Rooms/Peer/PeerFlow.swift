@@ -404,8 +404,6 @@ extension PeerFlow {
   private mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     guard phase != .ended else { return }
     phase = .ended
-    add(.closeMedia)
-    add(.emit(.ended(end)))
     add(.status(PeerStatus.end(error)))
     add(.finished(end, error))
   }

@@ -60,9 +60,9 @@ def chapters(path: pathlib.Path) -> list[tuple[float, str]]:
 
 
 def title(path: pathlib.Path) -> str:
-    """The file's title."""
+    """The file's title. ffprobe spells it as the tag does, where a file has both."""
     shown = json.loads(run(["ffprobe", "-v", "warning", "-show_format", "-of", "json", str(path)]))
-    return shown["format"]["tags"].get("title", "")
+    return next((text for name, text in shown["format"]["tags"].items() if name.lower() == "title"), "")
 
 
 def start(stage: Stage, name: str, *options: str, **others) -> tuple[Recorder, Remote]:

@@ -38,7 +38,7 @@ import Transport
       case .timer:
         guard let due = nextDeadline, due <= now else { return [] }
         nextDeadline = nil
-        return [.closeMedia, .emit(.ended(.stopped)), .finished(.stopped, nil)]
+        return [.finished(.stopped, nil)]
       case .networkChanged, .transport: return []
       }
     }
@@ -53,14 +53,10 @@ import Transport
     func perform(_ request: Machine.Request, for connection: RoomConnection<Link>) { connection.handle(.answered) }
     func configure(_ configuration: inout RTCPeerConnection.Configuration) {}
     func opened(_ media: RTCPeerConnection, _ request: MediaRequest) {}
-    func bound(_ tracks: [MID: TrackID]) {}
     func sample(_ media: RTCPeerConnection, for connection: RoomConnection<Link>) {}
     func passed(
       _ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: RoomConnection<Link>
     ) -> EncodedFrame? { frame }
-    func opened(channel label: String, for connection: RoomConnection<Link>) {}
-    func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: RoomConnection<Link>) {}
-    func pathFailed(_ reason: String, for connection: RoomConnection<Link>) {}
   }
 
   final class Counter: Sendable { let value = Mutex(0) }

@@ -22,7 +22,7 @@ import Transport
     /// What is wrong with a line; nil for nothing.
     mutating func hear(_ line: String) -> String? {
       let words = line.split(separator: " ")
-      if hasEnded, words.first != "finished" { return "\(line) after the end" }
+      if hasEnded { return "\(line) after the end" }
       switch words.prefix(2).joined(separator: " ") {
       case "> joined":
         if hasJoined { return "joined twice" }
@@ -47,7 +47,6 @@ import Transport
       case "> restored":
         if !isLost { return "restored, but nothing was lost" }
         isLost = false
-      case "> ended": hasEnded = true
       default: return hearRequest(words)
       }
       return nil
@@ -55,6 +54,7 @@ import Transport
 
     private mutating func hearRequest(_ words: [Substring]) -> String? {
       switch words.first {
+      case "finished": hasEnded = true
       case "media": hasMedia = true
       case "close": hasMedia = false
       case "offer", "answer", "accept", "say":
