@@ -69,6 +69,7 @@ final class CannedServer: Sendable {
     private let log: RequestLog
     private let keepsAlive: Bool
     private var isAnswered = false
+    private var bytes: [UInt8] = []
 
     init(answer: String?, log: RequestLog, keepsAlive: Bool) {
       self.answer = answer
@@ -77,7 +78,9 @@ final class CannedServer: Sendable {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      let text = String(buffer: unwrapInboundIn(data))
+      bytes += unwrapInboundIn(data).readableBytesView
+      guard let text = wholeRequest() else { return }
+      bytes = []
       // Asked again, it closes without a word, as a server does that has just given up a connection.
       guard !isAnswered else { return context.close(promise: nil) }
       isAnswered = true
@@ -86,6 +89,16 @@ final class CannedServer: Sendable {
       let channel = context.channel
       let written = context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)))
       if !keepsAlive { written.whenComplete { _ in channel.close(promise: nil) } }
+    }
+
+    /// What has come, once head and body are here: they may come apart. What is no request (the beginning of TLS) is whole at
+    /// once.
+    private func wholeRequest() -> String? {
+      guard bytes.first.map({ (65...90).contains($0) }) ?? false else { return String(decoding: bytes, as: UTF8.self) }
+      guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+      let head = String(decoding: bytes[..<end.upperBound], as: UTF8.self).lowercased()
+      let length = head.firstMatch(of: /content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
+      return bytes.count - end.upperBound >= length ? String(decoding: bytes, as: UTF8.self) : nil
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
