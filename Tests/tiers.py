@@ -31,6 +31,7 @@ PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 SEED = 20261122
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
+GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
 AGAIN = re.compile(r"^again (\S+): (.*)")
 
 
@@ -44,6 +45,7 @@ class Section:
     tests: int = 0
     seconds: float = 0.0
     again: list[str] = dataclasses.field(default_factory=list)
+    groups: list[tuple[str, int, int, int]] = dataclasses.field(default_factory=list)  # name, passed, failed, seconds in a row
     status: str = ""
 
     def run(self) -> None:
@@ -76,6 +78,8 @@ class Section:
                 if (found := pattern.search(text)) and text not in counted:
                     counted.add(text)
                     self.tests += sum(map(int, found.groups()))
+            if found := GROUP.match(line):
+                self.groups.append((found[1], *map(int, found.groups()[1:])))
             if found := AGAIN.match(line):
                 self.again.append(found[1])
         code = child.wait()
@@ -93,11 +97,7 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
         found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
                  Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else [])], "tests")]
     common = ["--tier", tier, "--jobs", str(os.cpu_count() or 1), "--recbot", options.recbot]
-    if tier == "check":
-        found.append(Section("smoke", [*RUN, *common], "build"))
-    else:
-        found += [Section(name, [*RUN, "--group", name, *common, "--junit", str(RESULTS / f"{name}.xml")], "build")
-                  for name in groups(tier)]
+    found.append(Section("scenarios", [*RUN, *common, "--junit", str(RESULTS / "scenarios.xml")], "build"))
     if tier == "endurance":
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
         found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=48", "swift", "test", "--skip-build",
@@ -105,12 +105,6 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     if tier != "check":
         found.append(Section("drift", [".build/release/drift"], "build"))
     return [*found, Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)])]
-
-
-def groups(tier: str) -> list[str]:
-    """The groups with scenarios of a tier. Where they cannot be listed, there is one whose run says why."""
-    done = subprocess.run([*RUN, "--list", "--tier", tier], cwd=ROOT, capture_output=True, text=True, check=False)
-    return [line.split(":")[0] for line in done.stdout.splitlines() if line and line[0] != " "] or ["scenarios"]
 
 
 def versions() -> None:
@@ -134,11 +128,13 @@ def machine() -> str:
 
 def table(done: list[Section]) -> None:
     """Prints what came of the sections."""
-    width = max(len(section.name) for section in done)
+    width = max(len(name) for section in done for name in (section.name, *(f"  {group[0]}" for group in section.groups)))
     print(f"\n{'section':<{width}}  verdict      tests  seconds  measured again")
     for section in done:
         print(f"{section.name:<{width}}  {section.status:<11}  {section.tests or '-':>5}  {section.seconds:7.0f}  "
               f"{', '.join(section.again) or '-'}")
+        for name, passed, failed, seconds in section.groups:
+            print(f"{'  ' + name:<{width}}  {'FAILED' if failed else 'passed':<11}  {passed + failed:>5}  {seconds:7}  one after another")
     print(f"{'in all':<{width}}  {'':<11}  {sum(section.tests for section in done):5}  "
           f"{sum(section.seconds for section in done):7.0f}  {sum(len(section.again) for section in done)}", flush=True)
 
@@ -190,7 +186,7 @@ def report(planned: list[Section], seed: int) -> list[str]:
             bad = case.find("failure")
             verdict = "FAILED" if bad is not None else "skipped" if case.find("skipped") is not None else "passed"
             said = (case.findtext("system-out") or "").replace("|", "/").replace("\n", " ")
-            lines.append(f"| {section.name}/{case.get('name')} | {verdict} | {float(case.get('time')):.0f} s | {said} | {seed} |")
+            lines.append(f"| {case.get('classname')}/{case.get('name')} | {verdict} | {float(case.get('time')):.0f} s | {said} | {seed} |")
     return lines
 
 

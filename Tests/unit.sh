@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The unit tests, as built: Tests/unit.sh [--quick] [option of swift test…]
+# The unit tests, as built: Tests/unit.sh [--quick] [--filter … | --skip …]
 #
 # --quick leaves out the suites that wait for real time or for hundreds of transactions: a quarter of a minute and more each.
 #
 # Tests with servers, sockets and processes keep to times of the real clock. Beside a thousand others they would starve:
-# Swift's pool has as many threads as the machine has cores, and a test that computes or blocks holds one. So what only
-# computes runs first, together, and then each of the others' targets alone.
+# Swift's pool has as many threads as the machine has cores, and a test that computes or blocks holds one. So each of their
+# targets runs in a process of its own, one after another. What only computes runs beside them in the scheduler's idle
+# class: it takes the processor time that they leave, and none of theirs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,14 +18,17 @@ if [ "${1:-}" = --quick ]; then
   shift
   left_out=(--skip "^($(IFS='|'; echo "${slow[*]}"))/")
 fi
+names=$(IFS='|'; echo "${clocked[*]}")
 log=.build/unit.log
-: > "$log"
-failed=0
+computed=.build/unit-computed.log
+# The program that `swift test` starts, too, after several seconds of its own for each target.
+tests=$(echo .build/debug/*PackageTests.xctest)
+[ -x "$tests" ] || { echo "The tests are not built; build them with: swift build --build-tests" >&2; exit 1; }
+export NO_COLOR=1
 
-# Ten minutes are many times what the slowest of them takes: what hangs is named, and not waited for. Interrupted, SwiftPM
-# ends the tests' process too; terminated, it leaves it behind.
+# Many times what the slowest of them takes: what hangs is named, and not waited for.
 run() {
-  timeout --signal=INT --kill-after=30 600 swift test --skip-build "$@" 2>&1 | tee -a "$log" || failed=1
+  timeout --signal=INT --kill-after=30 1200 "$@" 2>&1
 }
 
 # The tests that began and did not end: who hung, or ended the process.
@@ -34,11 +38,21 @@ unfinished() {
     <(sed -nE 's/^.*[✔✘] Test (.*) (passed|failed) after .*/\1/p' "$log" | sed -E 's/ with [0-9]+ test cases?$//' | sort -u)
 }
 
-names=$(IFS='|'; echo "${clocked[*]}")
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6
-run "$@" --skip "^($names)\."
+idle=(nice -n 19)
+! chrt --idle 0 true 2>/dev/null || idle+=(chrt --idle 0)
+SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 \
+  run "${idle[@]}" "$tests" --testing-library swift-testing "$@" --skip "^($names)\." > "$computed" &
+computing=$!
+trap 'kill "$computing" 2>/dev/null' EXIT
+
+failed=0
+: > "$log"
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-for target in "${clocked[@]}"; do run "$@" --filter "^$target\." ${left_out[@]+"${left_out[@]}"}; done
+for target in "${clocked[@]}"; do
+  run "$tests" --testing-library swift-testing "$@" --filter "^$target\." ${left_out[@]+"${left_out[@]}"} | tee -a "$log" || failed=1
+done
+wait "$computing" || failed=1
+tee -a "$log" < "$computed"
 
 # A long log is read from its end.
 echo

@@ -16,8 +16,10 @@ import argparse
 import concurrent.futures
 import dataclasses
 import fnmatch
+import json
 import multiprocessing
 import pathlib
+import resource
 import signal
 import sys
 import tempfile
@@ -32,6 +34,12 @@ from stage import HERE, TOOLS, Failed, Stage
 from steadiness import Repeats, Steadiness, Watch
 from verdict import Verdict
 
+# How long each scenario takes and how many processors it keeps busy meanwhile, as --measure wrote it.
+COSTS = HERE / "costs.json"
+UNKNOWN = (60.0, 0.75)
+FULL = 0.75  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
+MOST = 8  # at once
+
 
 @dataclasses.dataclass
 class Task:
@@ -39,7 +47,9 @@ class Task:
 
     group: Group
     name: str
+    cost: tuple[float, float] = UNKNOWN  # seconds, processors
     seconds: float = 0.0
+    busy: float = 0.0  # seconds of processor time
     verdict: Verdict = dataclasses.field(default_factory=Verdict)
     skipped: str = ""
 
@@ -58,7 +68,7 @@ class Task:
             except FileExistsError:  # the same scenario again
                 work = work.with_name(work.name + "+")
         self.verdict = Verdict()
-        began = time.monotonic()
+        began, used = time.monotonic(), processor_time()
         try:
             with Stage(str(options.recbot), work, options.log_level, options.tools) as stage:
                 self.group.scenarios[self.name](stage, self.verdict)
@@ -70,7 +80,7 @@ class Task:
             self.verdict.check(False, f"line {line}: {error}")
         except Exception:  # a fault of the scenario is a failure too, not the end of the others
             self.verdict.check(False, traceback.format_exc())
-        self.seconds = time.monotonic() - began
+        self.seconds, self.busy = time.monotonic() - began, processor_time() - used
         return self
 
     def tell(self) -> None:
@@ -83,6 +93,11 @@ class Task:
         sys.stdout.flush()
 
 
+def processor_time() -> float:
+    """What this process and all its ended children have used, in seconds."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+
+
 def choose(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list[Task]:
     """What the command line asks for."""
     groups = [GROUPS[name] for name in options.group] if options.group else list(GROUPS.values())
@@ -90,6 +105,7 @@ def choose(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list
     for pattern in patterns:
         if not any(matches(group, name, pattern) for group in groups for name in group.scenarios):
             parser.error(f"no such scenario: {pattern}; run.py --list tells all")
+    costs = json.loads(COSTS.read_text())
     tasks = []
     for group in groups:
         names = [name for name in group.scenarios if any(matches(group, name, pattern) for pattern in patterns)]
@@ -97,7 +113,8 @@ def choose(options: argparse.Namespace, parser: argparse.ArgumentParser) -> list
             names = group.chosen(options.tier or "test")
             names += [name for name in group.long if options.long and name not in names]
         obstacles = group.obstacles() if names else {}
-        tasks += [Task(group, name, skipped=obstacles.get("") or obstacles.get(name, "")) for name in names]
+        tasks += [Task(group, name, skipped=obstacles.get("") or obstacles.get(name, ""),
+                       cost=costs.get(f"{group.name}/{name}", UNKNOWN)) for name in names]
     return tasks
 
 
@@ -130,25 +147,42 @@ def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namesp
 
 def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace,
                  repeats: dict[str, Repeats]) -> list[Task]:
-    """Runs scenarios, each in a process of its own, so many at once as are allowed; gives those that failed while the machine
-    was not steady, which are no verdict yet."""
+    """Runs scenarios, each in a process of its own, so many at once as the processors bear, the longest first; gives those
+    that failed while the machine was not steady, which are no verdict yet."""
     again = []
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
-        running = {pool.submit(play, task.group.name, task.name, folder, options): task for task in tasks}
-        for future in concurrent.futures.as_completed(running):
-            task = running[future]
-            task.seconds, task.verdict, seen = future.result()
-            task.tell()
-            if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen):
-                again.append(task)
+    waiting = sorted(tasks, key=lambda task: task.cost[0], reverse=True)
+    running: dict[concurrent.futures.Future, Task] = {}
+    with concurrent.futures.ProcessPoolExecutor(MOST, multiprocessing.get_context("fork")) as pool:
+        while waiting or running:
+            for task in list(waiting):
+                busy = sum(other.cost[1] for other in running.values())
+                if not running or len(running) < MOST and busy + task.cost[1] <= FULL * options.jobs:
+                    waiting.remove(task)
+                    running[pool.submit(play, task.group.name, task.name, folder, options)] = task
+            ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in ended:
+                task = running.pop(future)
+                task.seconds, task.busy, task.verdict, seen = future.result()
+                task.tell()
+                if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen):
+                    again.append(task)
     return again
 
 
-def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[float, Verdict, Steadiness]:
+def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[float, float, Verdict, Steadiness]:
     """One scenario in a process of its own; gives how the machine kept time meanwhile, too."""
     with Watch() as watch:
         task = Task(GROUPS[group], name).perform(folder, options)
-    return task.seconds, task.verdict, watch.seen
+    return task.seconds, task.busy, task.verdict, watch.seen
+
+
+def write_costs(tasks: list[Task]) -> None:
+    """Keeps what scenarios took, beside what is known of others that are still there."""
+    costs = json.loads(COSTS.read_text()) | {
+        f"{task.group.name}/{task.name}": (round(task.seconds), max(0.2, round(task.busy / task.seconds, 2))) for task in tasks if task.passed}
+    there = [f"{group.name}/{name}" for group in GROUPS.values() for name in group.scenarios]
+    lines = [f"  {json.dumps(name)}: {json.dumps(costs[name])}" for name in there if name in costs]
+    COSTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def write_junit(path: str, tasks: list[Task]) -> None:
@@ -195,7 +229,9 @@ def read() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     parser.add_argument("--tier", choices=("check", "test", "endurance"), help="what is run when no scenario is named (default: test)")
     parser.add_argument("--long", action="store_true", help="also what only endurance runs, and longer forms")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each so many times")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many at once (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="run so many at once as keep N processors busy (default: one after another)")
+    parser.add_argument("--measure", action="store_true", help="write what each takes into costs.json, for --jobs")
     parser.add_argument("--junit", metavar="FILE", help="also write what came of them as JUnit's XML")
     parser.add_argument("--list", action="store_true", help="tell what there is, and run nothing")
     parser.add_argument("--seed", type=int, help="of everything random, where it is seeded")
@@ -238,6 +274,13 @@ def main() -> int:
         one_by_one(again + alone, folder, options, repeats)
     if options.junit:
         write_junit(options.junit, tasks)
+    if options.measure:
+        write_costs(left)
+    if len(groups := {task.group.name: task.group for task in left}) > 1:
+        for group in groups.values():
+            mine = [task for task in left if task.group is group]
+            passed = sum(task.passed for task in mine)
+            print(f"{group.name}: {passed} passed, {len(mine) - passed} failed, {sum(task.seconds for task in mine):.0f} s")
     failed = sum(not task.passed for task in left)
     print(f"{len(left) - failed} passed, {failed} failed")
     return 1 if failed else 0
