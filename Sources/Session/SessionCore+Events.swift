@@ -5,7 +5,7 @@ import MediaCore
 
 extension SessionCore {
   mutating func apply(_ event: RoomEvent, at now: SessionTime) {
-    guard end == nil else { return }
+    guard endWatch.end == nil else { return }
     switch event {
     case .joined(let room):
       note(.started(room: room), at: now)
@@ -29,17 +29,17 @@ extension SessionCore {
     case .connectionRestored:
       if lostSince != nil { note(.connectionRestored, at: now) }
       lostSince = nil
-      bandwidth.interrupted(at: now)
+      reception.interrupted(at: now)
       // Old pictures are older than the outage: nothing is shown until something new has come.
       for id in tracks.announced { tracks[id]?.forgetPicture(now: now) }
-    case .ended(let reason): end = (reason, now)
+    case .ended(let reason): endWatch.finish(reason, at: now)
     case .trackReception, .network, .data, .chat, .caption: applyMessage(event, at: now)
     default: command(event, at: now)
     }
   }
 
   private mutating func meet(_ participant: Participant, at now: SessionTime) {
-    if !participant.isBot { emptySince = nil }
+    if !participant.isBot { endWatch.somebodyCame() }
     guard let known = people.put(participant) else {
       note(.joined(participant.identity, name: participant.displayName), at: now)
       return
@@ -53,9 +53,9 @@ extension SessionCore {
     for id in tracks.owned(by: identity) where tracks[id]?.order != nil { unpublish(id, at: now) }
     if let participant = people.remove(identity) { note(.left(identity, name: participant.displayName), at: now) }
     talkers.silence(identity, hasLeft: true)
-    if notedTalker == identity { notedTalker = nil }
-    publisherClocks[identity] = nil
-    if emptySince == nil, people.areAllBots { emptySince = now }
+    notes.forget(identity)
+    places.forget(identity)
+    if people.areAllBots { endWatch.everybodyLeft(at: now) }
   }
 
   /// That a new track is subscribed goes without saying; that one is taken away, and given back, does not.
@@ -91,7 +91,7 @@ extension SessionCore {
     guard let state = tracks.remove(id) else { return }
     reception.forget(id)
     if state.track.source == .microphone { talkers.silence(state.track.participant, hasLeft: false) }
-    publisherClocks[state.track.participant]?.forget(id)
+    places.forget(id, of: state.track.participant)
     emit(.release(id))
     if state.order != nil { note(.unpublished(id, state.track.participant, state.track.source), at: now) }
   }
@@ -100,10 +100,6 @@ extension SessionCore {
 // MARK: - What the operator says
 
 extension SessionCore {
-  /// What is said within a quarter of a second before the end of a redaction may still be on its way: the redaction
-  /// of sound ends so much later.
-  static let redactionTail = SessionTime.milliseconds(250)
-
   private mutating func command(_ event: RoomEvent, at now: SessionTime) {
     switch event {
     case .setLayout(let new):
@@ -111,21 +107,11 @@ extension SessionCore {
       for number in pictures.indices { pictures[number].follow(new) }
       note(.layout(new.name), at: now)
     case .pin(let selector):
-      guard !pins.contains(selector) else { return }
-      pins.append(selector)
-      pinned = nil
-      note(.pinned(selector.description), at: now)
+      if held.pin(selector) { note(.pinned(selector.description), at: now) }
     case .unpin(let selector):
-      let before = pins.count
-      pins.removeAll { selector == nil || $0 == selector }
-      guard pins.count != before else { return }
-      pinned = nil
-      note(.unpinned(selector?.description), at: now)
+      if held.unpin(selector) { note(.unpinned(selector?.description), at: now) }
     case .spotlight(let selector):
-      guard spotlight != selector else { return }
-      spotlight = selector
-      pinned = nil
-      note(.spotlight(selector?.description), at: now)
+      if held.spotlight(selector) { note(.spotlight(selector?.description), at: now) }
     case .title(let text):
       guard title != text else { return }
       title = text
@@ -139,17 +125,13 @@ extension SessionCore {
 
   private mutating func setPause(_ new: PausePolicy?, at now: SessionTime) {
     guard new != pause else { return }
-    let old = pause
     // The edges themselves belong to the time that is not redacted.
-    pause = nil
+    let old = gate.open(at: now)
     if old == .cut { clock.join(at: now) }
     note(new.map { .paused($0) } ?? .resumed, at: now)
-    pause = new
+    if let new { gate.close(new) }
     if new == .cut { clock.cut(at: now) }
-    audioBegins = now
     if old == .redact {
-      audioBegins = now + Self.redactionTail
-      picturesBegin = now
       for id in tracks.announced { tracks[id]?.forgetPicture(now: now) }
     }
     if new == .redact {

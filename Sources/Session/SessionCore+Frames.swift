@@ -4,47 +4,9 @@ import MediaCore
 
 extension SessionCore {
   /// Sound is handed on a little early, so that the block that is mixed next is whole.
-  private static let audioAhead = SessionTime.milliseconds(60)
+  static let audioAhead = SessionTime.milliseconds(60)
   /// The longest Opus packet (RFC 6716 section 2.1.4).
   private static let longestPacket = SessionTime.milliseconds(120)
-
-  /// Takes a frame of a track that exists, and what it tells of its publisher's clock.
-  mutating func observe(_ frame: EncodedFrame, _ id: FrameID, of owner: Track, arrived: SessionTime) {
-    let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
-    let arrival = arrived.nanoseconds &- frame.held
-    // What stands for lost sound has not arrived.
-    if frame.payload.count > 0 || owner.kind == .video {
-      let farewell = publisherClocks[owner.participant, default: PublisherClock()].observe(
-        frame, media: media, of: owner, arrival: arrival)
-      if let farewell, let last = tracks[owner.id]?.settle(farewell) {
-        publisherClocks[owner.participant]?.settled(owner.id, at: last)
-      }
-    }
-    tracks[owner.id]?.enqueue(id, frame, media: media, arrival: arrival)
-    guard tracks[owner.id]?.isAwaitingPlaces == false else { return }
-    tracks[owner.id]?.isAwaitingPlaces = true
-    unplaced.append(owner.id)
-  }
-
-  /// Gives the frames that are due their places on the time line, by all that has arrived until now.
-  mutating func placeFrames(at time: SessionTime) {
-    let seen = time + settings.latency
-    var kept = 0
-    for index in unplaced.indices {
-      let id = unplaced[index]
-      guard let track = tracks[id]?.track else { continue }
-      let limit = track.kind == .audio ? time + Self.audioAhead : time
-      tracks[id]?.place(
-        now: time, until: limit, seen: seen, by: &publisherClocks[track.participant, default: PublisherClock()])
-      if tracks[id]?.hasUnplaced == true {
-        unplaced[kept] = id
-        kept += 1
-      } else {
-        tracks[id]?.isAwaitingPlaces = false
-      }
-    }
-    unplaced.removeLast(unplaced.count - kept)
-  }
 
   /// In a room with more cameras and screens than this only those that have a tile are asked for again: the service
   /// has its reasons not to send them all.
@@ -60,12 +22,14 @@ extension SessionCore {
       }
     }
     talkers.presenter = tracks.presenter
-    if !pins.isEmpty || !talkers.pinned.isEmpty { talkers.pinned = Set(pinnedKeys().keys.compactMap(\.participant)) }
+    if !pins.isEmpty || !talkers.pinned.isEmpty {
+      talkers.pinned = Set(held.tiles(among: people).keys.compactMap(\.participant))
+    }
     talkers.advance(to: time)
-    guard let talker = talkers.talker, talker != notedTalker, pause != .redact,
+    guard let talker = talkers.talker, !notes.tells(talker), pause != .redact,
       let participant = people[talker]
     else { return }
-    notedTalker = talker
+    notes.tell(talker)
     note(.talker(talker, name: participant.displayName), at: time)
   }
 
@@ -84,10 +48,10 @@ extension SessionCore {
   private mutating func presentAudio(_ id: TrackID, at time: SessionTime) {
     // While paused, what is due is thrown away, but not what may be due after the pause.
     var limit = pause == nil ? time + Self.audioAhead : time
-    let pauseBegins = pause == nil ? nextPause(until: limit + Self.longestPacket) : nil
+    let pauseBegins = pause == nil ? backlog.nextPause(until: limit + Self.longestPacket) : nil
     if let pauseBegins { limit = min(limit, pauseBegins - SessionTime(nanoseconds: 1)) }
     while let waiting = tracks[id]?.dequeue(until: limit) {
-      guard tracks[id]?.isEnabled == true, pause == nil, waiting.presentation >= audioBegins else { continue }
+      guard tracks[id]?.isEnabled == true, gate.hears(at: waiting.presentation) else { continue }
       emit(
         .audio(
           waiting.id, waiting.frame, of: id, at: clock.fileTime(of: waiting.presentation),
@@ -97,8 +61,7 @@ extension SessionCore {
 
   private mutating func decode(_ waiting: TrackState.Waiting, of id: TrackID, at time: SessionTime) {
     guard let state = tracks[id] else { return }
-    // Frames of a redacted time that come late are no better than those that came in time.
-    guard waiting.presentation >= picturesBegin else { return }
+    guard gate.sees(at: waiting.presentation) else { return }
     if waiting.frame.followsLoss, !waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = true }
     if waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = false }
     guard tracks[id]?.needsKeyframe == false else {

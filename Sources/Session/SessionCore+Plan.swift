@@ -4,14 +4,6 @@ import MediaCore
 // MARK: - From state to plan
 
 extension SessionCore {
-  /// What `view` was made of.
-  struct Viewed: Equatable {
-    var ranking: [ParticipantIdentity]
-    var people: UInt64
-    var pins: [TileSelector]
-    var spotlight: TileSelector?
-  }
-
   /// What one of the pictures shows at an output instant.
   mutating func makePlan(of number: Int, at time: SessionTime) -> FramePlan {
     let layout = pictures[number].layout
@@ -26,7 +18,7 @@ extension SessionCore {
     let arrangement = arrange(number, at: time)
     plan.scene = arrangement.scene
     plan.background = arrangement.background
-    let pinned = talkers.pinned.isEmpty ? [] : pinnedKeys().keys
+    let pinned = talkers.pinned.isEmpty ? [] : held.tiles(among: people).keys
     var shown: Set<TrackID> = []
     for layer in pictures[number].motion.place(arrangement.layers, at: time) {
       guard var tile = tile(in: layer, at: time) else { continue }
@@ -52,39 +44,27 @@ extension SessionCore {
 
   /// The places of the tiles of a picture.
   private mutating func arrange(_ number: Int, at time: SessionTime) -> Arrangement {
-    if updateView(at: time) { viewRevision &+= 1 }
+    updateLayoutInput(at: time)
     let before = pictures[number].scene
-    let result = pictures[number].arrange(view, revision: viewRevision, at: time)
+    let result = pictures[number].arrange(layoutInput.view, revision: layoutInput.revision, at: time)
     // The timeline tells of the recording's own picture.
     if number == 0, let before, before != result.scene { note(.scene(result.scene), at: time) }
     return result
   }
 
-  /// Brings `view` up to date; true when something it is made of has changed.
-  private mutating func updateView(at time: SessionTime) -> Bool {
+  /// Brings what the layouts are asked about up to date.
+  private mutating func updateLayoutInput(at time: SessionTime) {
     var hasNews = false
     for identity in tracks.takeChanged().union(people.takeChanged()) where show(identity) { hasNews = true }
-    let made = Viewed(ranking: talkers.ranking, people: people.revision, pins: pins, spotlight: spotlight)
-    guard hasNews || made != viewed else { return false }
-    viewed = made
+    let basis = LayoutInput.Basis(
+      ranking: talkers.ranking, people: people.revision, pins: pins, spotlight: spotlight)
+    guard hasNews || !layoutInput.isMade(of: basis) else { return }
     let listed = activeTalkers(at: time).map { Set($0) }
-    let pinned = pinnedKeys()
-    view = RoomView(
-      sources: people.sources(listed: listed), talkers: talkers.ranking.map { TileKey.camera($0) },
-      pinned: pinned.keys, spotlight: pinned.spotlight)
-    return true
-  }
-
-  /// The tiles that the pins and the spotlight mean, if their owners are in the room.
-  mutating func pinnedKeys() -> (keys: [TileKey], spotlight: TileKey?) {
-    if let pinned, pinned.revision == people.revision { return (pinned.keys, pinned.spotlight) }
-    let people = people
-    func key(_ selector: TileSelector) -> TileKey? {
-      people.match(selector).map { selector.isScreenShare ? .screenShare($0) : .camera($0) }
-    }
-    let found = (keys: pins.compactMap(key), spotlight: spotlight.flatMap(key))
-    pinned = (found.keys, found.spotlight, people.revision)
-    return found
+    let pinned = held.tiles(among: people)
+    layoutInput.renew(
+      RoomView(
+        sources: people.sources(listed: listed), talkers: talkers.ranking.map { TileKey.camera($0) },
+        pinned: pinned.keys, spotlight: pinned.spotlight), of: basis)
   }
 
   /// Works out what a layout may show of somebody; true when that is new.

@@ -4,9 +4,6 @@ import MediaCore
 // MARK: - What is received, and what people send
 
 extension SessionCore {
-  /// How often it is looked at what is wanted.
-  private static let receptionInterval = SessionTime.milliseconds(200)
-
   /// Applies what the connection and the people say beside their media.
   mutating func applyMessage(_ event: RoomEvent, at now: SessionTime) {
     switch event {
@@ -18,11 +15,7 @@ extension SessionCore {
         note(.lowBandwidth(id, state.track.participant, isLow), at: now)
       }
     case .network(let report):
-      bandwidth.update(report, videos: videoCount, at: now)
-      if let path = report.path, path != notedPath {
-        notedPath = path
-        note(.path(path), at: now)
-      }
+      if let path = reception.take(report, at: now) { note(.path(path), at: now) }
     case .data(let message): noteMessage(.data(message, name: name(message.participant)), at: now)
     case .chat(let chat): noteMessage(.chat(chat, name: name(chat.participant)), at: now)
     case .caption(let caption): noteMessage(.caption(caption, name: name(caption.participant)), at: now)
@@ -42,26 +35,21 @@ extension SessionCore {
 
   /// Says what is wanted of the video tracks, and how many of them the connection carries.
   mutating func updateReception(at time: SessionTime) {
-    guard time >= nextReception else { return }
-    nextReception = time + Self.receptionInterval
+    guard reception.isDue(at: time) else { return }
     // A slate or an outage says nothing about what is wanted.
     guard pause == nil, lostSince == nil, pictures[0].arrangement != nil else { return }
-    let layers = pictures.flatMap { $0.arrangement?.result.layers ?? [] }
-    let candidates = candidates(layers)
-    let takesAll = settings.receive == .best
-    let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll) }
-    videoCount = seen.count
-    let wishes = reception.update(candidates, limit: bandwidth.limit, at: time)
+    let candidates = candidates(pictures.flatMap { $0.arrangement?.result.layers ?? [] })
+    let tracks = tracks
+    let (wishes, alert) = reception.update(candidates, at: time) { tracks[$0]?.isPaused ?? false }
     if !wishes.isEmpty { emit(.receive(wishes)) }
-    let paused = seen.count { tracks[$0.track]?.isPaused ?? false }
-    if let alert = bandwidth.alert(videos: seen.count, paused: paused) { note(.bandwidth(alert), at: time) }
+    if let alert { note(.bandwidth(alert), at: time) }
   }
 
   /// The videos that flow, with the size in which they are shown and their importance: pinned, then screens, then
   /// those who talk or have talked, then the others who are seen.
   private mutating func candidates(_ layers: [VideoLayer]) -> [ReceptionPolicy.Candidate] {
     var shown: [TrackID: (width: Int, height: Int, rank: Int)] = [:]
-    let meant = pinnedKeys()
+    let meant = held.tiles(among: people)
     let pinned = Set(meant.keys + [meant.spotlight].compactMap { $0 })
     for layer in layers {
       guard let id = track(for: layer.key), let state = tracks[id] else { continue }
@@ -109,10 +97,7 @@ extension SessionCore {
     let pinned = (spotlight.map { [$0] } ?? []) + pins
     let list = ActiveTalkers.list(
       present: people.identities, talkers: talkers.ranking, pinned: pinned.compactMap(people.match), limit: limit)
-    if list != notedTalkers {
-      notedTalkers = list
-      note(.activeTalkers(list), at: time)
-    }
+    if notes.tell(active: list) { note(.activeTalkers(list), at: time) }
     return list
   }
 }

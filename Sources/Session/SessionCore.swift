@@ -49,7 +49,8 @@ public struct SessionFinding: Sendable, Hashable {
 /// T + latency. Feed events with `handle`, move time with `advance(to:)`, then drain `pollOutput()`.
 ///
 /// Large: all rules of what is shown when meet in it, a file for each; what has a life of its own is a value of its own
-/// (`TrackState`, `Publications`, `TalkerPolicy`, `PublisherClock`).
+/// (`SessionBacklog`, `Publications`, `TrackState`, `FramePlaces`, `PublisherClock`, `People`, `TalkerPolicy`, `Pins`,
+/// `ReceptionControl`, `EndWatch`).
 public struct SessionCore: Sendable {
   let settings: Settings
   var talkers: TalkerPolicy
@@ -61,64 +62,38 @@ public struct SessionCore: Sendable {
   var tracks = Publications()
   /// Since when the connection is lost; nil while it stands.
   var lostSince: SessionTime?
-  /// What the operator pinned, in that order.
-  public internal(set) var pins: [TileSelector] = []
-  /// What the operator wants in the large place.
-  public internal(set) var spotlight: TileSelector?
+  /// What the operator gave a place of its own.
+  var held = Pins()
   /// The recording's title.
   public internal(set) var title: String
-  /// How the recording is paused; nil: it isn't.
-  public internal(set) var pause: PausePolicy?
-  /// Sound that is due before this instant is not heard.
-  var audioBegins = SessionTime(nanoseconds: .min)
-  /// Pictures that are due before this instant are not decoded.
-  var picturesBegin = SessionTime(nanoseconds: .min)
+  /// Whether sound and pictures count.
+  var gate = PauseGate()
   /// The picture, and the further ones.
   var pictures: [PlannedPicture]
-  /// What the layouts are to be asked about next, and how often that has changed.
-  var view = RoomView(sources: [])
-  var viewRevision: UInt64 = 0
-  /// What `view` was made of; nil: it has to be made anew.
-  var viewed: Viewed?
+  /// What the layouts are asked about.
+  var layoutInput = LayoutInput()
   /// The publications that have a tile in some picture at present.
   var inView: Set<TrackID> = []
-  /// What the pins mean at present, and when in the life of `people` that was found out.
-  var pinned: (keys: [TileKey], spotlight: TileKey?, revision: UInt64)?
-  var notedTalker: ParticipantIdentity?
-  /// The list of active talkers as it was noted last.
-  var notedTalkers: [ParticipantIdentity] = []
-  var reception: ReceptionPolicy
-  var bandwidth = BandwidthPolicy()
-  /// The way that media took when it was noted last.
-  var notedPath: NetworkPath?
-  /// When to look next at what is wanted.
-  var nextReception = SessionTime.zero
-  /// Videos that should come at present.
-  var videoCount = 0
-  var publisherClocks: [ParticipantIdentity: PublisherClock] = [:]
-  /// Tracks that have frames without places.
-  var unplaced: [TrackID] = []
-  var emptySince: SessionTime? = .zero
-  var end: (reason: SessionEnd, at: SessionTime)?
-  /// True once the end has come: what is left can be planned at once.
-  public private(set) var isEnding = false
+  /// What was noted of those who talk.
+  var notes = TalkerNotes()
+  /// What is wanted of the videos.
+  var reception: ReceptionControl
+  /// Where frames lie on the time line.
+  var places = FramePlaces()
+  /// When the recording ends.
+  var endWatch: EndWatch
+  /// What has arrived and does not count yet.
+  private(set) var backlog = SessionBacklog()
   private var isFinished = false
-  /// The pause as the newest event has it, which may be ahead of `pause` by the latency.
-  private var newestPause: PausePolicy?
-  var pendingRoomEvents: [(arrived: SessionTime, event: RoomEvent)] = []
-  /// The announcements among them, and the beginnings of pauses.
-  private var pendingTracks: [TrackID: [(arrived: SessionTime, track: Track)]] = [:]
-  private var pendingPauses: [SessionTime] = []
-  private var pendingFrames: [(id: FrameID, arrived: SessionTime, frame: EncodedFrame, track: TrackID)] = []
-  private var outputs: [SessionOutput] = []
-  private var outputHead = 0
+  private var outputs = FIFO<SessionOutput>()
 
   /// Starts an empty session.
   public init(settings: Settings) {
     self.settings = settings
     title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
-    reception = ReceptionPolicy(settings: .init(mode: settings.receive))
+    reception = ReceptionControl(settings.receive)
+    endWatch = EndWatch(settings)
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
     pictures = [PlannedPicture(settings)] + settings.further.map { PlannedPicture($0, of: settings) }
   }
@@ -129,12 +104,24 @@ public struct SessionCore: Sendable {
   /// Grows when `participants` changes.
   public var peopleRevision: UInt64 { people.revision }
 
+  /// What the operator pinned, in that order.
+  public var pins: [TileSelector] { held.selectors }
+
+  /// What the operator wants in the large place.
+  public var spotlight: TileSelector? { held.spotlight }
+
+  /// How the recording is paused; nil: it isn't.
+  public var pause: PausePolicy? { gate.policy }
+
+  /// True once the end has come: what is left can be planned at once.
+  public var isEnding: Bool { backlog.ending != nil }
+
   /// Room events that have been taken and whose instant has not come.
-  public var waitingEvents: Int { pendingRoomEvents.count }
+  public var waitingEvents: Int { backlog.roomEventCount }
 
   /// The time in the file of an instant that lies ahead, as far as pauses are known; nil in a cut.
   public func fileTime(ahead instant: SessionTime) -> SessionTime? {
-    clock.isCut || newestPause == .cut ? nil : clock.fileTime(of: instant)
+    clock.isCut || backlog.endsInCut ? nil : clock.fileTime(of: instant)
   }
 
   /// People and publications that were looked at until now: what frames cost, for tests and benchmarks.
@@ -145,25 +132,10 @@ public struct SessionCore: Sendable {
 
   /// Takes the next event of the stream. Arrival times never go backwards. What follows an end is not looked at.
   public mutating func handle(_ event: SessionEvent) {
-    guard !isEnding else { return }
-    switch event.payload {
-    case .room(let roomEvent):
-      pendingRoomEvents.append((event.arrived, roomEvent))
-      switch roomEvent {
-      case .ended: isEnding = true
-      case .pause(let policy):
-        newestPause = policy
-        pendingPauses.append(event.arrived)
-      case .track(let track): pendingTracks[track.id, default: []].append((event.arrived, track))
-      case .resume:
-        // After a redaction pictures begin with keyframes: asked for at once, they are there when they are wanted.
-        if newestPause == .redact {
-          for id in tracks.flowingVideos { emit(.requestKeyframe(id)) }
-        }
-        newestPause = nil
-      default: break
-      }
-    case .frame(let frame, let track): pendingFrames.append((FrameID(event.sequence), event.arrived, frame, track))
+    let endsRedaction = backlog.take(event)
+    if endsRedaction {
+      // Pictures begin with keyframes after it: asked for at once, they are there when they are wanted.
+      for id in tracks.flowingVideos { emit(.requestKeyframe(id)) }
     }
   }
 
@@ -181,15 +153,7 @@ public struct SessionCore: Sendable {
   }
 
   /// The next thing to do, or nil when all is done.
-  public mutating func pollOutput() -> SessionOutput? {
-    guard outputHead < outputs.count else {
-      outputs.removeAll(keepingCapacity: true)
-      outputHead = 0
-      return nil
-    }
-    outputHead += 1
-    return outputs[outputHead - 1]
-  }
+  public mutating func pollOutput() -> SessionOutput? { outputs.popFirst() }
 
   /// Takes what carrying out an output has found. What of it is new is told once, and shown from the next plan on.
   public mutating func take(_ finding: SessionFinding) {
@@ -211,14 +175,14 @@ public struct SessionCore: Sendable {
 
   private mutating func plan(at time: SessionTime) {
     if clock.isAtSlot { checkEnd(at: time) }
-    if let end, end.at <= time {
+    if let end = endWatch.end, end.at <= time {
       isFinished = true
       note(.ended(end.reason), at: end.at)
       emit(.ended(end.reason))
       return
     }
     takeFrames(arrivedUntil: time + settings.latency)
-    placeFrames(at: time)
+    places.place(at: time, soundUntil: time + Self.audioAhead, seen: time + settings.latency, in: &tracks)
     let awake = tracks.takeAwake(until: time)
     listen(to: awake, until: time)
     for id in awake {
@@ -237,67 +201,32 @@ public struct SessionCore: Sendable {
   }
 
   private mutating func checkEnd(at time: SessionTime) {
-    checkLimits(at: time)
+    endWatch.check(at: time, fileTime: clock.fileTime(of: time), isLost: lostSince != nil)
     // The recording ends with the slot whose end is nearest: so its length is the time that has passed, to half a slot.
-    if isEnding, end == nil, clock.slot > 0, let (arrived, event) = pendingRoomEvents.last,
-      case .ended(let reason) = event,
+    if let (arrived, reason) = backlog.ending, clock.slot > 0,
       (arrived - time).nanoseconds * 2 <= 1_000_000_000 / Int64(settings.framesPerSecond)
     {
-      end = (reason, time)
+      endWatch.finish(reason, at: time)
     }
   }
 
   /// Applies what arrived until `time`. False when that has begun or ended a cut; then not all has been applied.
   private mutating func applyRoomEvents(until time: SessionTime) -> Bool {
-    var applied = 0
-    defer { if applied > 0 { pendingRoomEvents.removeFirst(applied) } }
-    while applied < pendingRoomEvents.count, pendingRoomEvents[applied].arrived <= time {
-      let (arrived, event) = pendingRoomEvents[applied]
+    while let (arrived, event) = backlog.nextRoomEvent(until: time) {
       let wasCut = clock.isCut
-      switch event {
-      case .track(let track):
-        pendingTracks[track.id]?.removeFirst()
-        if pendingTracks[track.id]?.isEmpty == true { pendingTracks[track.id] = nil }
-      case .pause: pendingPauses.removeFirst()
-      default: break
-      }
       apply(event, at: arrived)
-      applied += 1
       if clock.isCut != wasCut { return false }
     }
     return true
   }
 
   private mutating func takeFrames(arrivedUntil limit: SessionTime) {
-    var taken = 0
-    while taken < pendingFrames.count, pendingFrames[taken].arrived <= limit {
-      let (id, arrived, frame, track) = pendingFrames[taken]
-      taken += 1
-      // Frames are taken earlier than room events by the latency. The state of a track whose announcement is still
-      // pending is made here to hold them; nothing is shown of it before the announcement counts.
-      guard let owner = owner(of: track, at: arrived) else { continue }
+    while let (id, arrived, frame, track) = backlog.nextFrame(until: limit) {
+      // Frames are taken earlier than room events by the latency. The state of a track whose announcement still waits
+      // is made here to hold them; nothing is shown of it before the announcement counts.
+      guard let owner = tracks[track]?.track ?? backlog.announced(track, until: arrived) else { continue }
       if tracks[track] == nil { tracks[track] = TrackState(track: owner, now: arrived) }
-      observe(frame, id, of: owner, arrived: arrived)
-    }
-    if taken > 0 { pendingFrames.removeFirst(taken) }
-  }
-
-  /// The publication that a frame belongs to, also when its announcement, which came before it, has not been applied
-  /// yet. Later announcements don't count: how many of them are known depends on the rhythm of time.
-  private func owner(of id: TrackID, at arrival: SessionTime) -> Track? {
-    if let state = tracks[id] { return state.track }
-    guard let first = pendingTracks[id]?.first, first.arrived <= arrival else { return nil }
-    return first.track
-  }
-
-  /// When the next pause begins, if it begins until `limit`, which must be no later than the latency allows to know.
-  func nextPause(until limit: SessionTime) -> SessionTime? { pendingPauses.first.flatMap { $0 <= limit ? $0 : nil } }
-
-  private mutating func checkLimits(at time: SessionTime) {
-    guard end == nil else { return }
-    if let maximum = settings.maximumDuration, clock.fileTime(of: time) >= maximum { end = (.maxDuration, time) }
-    if let patience = settings.stopWhenEmpty, let since = emptySince, lostSince == nil, time - since >= patience {
-      end = (.empty, time)
+      places.observe(frame, id, of: owner, arrived: arrived, in: &tracks)
     }
   }
 }

@@ -1,0 +1,54 @@
+import MediaCore
+
+/// What is wanted of the room's videos, and how many of them the connection carries: the two policies, and when they are asked.
+struct ReceptionControl: Sendable {
+  /// How often it is looked at what is wanted.
+  private static let interval = SessionTime.milliseconds(200)
+
+  private var policy: ReceptionPolicy
+  private var bandwidth = BandwidthPolicy()
+  private let takesAll: Bool
+  /// When to look next.
+  private var next = SessionTime.zero
+  /// Videos that should come at present.
+  private var videos = 0
+  /// The way that media took when it was told last.
+  private var path: NetworkPath?
+
+  /// Wants as much as the mode says.
+  init(_ mode: ReceptionPolicy.Mode) {
+    policy = ReceptionPolicy(settings: .init(mode: mode))
+    takesAll = mode == .best
+  }
+
+  /// Takes what the connection says of itself; gives the way of media when that is another one than before.
+  mutating func take(_ report: NetworkReport, at now: SessionTime) -> NetworkPath? {
+    bandwidth.update(report, videos: videos, at: now)
+    guard let new = report.path, new != path else { return nil }
+    path = new
+    return new
+  }
+
+  /// The connection was lost, and is there again.
+  mutating func interrupted(at now: SessionTime) { bandwidth.interrupted(at: now) }
+
+  /// A track is gone.
+  mutating func forget(_ id: TrackID) { policy.forget(id) }
+
+  /// True when it is time to look; the next time is later.
+  mutating func isDue(at time: SessionTime) -> Bool {
+    guard time >= next else { return false }
+    next = time + Self.interval
+    return true
+  }
+
+  /// What is new of what is wanted of these videos, and whether the connection carries them.
+  mutating func update(
+    _ candidates: [ReceptionPolicy.Candidate], at time: SessionTime, isPaused: (TrackID) -> Bool
+  ) -> (wishes: [ReceptionWish], alert: BandwidthAlert?) {
+    let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll) }
+    videos = seen.count
+    let wishes = policy.update(candidates, limit: bandwidth.limit, at: time)
+    return (wishes, bandwidth.alert(videos: videos, paused: seen.count { isPaused($0.track) }))
+  }
+}
