@@ -37,7 +37,7 @@ from verdict import Verdict
 # How long each scenario takes and how many processors it keeps busy meanwhile, as --measure wrote it.
 COSTS = HERE / "costs.json"
 UNKNOWN = (60.0, 0.75)
-FULL = 0.75  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
+FULL = 0.7  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
 MOST = 8  # at once
 
 
