@@ -26,10 +26,9 @@ tests=$(echo .build/debug/*PackageTests.xctest)
 [ -x "$tests" ] || { echo "The tests are not built; build them with: swift build --build-tests" >&2; exit 1; }
 export NO_COLOR=1
 
-# Many times what the slowest of them takes: what hangs is named, and not waited for.
-run() {
-  timeout --signal=INT --kill-after=30 1200 "$@" 2>&1
-}
+# Many times what the slowest of them takes: what hangs is named, and not waited for. In this script's process group, so that
+# who ends the script ends them.
+limited=(timeout --foreground --signal=INT --kill-after=30 1200)
 
 # The tests that began and did not end: who hung, or ended the process.
 unfinished() {
@@ -41,7 +40,7 @@ unfinished() {
 idle=(nice -n 19)
 ! chrt --idle 0 true 2>/dev/null || idle+=(chrt --idle 0)
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 \
-  run "${idle[@]}" "$tests" --testing-library swift-testing "$@" --skip "^($names)\." > "$computed" &
+  "${limited[@]}" "${idle[@]}" "$tests" --testing-library swift-testing "$@" --skip "^($names)\." > "$computed" 2>&1 &
 computing=$!
 trap 'kill "$computing" 2>/dev/null' EXIT
 
@@ -49,7 +48,8 @@ failed=0
 : > "$log"
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 for target in "${clocked[@]}"; do
-  run "$tests" --testing-library swift-testing "$@" --filter "^$target\." ${left_out[@]+"${left_out[@]}"} | tee -a "$log" || failed=1
+  "${limited[@]}" "$tests" --testing-library swift-testing "$@" --filter "^$target\." ${left_out[@]+"${left_out[@]}"} 2>&1 |
+    tee -a "$log" || failed=1
 done
 wait "$computing" || failed=1
 tee -a "$log" < "$computed"

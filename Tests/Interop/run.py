@@ -179,7 +179,8 @@ def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespac
 def write_costs(tasks: list[Task]) -> None:
     """Keeps what scenarios took, beside what is known of others that are still there."""
     costs = json.loads(COSTS.read_text()) | {
-        f"{task.group.name}/{task.name}": (round(task.seconds), max(0.2, round(task.busy / task.seconds, 2))) for task in tasks if task.passed}
+        f"{task.group.name}/{task.name}": (round(task.seconds), max(0.2, round(task.busy / task.seconds, 2)))
+        for task in tasks if task.passed}
     there = [f"{group.name}/{name}" for group in GROUPS.values() for name in group.scenarios]
     lines = [f"  {json.dumps(name)}: {json.dumps(costs[name])}" for name in there if name in costs]
     COSTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
