@@ -4,7 +4,7 @@ import MediaCore
 ///
 /// The connection counts as too narrow when packets stand in a queue on the way, with loss (a full queue) or for long
 /// (a deep one). Loss alone does not count: it is repaired by retransmission, and fewer pictures would not cure it.
-/// Then only as many videos may come as fit into nine tenths of what came. Recovery is tried step by step, and the
+/// Then only as many videos may come as fit into nine tenths of what came, each as large as it was before. Recovery is tried step by step, and the
 /// longer the more often it has failed.
 public struct BandwidthPolicy: Sendable {
   /// The numbers of the policy.
@@ -55,7 +55,12 @@ public struct BandwidthPolicy: Sendable {
     bandwidth = report.estimate ?? report.incoming
     if report.flowingVideos > 0 {
       let rate = report.incomingVideo / Int64(report.flowingVideos)
-      streamRate = streamRate == 0 ? rate : streamRate + (rate - streamRate) / 4
+      // While packets stand in a queue, less comes of a video than it takes: the rest is dropped, or sent again.
+      if streamRate == 0 {
+        streamRate = rate
+      } else if report.queueDelay < settings.queueDelay || rate > streamRate {
+        streamRate += (rate - streamRate) / 4
+      }
     }
     let isCongested = isCongested(report)
     congested = isCongested ? congested + 1 : 0

@@ -69,6 +69,19 @@ private struct Path {
     #expect((300...500).contains(alert.streamBandwidth))
   }
 
+  @Test func whatAVideoTakesIsLearnedWithoutAQueue() {
+    for capacity: Int64 in [900_000, 1_000_000] {
+      var path = Path()
+      path.videos = 3
+      path.pass(5)
+      path.capacity = capacity
+      // Two of half a megabit and the sound do not fit: one step must be enough.
+      path.pass(4)
+      #expect(path.alerts.map(\.numberOfVideos) == [1], "\(capacity)")
+      #expect((490...510).contains(path.alerts.first?.streamBandwidth ?? 0))
+    }
+  }
+
   @Test func anAlmostDeadConnectionLeavesOnlySound() {
     var path = Path()
     path.pass(5)
