@@ -27,7 +27,7 @@ import xml.etree.ElementTree as xml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUN = [".venv/bin/python", "Tests/Interop/run.py"]
 RESULTS = ROOT / ".build" / "results"
-PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libyuv-dev libwebm-dev "
+PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libebur128-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 SEED = 20261122
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))

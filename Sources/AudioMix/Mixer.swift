@@ -10,6 +10,8 @@ public final class Mixer {
     let track: Track
     let timeline: AudioTrackTimeline
     var level = AudioLevel.silence
+    /// Nil: its loudness stays as it is.
+    var loudness: TrackLoudness?
     var isLeaving = false
   }
 
@@ -24,6 +26,7 @@ public final class Mixer {
   private var droppedBefore = 0
   private var limiter = Limiter()
   private let trackCapacity: Int
+  private let normalizesLoudness: Bool
   private let scratch: UnsafeMutableBufferPointer<Float>
 
   /// Makes a mixer without tracks.
@@ -32,10 +35,14 @@ public final class Mixer {
   ///   - position: the first sample of the first block.
   ///   - blockSamples: per channel, 1...48000.
   ///   - trackCapacity: how far ahead of the mix a track's sound may be inserted, samples.
-  public init(position: Int64 = 0, blockSamples: Int = 960, trackCapacity: Int = 96_000) {
+  ///   - normalizesLoudness: whether each track is brought to `LoudnessNormalizer.target` before mixing.
+  public init(
+    position: Int64 = 0, blockSamples: Int = 960, trackCapacity: Int = 96_000, normalizesLoudness: Bool = false
+  ) {
     self.position = position
     self.blockSamples = min(max(blockSamples, 1), 48_000)
     self.trackCapacity = trackCapacity
+    self.normalizesLoudness = normalizesLoudness
     scratch = .allocate(capacity: self.blockSamples * 2)
     scratch.initialize(repeating: 0)
   }
@@ -57,7 +64,9 @@ public final class Mixer {
     let track = Track(number: nextNumber)
     nextNumber += 1
     entries.append(
-      Entry(track: track, timeline: AudioTrackTimeline(position: position, capacity: trackCapacity)))
+      Entry(
+        track: track, timeline: AudioTrackTimeline(position: position, capacity: trackCapacity),
+        loudness: normalizesLoudness ? TrackLoudness() : nil))
     return track
   }
 
@@ -73,7 +82,7 @@ public final class Mixer {
     entries[index].timeline.insert(samples, at: position)
   }
 
-  /// How loud a track was in the last block, before limiting. Silence for a track that isn't there.
+  /// How loud a track was in the last block as it came, before its loudness was normalized and the mix limited. Silence for a track that isn't there.
   public func level(of track: Track) -> AudioLevel {
     index(of: track).map { entries[$0].level } ?? .silence
   }
@@ -102,8 +111,9 @@ public final class Mixer {
         entries[index].level = .silence
       } else {
         timeline.read(into: scratch)
-        for sample in 0..<output.count { base[sample] += part[sample] }
         entries[index].level = AudioLevel(of: UnsafeBufferPointer(scratch))
+        entries[index].loudness?.normalize(scratch)
+        for sample in 0..<output.count { base[sample] += part[sample] }
       }
       if entries[index].isLeaving { isAnyLeaving = true }
     }

@@ -56,13 +56,15 @@ struct AudioTracks {
   private var entries: [TrackID: Entry] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
-  private let mixer = Mixer()
+  private let mixer: Mixer
   private let mixed: UnsafeMutableBufferPointer<Float>
   private let decoded = UnsafeMutableBufferPointer<Float>.allocate(capacity: AudioDecoders.maximumBufferCount)
   /// Packets that could not be decoded.
   private(set) var errors: UInt64 = 0
 
-  init() {
+  /// `normalizesLoudness`: each speaker is as loud as every other; see `LoudnessNormalizer`.
+  init(normalizesLoudness: Bool = false) {
+    mixer = Mixer(normalizesLoudness: normalizesLoudness)
     mixed = .allocate(capacity: mixer.blockSamples * OpusDecoder.channels)
     mixed.initialize(repeating: 0)
   }

@@ -22,7 +22,7 @@ final class Pipeline: OutputHandler {
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  private var audio = AudioTracks()
+  private var audio: AudioTracks
   private let compositor: PictureCompositor
   private let output: any MediaOutput
   private let further: FurtherOutputs
@@ -50,6 +50,7 @@ final class Pipeline: OutputHandler {
     self.control = control
     self.logger = logger
     let session = settings.session
+    audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }

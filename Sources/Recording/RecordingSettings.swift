@@ -32,6 +32,8 @@ public struct RecordingSettings: Sendable {
   public var program = ""
   /// True to write the transcript only: no media is wanted, and `output` is not made.
   public var isChatOnly = false
+  /// True to bring each speaker to the same loudness before mixing (-16 LUFS, EBU R 128).
+  public var normalizesLoudness = false
   /// True to write the mixed sound only: no picture is composed.
   public var isAudioOnly = false
   /// The session log; nil: none.

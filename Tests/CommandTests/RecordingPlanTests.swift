@@ -70,6 +70,18 @@ import Testing
     #expect(try record(JobRequest(room: "room")).recording.further.isEmpty)
   }
 
+  @Test func loudnessIsNormalizedWhenSomebodySaysSo() throws {
+    let server = ["LIVEKIT_URL": "ws://host"]
+    #expect(try !join([], server).recording.normalizesLoudness)
+    #expect(try join(["--loudness"], server).recording.normalizesLoudness)
+    let variables = ["LIVEKIT_URL": "ws://host", "RECBOT_LOUDNESS": "true"]
+    #expect(try join([], variables).recording.normalizesLoudness)
+    // A job's word goes before that of its worker.
+    #expect(try record(JobRequest(room: "room"), variables).recording.normalizesLoudness)
+    #expect(try !record(JobRequest(room: "room", loudness: false), variables).recording.normalizesLoudness)
+    #expect(try record(JobRequest(room: "room", loudness: true)).recording.normalizesLoudness)
+  }
+
   @Test func flagsGoBeforeVariables() throws {
     let variables = [
       "RECBOT_SIZE": "640x360", "RECBOT_FPS": "10", "RECBOT_JOB": "env", "LIVEKIT_URL": "ws://env",

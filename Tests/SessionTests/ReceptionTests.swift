@@ -111,8 +111,8 @@ import Testing
     for second in 1...40 {
       let isNarrow = (10...12).contains(second)
       let report = NetworkReport(
-        incoming: isNarrow ? 1_200_000 : 2_100_000, incomingAudio: 100_000,
-        incomingVideo: isNarrow ? 1_100_000 : 2_000_000,
+        incoming: isNarrow ? 1_300_000 : 2_100_000, incomingAudio: 100_000,
+        incomingVideo: isNarrow ? 1_200_000 : 2_000_000,
         flowingVideos: 4, lossPerMille: isNarrow ? 200 : 0, queueDelay: .milliseconds(isNarrow ? 190 : 2))
       room.at(Int64(second) * 1000, .network(report))
     }

@@ -19,6 +19,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var selection: JobSelection?
   /// Size and rate of the picture; nil: the worker's defaults.
   public var picture: JobPicture?
+  /// True: each speaker is brought to the same loudness; nil: as the workers are set.
+  public var loudness: Bool?
   /// What is written. Empty: one composed WebM with a name made from room and time.
   public var outputs: [JobOutput]
   /// End at this length, in seconds.
@@ -45,7 +47,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// Makes a request for a room.
   public init(
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
-    key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, outputs: [JobOutput] = [],
+    key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
+    outputs: [JobOutput] = [],
     maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
     talkers: Bool? = nil, also: [JobFurtherFile]? = nil, metadata: [String: String] = [:],
@@ -59,6 +62,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.key = key
     self.selection = selection
     self.picture = picture
+    self.loudness = loudness
     self.outputs = outputs
     self.maxDuration = maxDuration
     self.stopWhenEmpty = stopWhenEmpty
@@ -73,8 +77,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case room, url, layout, selection, picture, outputs, deadline, log, manifest, talkers, also, metadata, webhook
-    case egress
+    case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, metadata
+    case webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -97,6 +101,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(key, forKey: .key)
     try values.encodeIfPresent(selection, forKey: .selection)
     try values.encodeIfPresent(picture, forKey: .picture)
+    try values.encodeIfPresent(loudness, forKey: .loudness)
     try values.encode(outputs, forKey: .outputs)
     let isNamed = encoder.isForCallers
     try values.encodeIfPresent(maxDuration, forKey: isNamed ? .maxDurationSeconds : .maxDuration)
@@ -123,6 +128,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     key = try values.decodeIfPresent(String.self, forKey: .key)
     selection = try values.decodeIfPresent(JobSelection.self, forKey: .selection)
     picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
+    loudness = try values.decodeIfPresent(Bool.self, forKey: .loudness)
     outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
     maxDuration = try values.decodeFirst(Int64.self, .maxDurationSeconds, .maxDuration)
     stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)

@@ -26,6 +26,9 @@ struct PictureOptions: ParsableArguments {
   @Option(help: .setting(.videoBitrate))
   var videoBitrate: String?
 
+  @Flag(help: .setting(.loudness))
+  var loudness = false
+
   @Option(help: .setting(.avatars))
   var avatars: String?
 
@@ -60,7 +63,9 @@ struct PictureOptions: ParsableArguments {
       framesPerSecond: try shape.value(.framesPerSecond, flag: fps),
       codec: try configuration.value(.codec, flag: codec),
       videoBitrate: try configuration.value(.videoBitrate, flag: videoBitrate),
-      audioBitrate: try configuration.value(.audioBitrate), timeline: configuration.text(.timeline, flag: timeline),
+      audioBitrate: try configuration.value(.audioBitrate),
+      normalizesLoudness: try loudness || configuration.value(.loudness),
+      timeline: configuration.text(.timeline, flag: timeline),
       manifest: manifest, talkers: talkers, images: try images(configuration))
   }
 

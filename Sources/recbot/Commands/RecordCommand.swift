@@ -87,6 +87,7 @@ struct RecordCommand: AsyncParsableCommand {
   func picture(_ order: RecordingOrder, _ configuration: Configuration) throws -> PicturePlan {
     var picture = try recording.picture.plan(configuration)
     if let wish = order.request.picture { try picture.take(wish) }
+    picture.normalizesLoudness = order.request.loudness ?? picture.normalizesLoudness
     return picture
   }
 

@@ -71,6 +71,11 @@ extension Setting {
   static var audioBitrate: Setting<Int> {
     .init("recording.audio-bitrate", "Bits a second of the sound", default: "96k", parse: Values.bitrate)
   }
+  static var loudness: Setting<Bool> {
+    .init(
+      "recording.loudness", "Bring each speaker to the same loudness, -16 LUFS, before mixing", flag: "--loudness",
+      default: "false", parse: Values.boolean)
+  }
   static var maxDuration: Setting<SessionTime?> {
     .init(
       "recording.max-duration", "End at this length, such as 2h", flag: "--max-duration", placeholder: "time",
@@ -145,8 +150,8 @@ extension SettingSection {
       [
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
         .of(.theme), .of(.size), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate), .of(.audioBitrate),
-        .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder), .of(.progress), .of(.job),
-        .of(.timeline), .of(.log), .of(.logKeep), .of(.pausePolicy), .of(.control), .of(.runDirectory),
+        .of(.loudness), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder), .of(.progress),
+        .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.pausePolicy), .of(.control), .of(.runDirectory),
       ])
   }
 }

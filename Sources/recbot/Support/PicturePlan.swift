@@ -25,6 +25,8 @@ struct PicturePlan {
   var videoBitrate: Int?
   /// Bits a second of the sound.
   let audioBitrate: Int
+  /// Whether each speaker is brought to the same loudness.
+  var normalizesLoudness: Bool
   /// The file for what happens when; nil: none.
   let timeline: String?
   /// The file for what the recording is, at its end; nil: none.
@@ -70,6 +72,7 @@ struct PicturePlan {
       session: session, output: output, codec: codec, videoBitrate: videoBitrate, audioBitrate: audioBitrate,
       timeline: timeline)
     settings.images = images
+    settings.normalizesLoudness = normalizesLoudness
     (settings.manifest, settings.talkers, settings.program) = (manifest, talkers, "recbot \(Build.version)")
     return settings
   }

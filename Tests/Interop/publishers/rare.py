@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A synthetic participant on aiortc, for codecs that Google's libwebrtc in the LiveKit SDK does not send: PCMU, PCMA, G.722,
-H.265; and for another maker's H.264.
+H.265; for another maker's H.264; and for sound that is sent as loud as it is (libwebrtc brings it to one level).
 
 Picture and sound are those of `publish.py`: one colour, white for 60 ms from each whole second, and a beep at the same
 instants. What it does is printed as JSON lines; SIGTERM makes it leave.
@@ -73,22 +73,35 @@ class Camera(Clocked):
 
 
 class Microphone(Clocked):
-    """A beep as each second begins."""
+    """A beep as each second begins; or only the noise of somebody who talks, in some seconds of each so many."""
 
     kind = "audio"
     rate = CHUNKS
     clock = SAMPLE_RATE
 
-    def __init__(self, frequency: float):
+    def __init__(self, options: argparse.Namespace):
         super().__init__()
-        self.voice = Voice(frequency, seed=1)
+        self.voice = Voice(options.frequency, seed=1)
+        self.noise = (self.voice.noise * (32_000 / numpy.abs(self.voice.noise).max()) * options.volume).astype(numpy.int16)
+        self.talk = options.talk
 
     async def recv(self):
         number = await self.tick()
-        samples = numpy.concatenate([self.voice.chunk(2 * number + half, False) for half in (0, 1)])
+        samples = self.talks(number) if self.talk else numpy.concatenate(
+            [self.voice.chunk(2 * number + half, False) for half in (0, 1)])
         frame = av.AudioFrame.from_ndarray(samples.reshape(1, -1), format="s16", layout="mono")
         frame.sample_rate = SAMPLE_RATE
         return self.stamped(frame)
+
+
+    def talks(self, number: int) -> numpy.ndarray:
+        """The noise of a talker in its seconds, else silence."""
+        period, began, ended = self.talk
+        count = SAMPLE_RATE // CHUNKS
+        if not began <= number // CHUNKS % period < ended:
+            return numpy.zeros(count, numpy.int16)
+        start = number % (self.noise.size // count) * count
+        return self.noise[start:start + count]
 
 
 class Caller:
@@ -97,13 +110,14 @@ class Caller:
     def __init__(self, options: argparse.Namespace):
         self.options = options
         self.pc = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self.receiving = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self.published = 0
 
     async def publish(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         """Announces both tracks."""
         o = self.options
         for track, source, codec in ((Camera(o.colour), models.CAMERA, f"video/{o.pictures}"),
-                                     (Microphone(o.frequency), models.MICROPHONE, f"audio/{o.sound}")):
+                                     (Microphone(o), models.MICROPHONE, f"audio/{o.sound}")):
             sender = self.pc.addTrack(track)
             transceiver = next(one for one in self.pc.getTransceivers() if one.sender is sender)
             known = RTCRtpSender.getCapabilities(track.kind).codecs
@@ -138,18 +152,29 @@ class Caller:
                     await self.offer(socket)
             elif kind == "answer":
                 await self.pc.setRemoteDescription(RTCSessionDescription(signal_response.answer.sdp, "answer"))
-            elif kind == "trickle" and signal_response.trickle.target == rtc.PUBLISHER:
-                await self.candidate(signal_response.trickle.candidateInit)
+            elif kind == "offer":
+                await self.answer(socket, signal_response.offer)
+            elif kind == "trickle":
+                is_publisher = signal_response.trickle.target == rtc.PUBLISHER
+                await self.candidate(self.pc if is_publisher else self.receiving, signal_response.trickle.candidateInit)
             elif kind in ("leave", "request_response"):
                 emit(kind, text=str(signal_response).replace("\n", " "))
 
-    async def candidate(self, init: str) -> None:
+    async def answer(self, socket: aiohttp.ClientWebSocketResponse, offer: rtc.SessionDescription) -> None:
+        """Answers the server, which ends the session of who does not; nothing is subscribed."""
+        await self.receiving.setRemoteDescription(RTCSessionDescription(offer.sdp, "offer"))
+        await self.receiving.setLocalDescription(await self.receiving.createAnswer())
+        answer = rtc.SessionDescription(type="answer", sdp=self.receiving.localDescription.sdp, id=offer.id)
+        await self.say(socket, answer=answer)
+
+    @staticmethod
+    async def candidate(connection: RTCPeerConnection, init: str) -> None:
         """Takes up an address of the server."""
         fields = json.loads(init)
         if fields["candidate"]:
             candidate = candidate_from_sdp(fields["candidate"].removeprefix("candidate:"))
             candidate.sdpMid, candidate.sdpMLineIndex = fields.get("sdpMid"), fields.get("sdpMLineIndex")
-            await self.pc.addIceCandidate(candidate)
+            await connection.addIceCandidate(candidate)
 
     async def ping(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         """Keeps the session."""
@@ -176,6 +201,7 @@ class Caller:
                 with contextlib.suppress(ConnectionError):
                     await self.say(socket, leave=rtc.LeaveRequest())
                 await self.pc.close()
+                await self.receiving.close()
                 for task in done:
                     task.result()
 
@@ -193,6 +219,9 @@ def main() -> None:
     parser.add_argument("--pixels", default="yuv420p", help="the form of H.265's pictures")
     parser.add_argument("--colour", required=True)
     parser.add_argument("--frequency", type=float, required=True)
+    parser.add_argument("--volume", type=float, default=1.0, help="of the microphone, a factor of at most 1")
+    parser.add_argument("--talk", type=int, nargs=3, metavar=("PERIOD", "FROM", "TO"),
+                        help="no beeps, but noise from one second to another of each so many of the wall clock")
     options = parser.parse_args()
     h265.install(options.pixels)
     asyncio.run(Caller(options).run())

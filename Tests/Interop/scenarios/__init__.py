@@ -15,6 +15,7 @@ from scenarios.faces import faces
 from scenarios.joined import joined
 from scenarios.judging import judging
 from scenarios.kill import kill, kill_long
+from scenarios.loudness import loudness
 from scenarios.messages import messages
 from scenarios.outage import outage
 from scenarios.outputs import outputs, outputs_full
@@ -40,7 +41,7 @@ from scenarios.written import written
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
-    faces, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, quality, kill, repaired, joined, kill_long, soak)}
+    faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, quality, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")

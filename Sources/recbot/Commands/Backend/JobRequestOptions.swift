@@ -26,6 +26,9 @@ struct JobRequestOptions: ParsableArguments {
       "What the picture is written in: vp8 or vp9 (default: as the workers are set).", valueName: "codec"))
   var codec: String?
 
+  @Flag(help: "Bring each speaker to the same loudness, -16 LUFS, before mixing.")
+  var loudness = false
+
   @OptionGroup var part: SelectionOptions
 
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
@@ -80,6 +83,7 @@ struct JobRequestOptions: ParsableArguments {
     request.maxDuration = try span(maxDuration, "--max-duration")
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
+    if loudness { request.loudness = true }
     if log { request.log = true }
     if manifest { request.manifest = true }
     if talkers { request.talkers = true }
