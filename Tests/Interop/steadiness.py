@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 PERIOD = 0.01  # seconds between two looks
 LATE = 0.1  # a look that comes so much later was held up: by the machine, not by its own small work
@@ -95,61 +94,6 @@ class Repeats:
             if good or not self.excuse(name, attempt, watch.seen):
                 break
         return good
-
-
-class SteadyResult(unittest.TextTestResult):
-    """A test's failure on an unsteady machine is kept apart, to be tried again."""
-
-    repeats: Repeats
-    attempt: int
-
-    def __init__(self, *arguments, **named) -> None:
-        super().__init__(*arguments, **named)
-        self.again: list[unittest.TestCase] = []
-
-    def startTest(self, test: unittest.TestCase) -> None:
-        super().startTest(test)
-        self.watch = Watch().__enter__()
-
-    def stopTest(self, test: unittest.TestCase) -> None:
-        self.watch.end()
-        super().stopTest(test)
-
-    def excuses(self, test: unittest.TestCase) -> bool:
-        """Whether the failure of a test is no verdict; asked when it has failed."""
-        # What fails outside a test (a server that does not start) has nothing to do with time.
-        excused = isinstance(test, unittest.TestCase) and self.repeats.excuse(test.id(), self.attempt, self.watch.end())
-        if excused:
-            self.again.append(test)
-        return excused
-
-    def addFailure(self, test: unittest.TestCase, error) -> None:
-        if not self.excuses(test):
-            super().addFailure(test, error)
-
-    def addError(self, test: unittest.TestCase, error) -> None:
-        if not self.excuses(test):
-            super().addError(test, error)
-
-
-class SteadyRunner(unittest.TextTestRunner):
-    """Runs tests that real time is a part of; for `unittest.main(testRunner=SteadyRunner(verbosity=2))`."""
-
-    resultclass = SteadyResult
-
-    def run(self, test) -> SteadyResult:
-        self.repeats = Repeats()
-        for self.attempt in range(ATTEMPTS):
-            result = super().run(test)
-            if not result.again or not result.wasSuccessful():
-                break
-            test = unittest.TestSuite(result.again)
-        return result
-
-    def _makeResult(self) -> SteadyResult:
-        result = super()._makeResult()
-        result.repeats, result.attempt = self.repeats, self.attempt
-        return result
 
 
 def ticks() -> tuple[int, int, int]:
