@@ -18,13 +18,17 @@ HOP = 240  # 5 ms
 JUDGED_WIDTH = 320  # pictures are made smaller to about this width
 
 
+# What takes all the processors that there are gives way to those who keep to the clock: other scenarios' clients.
+BATCH = ("nice", "-n", "10")
+
+
 class Unplayable(Exception):
     """A file that a player would complain about."""
 
 
 def run(command: list[str]) -> bytes:
     """Runs ffmpeg or ffprobe; any complaint counts as a failure."""
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*BATCH, *command], capture_output=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0 or done.stderr:
         complaint = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
         raise Unplayable(f"{command[0]}: {complaint[:500]}")
@@ -48,7 +52,7 @@ def decodes(path: str) -> str:
     Times stay as they are in the file: in whole frames, as ffmpeg would count them, two pictures of a joined file, whose
     parts begin at any time, could have the same one.
     """
-    done = subprocess.run(["ffmpeg", "-v", "error", "-xerror", "-i", path, "-fps_mode", "passthrough", "-enc_time_base",
+    done = subprocess.run([*BATCH, "ffmpeg", "-v", "error", "-xerror", "-i", path, "-fps_mode", "passthrough", "-enc_time_base",
                            "-1", "-f", "null", "-"], capture_output=True, stdin=subprocess.DEVNULL)
     return done.stderr.decode(errors="replace").strip() or ("" if done.returncode == 0 else f"exit {done.returncode}")
 

@@ -314,9 +314,9 @@ class Stage:
         self.processes.append(process)
         return process
 
-    def run(self, name: str, *arguments: str, **environment: str) -> Process:
-        """Starts `recbot` with these arguments."""
-        return self.start(Process(name, [self.recbot, *arguments], self.folder, environment,
+    def run(self, name: str, *arguments: str, before: tuple[str, ...] = (), **environment: str) -> Process:
+        """Starts `recbot` with these arguments; `before`: by a command that starts it."""
+        return self.start(Process(name, [*before, self.recbot, *arguments], self.folder, environment,
                                   namespace=self.namespace))
 
     def tool(self, name: str) -> str:

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from judge import Recording, decodes, levels, probe
+from judge import BATCH, Recording, decodes, levels, probe
 from judge import run as ffmpeg
 from scenarios.common import FRAME, continuous, in_step, load
 from scenarios.control import Remote
@@ -183,7 +183,7 @@ def compose(stage: Stage, verdict: Verdict, log: pathlib.Path, name: str, *optio
 
 def run(stage: Stage, verdict: Verdict, *arguments: str) -> str:
     """Runs recbot to its end; gives what it printed."""
-    process: Process = stage.run(f"{arguments[0]}-{len(list(stage.folder.glob('*.log')))}", *arguments)
+    process: Process = stage.run(f"{arguments[0]}-{len(list(stage.folder.glob('*.log')))}", *arguments, before=BATCH)
     status = process.exit(120)
     verdict.check(status == 0, f"recbot {' '.join(arguments)}: {status}: {process.errors}")
     return "\n".join(process.output)
