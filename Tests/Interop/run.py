@@ -39,6 +39,8 @@ COSTS = HERE / "costs.json"
 UNKNOWN = (60.0, 0.75)
 FULL = 0.7  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
 MOST = 8  # at once
+# A slower machine, or one whose host is busy, takes more of a processor for the same: what has ended says how much. Until then:
+PACE, PACE_WEIGHT = 1.2, 20.0  # times what is known, counted as so many seconds of processor time
 
 
 @dataclasses.dataclass
@@ -151,12 +153,14 @@ def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Name
     that failed while the machine was not steady, which are no verdict yet."""
     again = []
     waiting = sorted(tasks, key=lambda task: task.cost[0], reverse=True)
+    expected, used = PACE_WEIGHT, PACE * PACE_WEIGHT
     running: dict[concurrent.futures.Future, Task] = {}
     with concurrent.futures.ProcessPoolExecutor(MOST, multiprocessing.get_context("fork")) as pool:
         while waiting or running:
             for task in list(waiting):
                 busy = sum(other.cost[1] for other in running.values())
-                if not running or len(running) < MOST and busy + task.cost[1] <= FULL * options.jobs:
+                room = FULL * options.jobs * expected / used
+                if not running or len(running) < MOST and busy + task.cost[1] <= room:
                     waiting.remove(task)
                     running[pool.submit(play, task.group.name, task.name, folder, options)] = task
             ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -164,6 +168,8 @@ def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Name
                 task = running.pop(future)
                 task.seconds, task.busy, task.verdict, seen = future.result()
                 task.tell()
+                if task.passed and task.cost != UNKNOWN:
+                    expected, used = expected + task.cost[0] * task.cost[1], used + task.busy
                 if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen):
                     again.append(task)
     return again

@@ -40,7 +40,7 @@ class Steadiness:
             faults.append(f"it stood still for {self.longest * 1000:.0f} ms")
         if self.stolen >= STOLEN:
             faults.append(f"{self.stolen:.0%} of its time was taken by its host")
-        if self.full >= max(3.0, 0.1 * self.seconds):
+        if self.full >= max(2.0, 0.1 * self.seconds):
             faults.append(f"it had no time to spare in {self.full} of {self.seconds:.0f} s")
         return ", ".join(faults)
 
