@@ -88,6 +88,8 @@ struct TrackLoudness {
   private var samples = 0
   /// What the last sample was multiplied by.
   private var factor: Float = 1
+  /// The gain as a factor of amplitude, which the next samples reach.
+  private var end: Float = 1
 
   /// Nil when there is no memory.
   init?() {
@@ -103,9 +105,9 @@ struct TrackLoudness {
     if samples >= LoudnessNormalizer.stepSamples {
       samples -= LoudnessNormalizer.stepSamples
       normalizer.take(meter.momentary)
+      // Half the decibels: a factor of amplitude is the root of that of power.
+      end = Float(recbot_power(normalizer.gain / 2))
     }
-    // Half the decibels: a factor of amplitude is the root of that of power.
-    let end = Float(recbot_power(normalizer.gain / 2))
     guard count > 0, factor != 1 || end != 1 else { return }
     let slope = (end - factor) / Float(count)
     for index in 0..<count {

@@ -82,7 +82,8 @@ public final class Mixer {
     entries[index].timeline.insert(samples, at: position)
   }
 
-  /// How loud a track was in the last block as it came, before its loudness was normalized and the mix limited. Silence for a track that isn't there.
+  /// How loud a track was in the last block as it came, before its loudness was normalized and the mix limited. Silence for
+  /// a track that isn't there.
   public func level(of track: Track) -> AudioLevel {
     index(of: track).map { entries[$0].level } ?? .silence
   }

@@ -4,8 +4,8 @@ import MediaCore
 ///
 /// The connection counts as too narrow when packets stand in a queue on the way, with loss (a full queue) or for long
 /// (a deep one). Loss alone does not count: it is repaired by retransmission, and fewer pictures would not cure it.
-/// Then only as many videos may come as fit into nine tenths of what came, each as large as it was before. Recovery is tried step by step, and the
-/// longer the more often it has failed.
+/// Then only as many videos may come as fit into nine tenths of what came, each as large as it was before.
+/// Recovery is tried step by step, and the longer the more often it has failed.
 public struct BandwidthPolicy: Sendable {
   /// The numbers of the policy.
   public struct Settings: Sendable, Hashable {
