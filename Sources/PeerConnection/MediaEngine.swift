@@ -124,7 +124,7 @@ final class MediaEngine {
 
   private func wantFirstKeyframe(of receiver: RTPReceiver) {
     guard receiver.kind == .video else { return }
-    for stream in receiver.streams where stream.lastArrival == nil { stream.keyframes.want() }
+    for stream in receiver.streams where stream.lastArrival == nil { stream.keyframes.want(.consumer) }
   }
 
   /// Hands out the frames that wait for missing packets, which will not come any more.

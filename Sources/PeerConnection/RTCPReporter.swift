@@ -45,11 +45,11 @@ final class RTCPReporter {
     let sender = speaker(senders)
     for receiver in receivers where receiver.isActive {
       for stream in receiver.streams {
-        if let due = stream.nack?.deadline, due <= now, let requests = stream.nack?.poll(at: now),
-          !requests.sequenceNumbers.isEmpty
+        if let due = stream.nack?.deadline, due <= now, let missing = stream.nack?.poll(at: now),
+          !missing.isEmpty
         {
           begin(sender)
-          writer.nack(sender: sender, media: stream.ssrc, sequenceNumbers: requests.sequenceNumbers)
+          writer.nack(sender: sender, media: stream.ssrc, sequenceNumbers: missing)
           flush(to: host, whenFull: true)
         }
         if stream.isKeyframeRequestUseful(at: now), stream.keyframes.poll(at: now) {

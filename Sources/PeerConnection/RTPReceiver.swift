@@ -100,7 +100,7 @@ public final class RTPReceiver: @unchecked Sendable {
   /// as one likes; it is repeated until a keyframe comes.
   public func requestKeyframe(rid: RID? = nil) {
     guard kind == .video, isActive else { return }
-    for stream in streams where rid == nil || stream.rid == rid { stream.wantKeyframe() }
+    for stream in streams where rid == nil || stream.rid == rid { stream.keyframes.want(.consumer) }
     if let engine, let host = engine.host { engine.sendDueFeedback(at: host.now) }
   }
 

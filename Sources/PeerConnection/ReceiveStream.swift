@@ -30,8 +30,6 @@ final class ReceiveStream {
   /// Where the stream took up the codec that it has.
   private var codecSince = Int64.min
   private var audio: AudioReorderBuffer?
-  /// The keyframe that is wanted is for the jitter buffer only.
-  private var wantsForGap = false
   /// What the buffers of codecs before this one counted.
   private var (pastCopied, pastMissed) = (0, 0)
   /// When frames may become available without a further packet.
@@ -104,7 +102,7 @@ final class ReceiveStream {
       drain(into: engine, at: now, waits: false)
       (pastCopied, pastMissed) = (copiedCount, missedCount)
       (video, audio, codecSince) = (nil, nil, sequence)
-      if kind == .video { wantKeyframe() }
+      if kind == .video { keyframes.want(.consumer) }
     }
     if new.clockRate != codec.clockRate {
       statistics.clockRate = new.clockRate
@@ -119,12 +117,6 @@ final class ReceiveStream {
   func takeOctets() -> Int64 {
     defer { takenOctets = statistics.octetCount }
     return statistics.octetCount &- takenOctets
-  }
-
-  /// A keyframe is needed, whatever comes of the packets that are missing.
-  func wantKeyframe() {
-    wantsForGap = false
-    keyframes.want()
   }
 
   private func noteKeyframe(_ packet: RTPPacket) {
@@ -188,13 +180,7 @@ final class ReceiveStream {
     }
     // Several tries at the packet have failed by then; over a long way they take longer.
     if let roundTripTime = nack?.roundTripTime { video?.overdueAfter = max(200_000_000, 3 &* roundTripTime) }
-    if video?.needsKeyframe == true {
-      if keyframes.deadline == nil { wantsForGap = true }
-      keyframes.want()
-    } else if wantsForGap {
-      wantsForGap = false
-      keyframes.noLongerNeeded()
-    }
+    if video?.needsKeyframe == true { keyframes.want(.gap) } else { keyframes.withdraw(.gap) }
   }
 
   private func drainAudio(into engine: MediaEngine, at now: Int64, waits: Bool) {

@@ -148,7 +148,7 @@ struct ReceiverTable {
       return nil
     }
     let stream = addStream(packet.ssrc, rid: destination.rid, codec: codec, to: receiver)
-    if receiver.kind == .video { stream.keyframes.want() }
+    if receiver.kind == .video { stream.keyframes.want(.consumer) }
     return .media(stream)
   }
 

@@ -23,18 +23,10 @@ public struct NackGenerator: Sendable {
     public var maximumTries = 16
     /// Packets missing for longer are given up.
     public var maximumAge: Int64 = 1_000_000_000
-    /// With more packets missing the stream is beyond repair: all are given up for a keyframe.
+    /// With more packets missing the stream is beyond repair: all are given up.
     public var maximumMissing = 500
     /// The default limits.
     public init() {}
-  }
-
-  /// What to send now.
-  public struct Requests: Sendable {
-    /// Ascending sequence numbers for a NACK; usually empty.
-    public var sequenceNumbers: [UInt16] = []
-    /// Packets were given up since the last poll: pictures need a keyframe to go on.
-    public var needsKeyframe = false
   }
 
   /// Counters since the beginning.
@@ -63,7 +55,6 @@ public struct NackGenerator: Sendable {
   // Ascending by sequence.
   private var missing: [Missing] = []
   private var highest: Int64?
-  private var needsKeyframe = false
   /// The share of first requests that were not answered within a round trip, 1/1000, a running mean.
   private var unansweredPerMille: Int64 = 0
   /// The shortest time from request to answer, ns; `max` before the first.
@@ -97,8 +88,7 @@ public struct NackGenerator: Sendable {
     guard gap <= Int64(configuration.maximumMissing - missing.count) else {
       statistics.givenUp += missing.count
       missing.removeAll(keepingCapacity: true)
-      needsKeyframe = true
-      deadline = now
+      deadline = nil
       return
     }
     for number in (highest + 1)..<sequence {
@@ -150,13 +140,10 @@ public struct NackGenerator: Sendable {
     return max(configuration.minimumRetryInterval, roundTripTime / 2)
   }
 
-  /// What to ask for at `now` (ns). Allocates only when something is due.
-  public mutating func poll(at now: Int64) -> Requests {
-    var result = Requests()
-    if needsKeyframe {
-      result.needsKeyframe = true
-      needsKeyframe = false
-    }
+  /// What to ask for at `now` (ns): ascending sequence numbers for a NACK, usually none. Allocates only when something is
+  /// due.
+  public mutating func poll(at now: Int64) -> [UInt16] {
+    var result: [UInt16] = []
     guard !missing.isEmpty, let highest else {
       deadline = nil
       return result
@@ -194,12 +181,11 @@ public struct NackGenerator: Sendable {
       missing[index].tries += 1
       missing[index].lastRequest = now
       next = min(next, now &+ (entry.tries == 0 ? first : further))
-      result.sequenceNumbers.append(UInt16(truncatingIfNeeded: entry.sequence))
+      result.append(UInt16(truncatingIfNeeded: entry.sequence))
     }
     if abandoned > 0 {
       missing.removeAll { $0.tries < 0 }
       statistics.givenUp += abandoned
-      result.needsKeyframe = true
     }
     deadline = missing.isEmpty ? nil : next
     return result

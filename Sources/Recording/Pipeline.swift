@@ -89,7 +89,9 @@ final class Pipeline: OutputHandler {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode where settings.isWithoutPictures: break
-    case .decode(_, _, let track, _) where isLate: videos.skip(track)
+    case .decode(let id, _, let track, _) where isLate:
+      videos.skip(track)
+      return SessionFinding(id, of: track, .needsKeyframe)
     case .decode(let id, let frame, let track, let time):
       let errors = videos.errors
       let outcome = videos.decode(id, frame, of: track)
@@ -100,17 +102,18 @@ final class Pipeline: OutputHandler {
       }
       progress.decodeErrors = videos.errors + audio.errors
       switch outcome {
-      case .decoded: return SessionFinding(track: track, unsupported: nil)
+      case .decoded: return SessionFinding(id, of: track, .decoded)
       case .needsKeyframe(let error):
-        control.requestKeyframe(track)
-        guard let error else { break }
-        logger.info(
-          "a frame cannot be decoded; its track goes on with the next keyframe",
-          metadata: [
-            "track": "\(track)", "codec": "\(frame.codec.title)", "keyframe": "\(frame.isKeyframe)",
-            "reason": "\(error.reason): \(error.text)",
-          ])
-      case .unsupported(let form): return SessionFinding(track: track, unsupported: form)
+        if let error {
+          logger.info(
+            "a frame cannot be decoded; its track goes on with the next keyframe",
+            metadata: [
+              "track": "\(track)", "codec": "\(frame.codec.title)", "keyframe": "\(frame.isKeyframe)",
+              "reason": "\(error.reason): \(error.text)",
+            ])
+        }
+        return SessionFinding(id, of: track, .needsKeyframe)
+      case .unsupported(let form): return SessionFinding(id, of: track, .unsupported(form))
       }
     case .audio(let id, let frame, let track, let time, let end):
       audio.play(id, of: track, at: time, until: end)

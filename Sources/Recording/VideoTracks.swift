@@ -27,8 +27,6 @@ struct VideoTracks {
     var pictures: [(id: FrameID, picture: Picture)] = []
     /// The burst of the last one.
     var burst: UInt64 = 0
-    /// True when frames were left out: nothing can be made of the next ones but of a keyframe.
-    var isInterrupted = false
     /// The form that can't be shown, as long as no other keyframe comes.
     var unsupported: String?
     /// True when what its decoder had to say has been told.
@@ -48,8 +46,6 @@ struct VideoTracks {
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> Outcome {
     var entry = entries.removeValue(forKey: track) ?? Entry()
     defer { entries[track] = entry }
-    if entry.isInterrupted, !frame.isKeyframe { return .needsKeyframe(error: nil) }
-    entry.isInterrupted = false
     if entry.codec != frame.codec {
       // A publisher may change its codec in the middle of a track.
       entry.codec = frame.codec
@@ -83,7 +79,7 @@ struct VideoTracks {
   }
 
   /// Leaves a frame out: there is no time for it.
-  mutating func skip(_ track: TrackID) { entries[track, default: Entry()].isInterrupted = true }
+  mutating func skip(_ track: TrackID) { entries[track]?.decoder?.reset() }
 
   /// The newest picture of a track that is not newer than the frame that a plan names.
   func picture(_ frame: FrameID, of track: TrackID) -> (id: FrameID, picture: Picture)? {

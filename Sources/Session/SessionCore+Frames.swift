@@ -63,7 +63,7 @@ extension SessionCore {
     guard let state = tracks[id] else { return }
     guard gate.sees(at: waiting.presentation) else { return }
     if waiting.frame.followsLoss, !waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = true }
-    if waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = false }
+    if waiting.frame.isKeyframe { tracks[id]?.begin(with: waiting.id) }
     guard tracks[id]?.needsKeyframe == false else {
       request(keyframeOf: id, at: time)
       return
@@ -110,7 +110,8 @@ extension SessionCore {
     return state.lastKeyframeRequest.map { max(due, $0 + .seconds(1)) } ?? due
   }
 
-  private mutating func request(keyframeOf id: TrackID, at time: SessionTime) {
+  /// Asks for a keyframe of a track, at most once a second: the receiver asks on by itself until one comes.
+  mutating func request(keyframeOf id: TrackID, at time: SessionTime) {
     if let last = tracks[id]?.lastKeyframeRequest, time - last < .milliseconds(1_000) { return }
     tracks[id]?.lastKeyframeRequest = time
     emit(.requestKeyframe(id))

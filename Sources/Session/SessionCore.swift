@@ -28,20 +28,6 @@ public enum SessionOutput: Sendable {
   case ended(SessionEnd)
 }
 
-/// What carrying out a `decode` has found, for the core to decide by.
-public struct SessionFinding: Sendable, Hashable {
-  /// The track of the frame.
-  public var track: TrackID
-  /// The form in which its pictures come, such as "H.265 (10 bits 4:2:0)", when it can't be shown; nil: it can.
-  public var unsupported: String?
-
-  /// Makes a finding; see the properties.
-  public init(track: TrackID, unsupported: String?) {
-    self.track = track
-    self.unsupported = unsupported
-  }
-}
-
 /// Decides which frame of which track is shown where at each output instant. Pure: the same events give the same
 /// outputs, whatever the rhythm in which time is advanced.
 ///
@@ -154,15 +140,6 @@ public struct SessionCore: Sendable {
 
   /// The next thing to do, or nil when all is done.
   public mutating func pollOutput() -> SessionOutput? { outputs.popFirst() }
-
-  /// Takes what carrying out an output has found. What of it is new is told once, and shown from the next plan on.
-  public mutating func take(_ finding: SessionFinding) {
-    guard let state = tracks[finding.track], state.unsupported != finding.unsupported else { return }
-    tracks[finding.track]?.unsupported = finding.unsupported
-    guard let form = finding.unsupported else { return }
-    tracks[finding.track]?.forgetPicture(now: clock.next)
-    note(.unsupportedCodec(finding.track, state.track.participant, state.track.source, form), at: clock.next)
-  }
 
   mutating func emit(_ output: SessionOutput) { outputs.append(output) }
 

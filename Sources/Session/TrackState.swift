@@ -54,8 +54,11 @@ struct TrackState: Sendable {
   private(set) var displayWidth = 0 { didSet { if displayWidth != oldValue { revision &+= 1 } } }
   /// Height of the pictures as they are displayed, pixels; 0 when unknown.
   private(set) var displayHeight = 0 { didSet { if displayHeight != oldValue { revision &+= 1 } } }
-  /// Pictures that reference missing ones are not decoded.
+  /// True while what its frames build on is missing: at the beginning, behind frames that were left out or lost, and when
+  /// the decoder could make nothing of one. Only a keyframe is decoded then.
   var needsKeyframe = true
+  /// The last keyframe that was given to the decoder.
+  private(set) var newestKeyframe: FrameID?
   var lastKeyframeRequest: SessionTime?
   var lastSubscribeRequest: SessionTime?
   /// Levels of sound that are not due yet, dBov.
@@ -99,6 +102,12 @@ struct TrackState: Sendable {
       placed -= head
       head = 0
     }
+  }
+
+  /// Its frames build on this keyframe from now on.
+  mutating func begin(with keyframe: FrameID) {
+    newestKeyframe = keyframe
+    needsKeyframe = false
   }
 
   /// True when frames wait for their places.

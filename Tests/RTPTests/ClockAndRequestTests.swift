@@ -44,18 +44,34 @@ import Testing
     #expect(requester.deadline == nil)
     var times: [Int64] = []
     for now in stride(from: Int64(0), to: 5000, by: 10) {
-      requester.want()
+      requester.want(.consumer)
       if requester.poll(at: now * millisecond) == true { times.append(now) }
     }
     #expect(times == [0, 200, 700, 1700, 2700, 3700, 4700])
     requester.keyframeReceived()
     #expect(requester.poll(at: 10_000 * millisecond) == false)
-    requester.want()
+    requester.want(.consumer)
     #expect(requester.poll(at: 10_000 * millisecond) == true)
     requester.keyframeReceived()
-    requester.want()
+    requester.want(.consumer)
     #expect(requester.poll(at: 10_100 * millisecond) == false)
     #expect(requester.poll(at: 10_200 * millisecond) == true)
+  }
+
+  @Test func whatMendsItselfIsWithdrawnAndNothingElse() {
+    var requester = KeyframeRequester()
+    requester.want(.gap)
+    #expect(requester.poll(at: 0) == true)
+    requester.withdraw(.gap)
+    #expect(requester.deadline == nil)
+    requester.want(.gap)
+    requester.want(.consumer)
+    requester.withdraw(.gap)
+    #expect(requester.deadline == 200 * millisecond, "who takes the frames still waits")
+    requester.withdraw(.gap)
+    #expect(requester.deadline != nil)
+    requester.keyframeReceived()
+    #expect(requester.deadline == nil)
   }
 }
 

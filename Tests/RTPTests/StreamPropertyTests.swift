@@ -79,7 +79,7 @@ struct SeededPath {
           run.nack.received(sequence, at: now)
           run.buffer.insert(arrival.packet, sequence: sequence, at: now)
         }
-        for number in run.nack.poll(at: now).sequenceNumbers where answersNack {
+        for number in run.nack.poll(at: now) where answersNack {
           // Requests are lost like everything else.
           if Int.random(in: 0..<100, using: &back) < loss { continue }
           if history.retransmit(number, at: now) != nil, let packet = sent[number] {
@@ -93,7 +93,7 @@ struct SeededPath {
           run.shown.append(frame)
         }
         if let useful = run.buffer.lowestUseful { run.nack.forget(below: useful) }
-        if run.buffer.needsKeyframe { requester.want() }
+        if run.buffer.needsKeyframe { requester.want(.gap) }
         if requester.poll(at: now) { wantsKeyframe = true }
       }
     }

@@ -72,7 +72,7 @@ struct RoomScript {
   /// of decoding a frame.
   func run(
     _ settings: SessionCore.Settings = .test, until end: Int64, every step: Int64 = 10,
-    finding: ((EncodedFrame, TrackID) -> SessionFinding)? = nil
+    finding: ((EncodedFrame) -> SessionFinding.Outcome)? = nil
   ) -> SessionRun {
     var core = SessionCore(settings: settings)
     var run = SessionRun()
@@ -85,7 +85,9 @@ struct RoomScript {
       core.advance(to: .milliseconds(ms))
       while let output = core.pollOutput() {
         run.outputs.append(output)
-        if case .decode(_, let frame, let track, _) = output, let finding { core.take(finding(frame, track)) }
+        if case .decode(let id, let frame, let track, _) = output, let finding {
+          core.take(SessionFinding(id, of: track, finding(frame)))
+        }
       }
     }
     return run

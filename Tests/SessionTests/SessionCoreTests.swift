@@ -55,9 +55,8 @@ import Testing
     room.join("ann", at: 0)
     room.video("ann.camera", from: 500, to: 7000)
     // As the decoder finds it: between the seconds 2 and 5 another form comes.
-    let run = room.run(until: 7500) { frame, track in
-      let time = frame.rtpTime / 90
-      return SessionFinding(track: track, unsupported: 2000..<5000 ~= time ? "H.265 (10 bits 4:2:0)" : nil)
+    let run = room.run(until: 7500) {
+      2000..<5000 ~= $0.rtpTime / 90 ? .unsupported("H.265 (10 bits 4:2:0)") : .decoded
     }
     #expect(run.shows("ann", at: 1900))
     #expect(run.card("ann", at: 2100) == .unsupportedCodec("H.265 (10 bits 4:2:0)"))
@@ -67,6 +66,44 @@ import Testing
     #expect(told.count == 1)
     let asked = run.outputs.contains { if case .requestKeyframe = $0 { true } else { false } }
     #expect(!asked, "no keyframe helps")
+  }
+
+  @Test func whatCannotBeDecodedIsNotShownBeforeAKeyframeWhichIsAskedFor() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 1000)
+    for ms in stride(from: Int64(1000), to: 9000, by: 50) {
+      room.frame("ann.camera", at: ms, isKeyframe: ms == 8000)
+    }
+    let run = room.run(until: 9000) { 1500..<1600 ~= $0.rtpTime / 90 ? .needsKeyframe : .decoded }
+    #expect(run.shows("ann", at: 4400), "the last good picture")
+    #expect(run.card("ann", at: 4700) == .noSignal, "no frame that is left out counts as a picture")
+    #expect(run.card("ann", at: 7900) == .noSignal)
+    #expect(run.shows("ann", at: 8100))
+    let decoded = run.outputs.compactMap {
+      if case .decode(_, let frame, _, _) = $0 { frame.rtpTime / 90 } else { nil }
+    }
+    #expect(!decoded.contains { 1600..<8000 ~= $0 })
+    let asked = run.outputs.filter { if case .requestKeyframe = $0 { true } else { false } }
+    #expect(6...8 ~= asked.count, "once a second")
+  }
+
+  @Test func aFindingOfAFrameFromBeforeTheLastKeyframeComesTooLate() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.frame("ann.camera", at: 0, isKeyframe: true)
+    for ms in stride(from: Int64(40), to: 3000, by: 40) { room.frame("ann.camera", at: ms, isKeyframe: ms == 400) }
+    var core = SessionCore(settings: .test)
+    for event in room.ordered() { core.handle(event) }
+    // All at once, as after a pause of the machine: what was found comes behind what has been planned.
+    core.advance(to: .seconds(4))
+    var outputs: [SessionOutput] = []
+    while let output = core.pollOutput() { outputs.append(output) }
+    let decoded = outputs.compactMap { if case .decode(let id, let frame, _, _) = $0 { (id, frame) } else { nil } }
+    let early = decoded.first { $0.1.rtpTime / 90 == 200 }
+    guard let early else { return #expect(early != nil) }
+    core.take(SessionFinding(early.0, of: TrackID("ann.camera"), .needsKeyframe))
+    #expect(core.pollOutput() == nil, "nothing is asked for")
   }
 
   @Test func silenceOfACameraBecomesNoSignalAndAsksForAKeyframe() {
