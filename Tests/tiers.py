@@ -29,6 +29,7 @@ RUN = [".venv/bin/python", "Tests/Interop/run.py"]
 RESULTS = ROOT / ".build" / "results"
 PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libebur128-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
+INPUTS = 10_000_000  # endurance: for each depacketizer and decoder
 SEED = 20261122
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
 GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
@@ -104,7 +105,11 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
                                          "--filter", "HearingTests"], "tests"))
     if tier != "check":
         found.append(Section("drift", [".build/release/drift"], "build"))
-    return [*found, Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)])]
+    found.append(Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)]))
+    if tier == "endurance":
+        formats = sorted(path.name for path in (ROOT / "Tests/Fuzz/Corpus").glob("de*er-*"))
+        found.append(Section("inputs", ["Tests/Fuzz/run.sh", "--inputs", str(INPUTS), *formats]))
+    return found
 
 
 def versions() -> None:

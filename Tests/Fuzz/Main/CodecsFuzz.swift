@@ -39,9 +39,10 @@ func fuzzDecoder(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointer) -> Void {
   }
 }
 
+/// Few frames an input: what thousands of empty ones find is what some find, a hundred times as slowly.
 private func forEachFrame(of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, Int) -> Void) {
   var rest = bytes[...]
-  while rest.count > 2 {
+  for _ in 0..<24 where rest.count > 2 {
     let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
     body(UnsafeRawBufferPointer(rebasing: rest.prefix(length)), length)
     rest = rest.dropFirst(length)
