@@ -97,7 +97,7 @@ let package = Package(
     .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
     .target(name: "Control", dependencies: ["Platform", "MediaCore"]),
     .target(name: "JobsAPI", dependencies: ["Digests", "Platform", "MediaCore"]),
-    .target(name: "HTTPGuard", dependencies: [logging] + nio),
+    .target(name: "HTTPGuard", dependencies: ["Platform", "MediaCore", logging] + nio),
     .target(
       name: "SessionLog", dependencies: ["Session", "Layouts", "Platform", "MediaCore", protobuf],
       exclude: ["Protobuf/session_log.proto"]),
@@ -120,7 +120,7 @@ let package = Package(
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     .target(name: "AudioMix", dependencies: ["MediaCore", "CEBUR128"]),
     .target(name: "Synthetic", dependencies: ["MediaCore"]),
-    .target(name: "Platform"),
+    .target(name: "Platform", dependencies: ["MediaCore"]),
     .target(name: "MediaCore"),
     // C
     .systemLibrary(name: "CNice", pkgConfig: "nice", providers: [.apt(["libnice-dev"])]),
@@ -142,13 +142,14 @@ let package = Package(
     // Tests
     .target(name: "TestKit", dependencies: ["MediaCore"], path: "Tests/TestKit"),
     .testTarget(name: "TestKitTests", dependencies: ["TestKit", "MediaCore"]),
-    .executableTarget(name: "wire", dependencies: ["TestKit", arguments], path: "Tests/Tools/wire"),
+    .executableTarget(name: "wire", dependencies: ["TestKit", "MediaCore", arguments], path: "Tests/Tools/wire"),
     .testTarget(name: "ArchitectureTests"),
     .testTarget(name: "MediaCoreTests", dependencies: ["MediaCore"]),
     .testTarget(name: "JobsAPITests", dependencies: ["JobsAPI"]),
-    .testTarget(name: "PlatformTests", dependencies: ["Platform"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "MediaCore"]),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"]),
-    .testTarget(name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore"]),
+    .testTarget(
+      name: "FrameEncryptionTests", dependencies: ["FrameEncryption", "Digests", "CCrypto", "MediaCore", "TestKit"]),
     .testTarget(name: "AudioMixTests", dependencies: ["AudioMix", "MediaCore"]),
     .testTarget(
       name: "CommandTests",
@@ -184,11 +185,11 @@ let package = Package(
     .testTarget(
       name: "PreviewTests",
       dependencies: ["recbot", "Compositor", "CPango", "Layouts", "LayoutFiles", "Settings", "WebM", "MediaCore"]),
-    .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard"] + nio),
+    .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard", "MediaCore", "TestKit"] + nio),
     .testTarget(
       name: "PeerConnectionTests",
       dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "TestKit", "Platform", "MediaCore"]),
-    .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets"]),
+    .testTarget(name: "RTPTests", dependencies: ["RTP", "MediaCore", "FuzzTargets", "TestKit"]),
     .testTarget(name: "SDPTests", dependencies: ["SDP", "MediaCore"]),
     .testTarget(
       name: "RecordingTests",
@@ -200,12 +201,12 @@ let package = Package(
       exclude: ["Goldens"]),
     .testTarget(
       name: "RoomServerTests",
-      dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", protobuf, logging] + nio),
+      dependencies: ["RoomServer", "Signaling", "RTP", "MediaCore", "TestKit", protobuf, logging] + nio),
     .testTarget(
       name: "RoomsTests",
       dependencies: [
         "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "Platform",
-        "MediaCore", "SystemKit", logging,
+        "MediaCore", "SystemKit", "TestKit", logging,
       ] + nio),
     .testTarget(
       name: "SessionLogTests",
@@ -220,7 +221,9 @@ let package = Package(
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
     .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit", http] + nio),
-    .testTarget(name: "TransportTests", dependencies: ["Transport", "CNice", "Platform", "MediaCore", "SystemKit"]),
+    .testTarget(
+      name: "TransportTests",
+      dependencies: ["Transport", "CNice", "Platform", "MediaCore", "SystemKit", "TestKit"]),
     .target(
       name: "FuzzTargets", dependencies: ["RTP", "SDP", "Signaling", "Rooms", "WebM", "MediaCore"],
       path: "Tests/Fuzz/Bodies"),

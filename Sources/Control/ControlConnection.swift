@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 
 /// One client of a control socket: bytes in, lines out. Confined to the control thread. Everything is bounded.
 struct ControlConnection: ~Copyable {
@@ -6,21 +7,21 @@ struct ControlConnection: ~Copyable {
   static let longestLine = 16_384
   /// What may wait for a client that does not read.
   static let longestBacklog = 262_144
-  /// A client must ask for something, or finish a line that it began, within so many seconds; listeners may stay.
-  static let patience: Int64 = 60
+  /// A client must ask for something, or finish a line that it began, within this time; listeners may stay.
+  static let patience = Duration.seconds(60)
 
   let descriptor: Int32
   /// True for a client that is told of events.
   var isSubscribed = false
-  /// When the client last did something sensible, seconds on the monotonic clock.
-  private(set) var lastSign: Int64
+  /// When the client last did something sensible.
+  private(set) var lastSign: Instant
   private var input: [UInt8] = []
   private var output: [UInt8] = []
   private var sent = 0
   /// True when nothing more is read: the rest goes out, then it is closed.
   private(set) var isClosing = false
 
-  init(descriptor: Int32, now: Int64) {
+  init(descriptor: Int32, now: Instant) {
     self.descriptor = descriptor
     lastSign = now
     UnixSocket.setNonBlocking(descriptor)
@@ -37,7 +38,7 @@ struct ControlConnection: ~Copyable {
   var hasLine: Bool { input.contains(UInt8(ascii: "\n")) }
 
   /// True when the client is to be let go.
-  func isOver(at now: Int64) -> Bool {
+  func isOver(at now: Instant) -> Bool {
     if isClosing, !wantsToWrite { return true }
     return now - lastSign > Self.patience && !(isSubscribed && input.isEmpty)
   }
@@ -55,7 +56,7 @@ struct ControlConnection: ~Copyable {
   }
 
   /// Takes the next whole line that was received, without its end. A line that is too long ends the connection.
-  mutating func nextLine(at now: Int64) -> [UInt8]? {
+  mutating func nextLine(at now: Instant) -> [UInt8]? {
     guard let end = input.firstIndex(of: UInt8(ascii: "\n")) else {
       if input.count > Self.longestLine {
         input = []

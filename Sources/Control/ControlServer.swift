@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import Platform
 import Synchronization
 
@@ -113,9 +114,6 @@ private struct ControlService {
   /// How many clients want to be told of events.
   var listeners: Int { clients.count { $0.connection.isSubscribed } }
 
-  /// Seconds on the monotonic clock.
-  private var now: Int64 { MonotonicClock.now / 1_000_000_000 }
-
   /// Tells the listeners of an event.
   mutating func tell(_ event: String) {
     let line = Array("{\"event\":\(event)}\n".utf8)
@@ -143,7 +141,7 @@ private struct ControlService {
 
   /// Does what `wait` has found.
   mutating func serve() {
-    let now = now
+    let now = MonotonicClock.now
     var gone: Set<Int32> = []
     for (client, found) in zip(clients, polled.dropFirst(2)) {
       if found.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0, !client.connection.receive() {
@@ -169,7 +167,7 @@ private struct ControlService {
 
   private mutating func flush() { clients.removeAll { !$0.connection.flush() } }
 
-  private mutating func accept(at now: Int64) {
+  private mutating func accept(at now: Instant) {
     let descriptor = Glibc.accept(listener, nil, nil)
     guard descriptor >= 0 else { return }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -31,8 +31,8 @@ public struct FrameDecryption {
   /// Where somebody stands in the chain of a key.
   private struct Place {
     var step = 0
-    /// Later keys are not tried before, nanoseconds.
-    var nextSearch: Int64 = 0
+    /// Later keys are not tried before.
+    var nextSearch = Instant.distantPast
   }
 
   private struct PlaceName: Hashable {
@@ -53,8 +53,8 @@ public struct FrameDecryption {
   /// What ends the frames that the server makes itself (`sif_trailer` of its join response); empty: it makes none.
   public var serverTrailer: [UInt8] = []
 
-  /// A sender that is ahead is looked for no more often, nanoseconds: whoever sends rubbish must not cost much.
-  static let searchInterval: Int64 = 20_000_000
+  /// A sender that is ahead is looked for no more often: whoever sends rubbish must not cost much.
+  static let searchInterval = Duration.milliseconds(20)
   /// The most places that are remembered.
   private static let mostPlaces = 16_384
 
@@ -76,10 +76,10 @@ public struct FrameDecryption {
     }
   }
 
-  /// Decrypts one frame that `participant` sent, which came whole, at `now` (nanoseconds). With more than one of `layers`
+  /// Decrypts one frame that `participant` sent, which came whole, at `now`. With more than one of `layers`
   /// the bytes are a superframe of VP9 with so many frames, each of which is encrypted by itself.
   public mutating func open(
-    _ bytes: UnsafeRawBufferPointer, codec: Codec, layers: Int = 1, from participant: String, at now: Int64
+    _ bytes: UnsafeRawBufferPointer, codec: Codec, layers: Int = 1, from participant: String, at now: Instant
   ) -> Outcome {
     if !serverTrailer.isEmpty, bytes.count >= serverTrailer.count,
       bytes.suffix(serverTrailer.count).elementsEqual(serverTrailer)
@@ -106,7 +106,7 @@ public struct FrameDecryption {
 
   /// Puts the plain bytes of one frame behind those of `buffer`, which has room for them. Nil when it went well.
   private mutating func open(
-    _ bytes: UnsafeRawBufferPointer, codec: Codec, from participant: String, at now: Int64, into buffer: MediaBuffer
+    _ bytes: UnsafeRawBufferPointer, codec: Codec, from participant: String, at now: Instant, into buffer: MediaBuffer
   ) -> Refusal? {
     guard let clearLength = EncryptedFrame.clearLength(bytes, codec: codec) else { return .malformed }
     let clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
@@ -126,7 +126,7 @@ public struct FrameDecryption {
 
   /// Decrypts a message of a data channel: `sealed` is its ciphertext with the tag. Nil when it cannot be decrypted (yet).
   public mutating func open(
-    message sealed: [UInt8], nonce: [UInt8], keyIndex: UInt32, from participant: String, at now: Int64
+    message sealed: [UInt8], nonce: [UInt8], keyIndex: UInt32, from participant: String, at now: Instant
   ) -> [UInt8]? {
     guard sealed.count >= AESGCM.tagLength, nonce.count == AESGCM.nonceLength, let index = UInt8(exactly: keyIndex)
     else { return nil }
@@ -177,7 +177,7 @@ public struct FrameDecryption {
 
   /// Nil when it went well.
   private mutating func unseal(
-    _ frame: EncryptedFrame, from participant: String, at now: Int64, into output: UnsafeMutableRawPointer
+    _ frame: EncryptedFrame, from participant: String, at now: Instant, into output: UnsafeMutableRawPointer
   ) -> Refusal? {
     let owner = keys.own[participant] == nil ? nil : participant
     let name = KeyChain.Name(participant: owner, index: frame.keyIndex)
@@ -196,7 +196,7 @@ public struct FrameDecryption {
     guard keys.ratchetWindow > 0, now >= place.nextSearch else { return .wrongKey(index: Int(frame.keyIndex)) }
     let last = place.step + keys.ratchetWindow
     want(last + 1, of: name)
-    place.nextSearch = now &+ Self.searchInterval
+    place.nextSearch = now + Self.searchInterval
     let found = (place.step + 1..<max(place.step + 1, min(last + 1, chain.ciphers.count))).first(where: opens)
     if let found { place = Place(step: found) }
     if places.count >= Self.mostPlaces, places[placeName] == nil { places.removeAll() }

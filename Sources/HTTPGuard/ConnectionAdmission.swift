@@ -1,3 +1,5 @@
+import MediaCore
+
 /// How many connections a server holds.
 public struct AdmissionLimits: Hashable, Sendable {
   /// Connections of one address that have not shown a credential.
@@ -6,9 +8,9 @@ public struct AdmissionLimits: Hashable, Sendable {
   public var waiting = 1024
   /// Connections of those that have.
   public var entered = 1024
-  /// So long a waiting connection is left alone when others of as many want its place, in nanoseconds. With
+  /// So long a waiting connection is left alone when others of as many want its place. With
   /// `perAddress` it bounds how many connections a second one address can have made.
-  public var grace: Int64 = 250_000_000
+  public var grace = Duration.milliseconds(250)
 
   /// Makes the usual limits.
   public init() {}
@@ -23,7 +25,7 @@ public struct AdmissionLimits: Hashable, Sendable {
   }
 }
 
-/// Decides which connections of a server are held. Pure; `now` is any steady clock in nanoseconds.
+/// Decides which connections of a server are held. Pure.
 ///
 /// A connection waits until its client has shown a good credential, and again when what it asked for is answered.
 /// Places for those that wait are few for each address and apart from those that have entered: whoever holds
@@ -53,7 +55,7 @@ public struct ConnectionAdmission<ID: Hashable & Sendable>: Sendable {
 
   private struct Seat: Sendable {
     var id: ID
-    var since: Int64
+    var since: Instant
   }
 
   private struct Place: Sendable {
@@ -76,12 +78,12 @@ public struct ConnectionAdmission<ID: Hashable & Sendable>: Sendable {
   public init(_ limits: AdmissionLimits) { self.limits = limits }
 
   /// A connection was made. `id` is in use for no other.
-  public mutating func arrive(_ id: ID, from address: ClientAddress, now: Int64) -> Decision {
+  public mutating func arrive(_ id: ID, from address: ClientAddress, now: Instant) -> Decision {
     guard places[id] == nil else { return .refused }
     var evicted: ID?
     if let candidate = inTheWay(of: address) {
       let isFair = candidate.isOfMore
-      guard isFair || now &- candidate.seat.since >= limits.grace else {
+      guard isFair || now - candidate.seat.since >= limits.grace else {
         refusedCount &+= 1
         return .refused
       }
@@ -106,7 +108,7 @@ public struct ConnectionAdmission<ID: Hashable & Sendable>: Sendable {
 
   /// What its client asked for is answered: it waits again. Gives a connection that is closed for it, if there is none
   /// for as many; changes nothing for one that had not entered.
-  public mutating func leave(_ id: ID, now: Int64) -> ID? {
+  public mutating func leave(_ id: ID, now: Instant) -> ID? {
     guard let place = places[id], place.hasEntered else { return nil }
     enteredCount -= 1
     let evicted = inTheWay(of: place.address)?.seat.id
@@ -142,7 +144,7 @@ public struct ConnectionAdmission<ID: Hashable & Sendable>: Sendable {
     gone(id)
   }
 
-  private mutating func sit(_ id: ID, _ address: ClientAddress, _ now: Int64) {
+  private mutating func sit(_ id: ID, _ address: ClientAddress, _ now: Instant) {
     places[id] = Place(address: address, hasEntered: false)
     waiting[address, default: []].append(Seat(id: id, since: now))
     waitingCount += 1

@@ -1,6 +1,8 @@
 import Glibc
 import Logging
+import MediaCore
 import NIOCore
+import Platform
 import Synchronization
 
 /// The door of an HTTP server: holds the connections that `ConnectionAdmission` lets be held, and closes the others.
@@ -10,10 +12,10 @@ public final class ConnectionDoor: Sendable {
     var admission: ConnectionAdmission<ObjectIdentifier>
     var channels: [ObjectIdentifier: any Channel] = [:]
     /// When it was last told of refusals, and how many it was by then.
-    var told: (at: NIODeadline, count: UInt64)?
+    var told: (at: Instant, count: UInt64)?
 
     /// How many refusals there were since they were last told of; nil: it is too soon to say.
-    mutating func news(_ now: NIODeadline) -> UInt64? {
+    mutating func news(_ now: Instant) -> UInt64? {
       if let told, now - told.at < ConnectionDoor.silence { return nil }
       let count = admission.refusedCount &- (told?.count ?? 0)
       told = (now, admission.refusedCount)
@@ -24,7 +26,7 @@ public final class ConnectionDoor: Sendable {
   private let state: Mutex<State>
   private let logger: Logger
   /// Refusals are told of at most once in this time.
-  private static let silence = TimeAmount.seconds(10)
+  private static let silence = Duration.seconds(10)
 
   /// A door with these limits, as far as the process may have descriptors open (`RLIMIT_NOFILE`).
   public init(_ limits: AdmissionLimits, logger: Logger) {
@@ -36,10 +38,10 @@ public final class ConnectionDoor: Sendable {
 
   /// A connection was accepted and has no handlers yet. False: it is closed, nothing is to be made for it.
   public func arrive(_ channel: any Channel) -> Bool {
-    let (id, now) = (ObjectIdentifier(channel), NIODeadline.now())
+    let (id, now) = (ObjectIdentifier(channel), MonotonicClock.now)
     let address = ClientAddress(channel.remoteAddress)
     let (isHeld, evicted, news) = state.withLock { state -> (Bool, (any Channel)?, UInt64?) in
-      switch state.admission.arrive(id, from: address, now: Int64(clamping: now.uptimeNanoseconds)) {
+      switch state.admission.arrive(id, from: address, now: now) {
       case .refused: return (false, nil, state.news(now))
       case .admitted:
         state.channels[id] = channel
@@ -75,7 +77,7 @@ public final class ConnectionDoor: Sendable {
 
   /// What the client asked for is answered, and the connection stays open.
   public func leave(_ channel: any Channel) {
-    let now = Int64(clamping: NIODeadline.now().uptimeNanoseconds)
+    let now = MonotonicClock.now
     let evicted = state.withLock { state in
       state.admission.leave(ObjectIdentifier(channel), now: now).flatMap { state.channels.removeValue(forKey: $0) }
     }

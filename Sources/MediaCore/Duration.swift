@@ -6,6 +6,12 @@ extension Duration {
   /// Whole microseconds, likewise.
   public var microseconds: Int64 { whole(1_000_000) }
 
+  /// Whole milliseconds, likewise.
+  public var milliseconds: Int64 { whole(1000) }
+
+  /// Longer than anything takes: 292 years, all that an `Instant` can hold.
+  public static let forever = Duration.nanoseconds(Int64.max)
+
   private func whole(_ perSecond: Int64) -> Int64 {
     let (seconds, attoseconds) = components
     let (product, isTooLong) = seconds.multipliedReportingOverflow(by: perSecond)

@@ -49,7 +49,7 @@ public struct SessionTime: Hashable, Sendable, Comparable, CustomStringConvertib
   public static func seconds(_ value: Int64) -> SessionTime { .init(nanoseconds: value &* 1_000_000_000) }
   /// Whole milliseconds, rounded toward negative infinity.
   public var wholeMilliseconds: Int64 {
-    nanoseconds >= 0 ? nanoseconds / 1_000_000 : -((-nanoseconds &+ 999_999) / 1_000_000)
+    nanoseconds >= 0 ? nanoseconds / 1_000_000 : (nanoseconds &+ 1) / 1_000_000 - 1
   }
   /// Order in time.
   public static func < (a: SessionTime, b: SessionTime) -> Bool { a.nanoseconds < b.nanoseconds }

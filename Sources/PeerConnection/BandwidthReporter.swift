@@ -13,7 +13,7 @@ struct BandwidthReporter {
   /// Speaks as `sender`; estimates end at `maximumBitrate` bits per second.
   init(sender: SSRC, maximumBitrate: UInt64) {
     recorder = TransportFeedbackRecorder(sender: sender)
-    recorder.interval = 60_000_000
+    recorder.interval = .milliseconds(60)
     estimator = BandwidthEstimator(limits: 100_000...max(100_000, maximumBitrate))
   }
 
@@ -24,7 +24,7 @@ struct BandwidthReporter {
   }
 
   /// A packet of `count` bytes came.
-  mutating func received(_ packet: RTPPacket, count: Int, extensions: HeaderExtensionMap, at now: Int64) {
+  mutating func received(_ packet: RTPPacket, count: Int, extensions: HeaderExtensionMap, at now: Instant) {
     if sendsFeedback, let number = packet.transportSequence(extensions) {
       recorder.received(transportSequence: number, ssrc: packet.ssrc, at: now)
     }
@@ -32,10 +32,10 @@ struct BandwidthReporter {
   }
 
   /// The next feedback that is due.
-  mutating func feedback(at now: Int64) -> TransportFeedback? { sendsFeedback ? recorder.poll(at: now) : nil }
+  mutating func feedback(at now: Instant) -> TransportFeedback? { sendsFeedback ? recorder.poll(at: now) : nil }
 
   /// The estimate when it is due, bits per second; `requested` missing packets have been asked for so far.
-  mutating func estimate(requested: @autoclosure () -> Int, at now: Int64) -> UInt64? {
+  mutating func estimate(requested: @autoclosure () -> Int, at now: Instant) -> UInt64? {
     guard sendsEstimate else { return nil }
     let requested = requested()
     estimator.lost(count: requested - countedLosses)

@@ -18,14 +18,14 @@ final class MediaEngine {
   private(set) var canSend = false
   /// Senders in the order of their making.
   private(set) var senders: [RTPSender] = []
-  /// When the last RTP packet came, ns; nil before the first.
-  private(set) var lastPacketAt: Int64?
+  /// When the last RTP packet came; nil before the first.
+  private(set) var lastPacketAt: Instant?
   /// What is sent in place of sound that is lost.
   let emptyPayload = MediaBuffer(capacity: 1)
 
   /// Connected: keyframes are asked for at once.
   private var isConnected = false
-  private let jitterBufferDelay: Int64
+  private let jitterBufferDelay: Duration
   private var random: SeededRandom
   private var table = ReceiverTable()
   private let reporter: RTCPReporter
@@ -114,7 +114,7 @@ final class MediaEngine {
   }
 
   /// Whether packets can leave from now on. When the connection is there, pictures of which nothing came are asked for.
-  func setCanSend(_ canSend: Bool, isConnected: Bool, at now: Int64) {
+  func setCanSend(_ canSend: Bool, isConnected: Bool, at now: Instant) {
     self.canSend = canSend
     self.isConnected = isConnected
     guard isConnected else { return }
@@ -128,7 +128,7 @@ final class MediaEngine {
   }
 
   /// Hands out the frames that wait for missing packets, which will not come any more.
-  func releaseFrames(at now: Int64) {
+  func releaseFrames(at now: Instant) {
     for receiver in receivers {
       for stream in receiver.streams { stream.flush(into: self, at: now) }
     }
@@ -144,8 +144,8 @@ final class MediaEngine {
 
   // MARK: Arriving packets
 
-  /// Takes an RTP packet that came at `now` (ns), in clear text. The buffer may be kept.
-  func receiveRTP(_ buffer: MediaBuffer, at now: Int64) {
+  /// Takes an RTP packet that came at `now`, in clear text. The buffer may be kept.
+  func receiveRTP(_ buffer: MediaBuffer, at now: Instant) {
     lastPacketAt = now
     guard let packet = RTPPacket(buffer) else {
       counts.malformedRTP += 1
@@ -174,7 +174,7 @@ final class MediaEngine {
     }
   }
 
-  private func receive(_ packet: RTPPacket, for stream: ReceiveStream, isRetransmission: Bool, at now: Int64) {
+  private func receive(_ packet: RTPPacket, for stream: ReceiveStream, isRetransmission: Bool, at now: Instant) {
     switch stream.receiver.payloads.format(of: packet.payloadType) {
     case .codec, .redundancy: break
     case .retransmission, nil:
@@ -183,27 +183,27 @@ final class MediaEngine {
       return
     }
     stream.receive(packet, isRetransmission: isRetransmission, in: self, at: now)
-    let isNACKDue = stream.nack?.deadline.map { $0 <= now + 1_000_000 } ?? false
+    let isNACKDue = stream.nack?.deadline.map { $0 <= now + .milliseconds(1) } ?? false
     let isKeyframeDue = stream.keyframes.deadline.map { $0 <= now } ?? false
     if isNACKDue || isKeyframeDue { sendDueFeedback(at: now) }
   }
 
   /// Gives a packet to the host.
-  func deliver(_ packet: RTPPacket, of stream: ReceiveStream, at now: Int64) {
+  func deliver(_ packet: RTPPacket, of stream: ReceiveStream, at now: Instant) {
     host?.receive(packet, of: stream, at: now)
   }
 
   /// Gives a frame to the host.
   func deliver(_ frame: EncodedFrame, of stream: ReceiveStream) { host?.receive(frame, of: stream) }
 
-  /// Takes a datagram of RTCP that came at `now` (ns), in clear text; the bytes are valid during the call.
-  func receiveRTCP(_ bytes: UnsafeRawBufferPointer, at now: Int64) {
+  /// Takes a datagram of RTCP that came at `now`, in clear text; the bytes are valid during the call.
+  func receiveRTCP(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
     var compound = RTCPCompound(bytes)
     while let packet = compound.next() { receive(packet, at: now) }
     counts.malformedRTCP += compound.malformedCount
   }
 
-  private func receive(_ packet: RTCPPacket, at now: Int64) {
+  private func receive(_ packet: RTCPPacket, at now: Instant) {
     switch packet {
     case .senderReport(let report):
       if let stream = table.media(report.ssrc) {
@@ -235,7 +235,7 @@ final class MediaEngine {
     }
   }
 
-  private func receive(_ block: RTCPReportBlock, at now: Int64) {
+  private func receive(_ block: RTCPReportBlock, at now: Instant) {
     guard let (sender, stream) = outgoing(block.ssrc) else { return }
     sender.hear(block, roundTripTime: stream.roundTripTime(block, at: now))
   }
@@ -261,7 +261,7 @@ final class MediaEngine {
   // MARK: Time
 
   /// What is due by the passing of time; to be called each 20 ms.
-  func tick(at now: Int64) {
+  func tick(at now: Instant) {
     for receiver in receivers where receiver.isActive {
       for stream in receiver.streams { stream.tick(in: self, at: now) }
     }
@@ -270,7 +270,7 @@ final class MediaEngine {
   }
 
   /// Sends what is due of NACK, PLI, transport-wide feedback and REMB.
-  func sendDueFeedback(at now: Int64) {
+  func sendDueFeedback(at now: Instant) {
     if canSend, let host { reporter.sendFeedback(receivers, senders, to: host, at: now) }
   }
 

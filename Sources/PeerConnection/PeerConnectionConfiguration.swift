@@ -46,15 +46,15 @@ extension RTCPeerConnection {
     public var maximumReceiveBitrate: UInt64 = 20_000_000
     /// Whether new senders take over sections of removed ones (RFC 8829 section 5.2.2 keeps sections for ever).
     public var reusesSections = true
-    /// How long the jitter buffer waits for a missing packet before it gives it up, in nanoseconds.
-    public var jitterBufferDelay: Int64 = 400_000_000
+    /// How long the jitter buffer waits for a missing packet before it gives it up.
+    public var jitterBufferDelay = Duration.milliseconds(400)
     /// Largest data channel message that is accepted, in bytes; announced as `a=max-message-size`.
     public var maximumMessageSize: UInt64 = 262_144
     /// Name in the RTCP source description, the same for all senders of one participant (RFC 8834 section 4.9);
     /// nil for a random one.
     public var cname: String?
     /// Wall-clock time for sender reports, as NTP, at `MonotonicClock.now` time; nil for the system's clock.
-    public var wallClock: (@Sendable (_ now: Int64) -> NTPTime)?
+    public var wallClock: (@Sendable (_ now: Instant) -> NTPTime)?
 
     /// The defaults: a subscriber of everything that can be decoded, on all interfaces.
     public init() {}

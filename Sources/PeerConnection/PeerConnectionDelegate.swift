@@ -25,13 +25,13 @@ public protocol PeerConnectionDelegate: AnyObject {
   /// packets of nothing but padding too (`isPaddingOnly`), for they consume sequence numbers. Only when
   /// `receiver.wantsPackets`. The packet may be kept.
   func peerConnection(
-    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64)
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Instant)
   /// A complete frame in order. Only when `receiver.wantsFrames`.
   func peerConnection(_ pc: RTCPeerConnection, receiver: RTPReceiver, received frame: EncodedFrame)
   /// A sender report of one stream: `ntp` on the sender's clock belongs to `rtpTimestamp`.
   func peerConnection(
     _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
-    at now: Int64)
+    at now: Instant)
 
   /// The peer asked for a keyframe (PLI or FIR) of a sender's stream; `rid` names the simulcast layer.
   func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?)
@@ -64,14 +64,14 @@ extension PeerConnectionDelegate {
   public func peerConnection(_ pc: RTCPeerConnection, receiverRemoved receiver: RTPReceiver) {}
   /// Does nothing.
   public func peerConnection(
-    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Instant
   ) {}
   /// Does nothing.
   public func peerConnection(_ pc: RTCPeerConnection, receiver: RTPReceiver, received frame: EncodedFrame) {}
   /// Does nothing.
   public func peerConnection(
     _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
-    at now: Int64
+    at now: Instant
   ) {}
   /// Does nothing.
   public func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {}

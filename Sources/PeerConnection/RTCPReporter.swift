@@ -4,8 +4,8 @@ import RTP
 /// Writes our side of RTCP: what is missing, which keyframes are wanted, how the way is (`BandwidthReporter`), and each
 /// second the reports (RFC 3550 section 6). Confined to the engine's thread.
 final class RTCPReporter {
-  /// Time between two reports, ns.
-  private static let reportInterval: Int64 = 1_000_000_000
+  /// Time between two reports.
+  private static let reportInterval = Duration.seconds(1)
   /// A datagram is sent when it has grown to this.
   private static let fullDatagram = 1000
   /// Report blocks that one packet has room for.
@@ -17,7 +17,7 @@ final class RTCPReporter {
   private var bandwidth: BandwidthReporter
   private var random: SeededRandom
   private var writer = RTCPWriter()
-  private var nextReport: Int64 = 0
+  private var nextReport = Instant.distantPast
 
   /// A reporter whose numbers follow from `random`; estimates end at `maximumBitrate` bits per second.
   init(cname: String, maximumBitrate: UInt64, random: SeededRandom) {
@@ -34,14 +34,14 @@ final class RTCPReporter {
   func follow(_ media: [NegotiatedMedia]) { bandwidth.follow(media) }
 
   /// A packet of `count` bytes came.
-  func received(_ packet: RTPPacket, count: Int, extensions: HeaderExtensionMap, at now: Int64) {
+  func received(_ packet: RTPPacket, count: Int, extensions: HeaderExtensionMap, at now: Instant) {
     bandwidth.received(packet, count: count, extensions: extensions, at: now)
   }
 
   // MARK: What is due
 
   /// Sends NACK, PLI, transport-wide feedback and REMB, as far as they are due.
-  func sendFeedback(_ receivers: [RTPReceiver], _ senders: [RTPSender], to host: any MediaEngineHost, at now: Int64) {
+  func sendFeedback(_ receivers: [RTPReceiver], _ senders: [RTPSender], to host: any MediaEngineHost, at now: Instant) {
     let sender = speaker(senders)
     for receiver in receivers where receiver.isActive {
       for stream in receiver.streams {
@@ -75,10 +75,10 @@ final class RTCPReporter {
   }
 
   /// Sends the reports when a second is over: SR with SDES of everything that we send, RR of everything that arrives.
-  func sendReports(_ receivers: [RTPReceiver], _ senders: [RTPSender], to host: any MediaEngineHost, at now: Int64) {
+  func sendReports(_ receivers: [RTPReceiver], _ senders: [RTPSender], to host: any MediaEngineHost, at now: Instant) {
     guard now >= nextReport else { return }
     // Up to a fifth earlier, so that many connections do not report at once (RFC 3550 section 6.2).
-    nextReport = now + Self.reportInterval - Int64(random.next() % 200_000_000)
+    nextReport = now + Self.reportInterval - .nanoseconds(Int64(random.next() % 200_000_000))
     let wallClock = host.wallClock(at: now)
     var blocks: [RTCPReportBlock] = []
     for receiver in receivers where receiver.isActive {

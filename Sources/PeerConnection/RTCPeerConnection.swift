@@ -47,10 +47,10 @@ public final class RTCPeerConnection: @unchecked Sendable {
     static let sctp = Begun(rawValue: 4)
   }
 
-  /// Time between two looks at what is due, in nanoseconds.
-  private static let tickInterval: Int64 = 20_000_000
-  /// How long the last host candidate follows the answer, ns: more than the peer needs to read it and to ask once.
-  private static let lastCandidateDelay: Int64 = 30_000_000
+  /// Time between two looks at what is due.
+  private static let tickInterval = Duration.milliseconds(20)
+  /// How long the last host candidate follows the answer: more than the peer needs to read it and to ask once.
+  private static let lastCandidateDelay = Duration.milliseconds(30)
 
   /// Makes a connection; nothing is sent before the first description. Fails when no certificate can be made.
   public init(loop: MediaLoop, configuration: Configuration) throws(PeerConnectionError) {
@@ -75,8 +75,8 @@ public final class RTCPeerConnection: @unchecked Sendable {
   public var senders: [RTPSender] { engine.senders }
   /// Counters of packets that could not be used.
   public var counters: PeerConnectionCounters { engine.counters }
-  /// When the last RTP packet came, ns of the monotonic clock; nil before the first.
-  public var lastPacketAt: Int64? { engine.lastPacketAt }
+  /// When the last RTP packet came; nil before the first.
+  public var lastPacketAt: Instant? { engine.lastPacketAt }
   /// What came in since the last call. To be called about each second, on the loop.
   public func sampleReception() -> ReceptionSample { engine.sampleReception() }
 
@@ -198,8 +198,8 @@ public final class RTCPeerConnection: @unchecked Sendable {
   /// Asks the peer whether it is there, by a STUN request over the pair that carries media; see `heardAt`.
   public func probe() { transport?.probe() }
 
-  /// When the last datagram of any kind came, at `now` (ns of the monotonic clock); nil when that cannot be known.
-  public func heardAt(now: Int64) -> Int64? { transport?.heardAt(now: now) }
+  /// When the last datagram of any kind came, at `now`; nil when that cannot be known.
+  public func heardAt(now: Instant) -> Instant? { transport?.heardAt(now: now) }
 
   /// Changes the STUN and TURN servers (their credentials are short-lived); counts from the next ICE restart when the
   /// connection has begun.
@@ -331,7 +331,7 @@ public final class RTCPeerConnection: @unchecked Sendable {
     // follows as soon as the checks between the others have been answered.
     let kept = candidates.describe(keepsOneBack: keepsOneBack)
     // The text must reach the peer before further candidates, so they wait until the caller has it.
-    loop.timer(after: Int64(kept) * Self.lastCandidateDelay) { [weak self] in self?.releaseCandidates() }
+    loop.timer(after: Self.lastCandidateDelay * kept) { [weak self] in self?.releaseCandidates() }
     return localDescription(without: kept) ?? description.serialized()
   }
 
@@ -419,13 +419,13 @@ public final class RTCPeerConnection: @unchecked Sendable {
 }
 
 extension RTCPeerConnection: MediaEngineHost {
-  var now: Int64 { MonotonicClock.now }
+  var now: Instant { MonotonicClock.now }
 
-  func wallClock(at now: Int64) -> NTPTime {
+  func wallClock(at now: Instant) -> NTPTime {
     if let wallClock = configuration.wallClock { return wallClock(now) }
     // From 1900 to 1970 (RFC 868).
     let epoch: Int64 = 2_208_988_800_000_000_000
-    let elapsed = self.now &- now
+    let elapsed = (self.now - now).nanoseconds
     return NTPTime(nanoseconds: epoch &+ WallClock.nanoseconds &- elapsed)
   }
 
@@ -435,7 +435,7 @@ extension RTCPeerConnection: MediaEngineHost {
 
   func forget(_ ssrc: SSRC) { transport?.removeStream(ssrc: ssrc) }
 
-  func receive(_ packet: RTPPacket, of stream: ReceiveStream, at now: Int64) {
+  func receive(_ packet: RTPPacket, of stream: ReceiveStream, at now: Instant) {
     delegate?.peerConnection(self, receiver: stream.receiver, received: packet, rid: stream.rid, at: now)
   }
 

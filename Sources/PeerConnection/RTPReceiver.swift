@@ -25,8 +25,8 @@ public struct ReceiverStatistics: Hashable, Sendable {
   public var keyframeRequests = 0
   /// Frames delivered.
   public var frames = 0
-  /// Interarrival jitter of the worst stream in nanoseconds (RFC 3550 section 6.4.1).
-  public var jitter: Int64 = 0
+  /// Interarrival jitter of the worst stream (RFC 3550 section 6.4.1).
+  public var jitter = Duration.zero
 }
 
 // Sendable by confinement: made by its connection and used on that connection's loop only.
@@ -74,10 +74,10 @@ public final class RTPReceiver: @unchecked Sendable {
   private(set) var payloads = PayloadTable()
   private(set) var parameterSets: [PayloadType: [UInt8]] = [:]
   private(set) var feedback: NegotiatedFeedback = []
-  let maximumWait: Int64
+  let maximumWait: Duration
   private weak var engine: MediaEngine?
 
-  init(mid: MID, kind: MediaKind, maximumWait: Int64, engine: MediaEngine) {
+  init(mid: MID, kind: MediaKind, maximumWait: Duration, engine: MediaEngine) {
     self.mid = mid
     self.kind = kind
     self.maximumWait = maximumWait
@@ -120,7 +120,7 @@ public final class RTPReceiver: @unchecked Sendable {
       result.keyframeRequests += stream.keyframes.requestCount
       result.frames += stream.frameCount
       let jitter = MediaTime(ticks: Int64(stream.statistics.jitter), rate: stream.codec.clockRate).nanoseconds
-      result.jitter = max(result.jitter, jitter)
+      result.jitter = max(result.jitter, .nanoseconds(jitter))
     }
     return result
   }

@@ -15,8 +15,8 @@ public final class RTPSender: @unchecked Sendable {
   public let layers: [RID]
   /// Section; nil until an exchange gave it one.
   public private(set) var mid: MID?
-  /// Round-trip time in nanoseconds by the peer's last report; nil before.
-  public private(set) var roundTripTime: Int64?
+  /// Round-trip time by the peer's last report; nil before.
+  public private(set) var roundTripTime: Duration?
   /// The fraction of packets lost, 0...1, by the peer's last report.
   public private(set) var fractionLost = 0.0
 
@@ -51,7 +51,7 @@ public final class RTPSender: @unchecked Sendable {
   }
 
   /// Takes what a report of the peer says of one of its streams.
-  func hear(_ block: RTCPReportBlock, roundTripTime: Int64?) {
+  func hear(_ block: RTCPReportBlock, roundTripTime: Duration?) {
     fractionLost = Double(block.fractionLost) / 256
     if let roundTripTime { self.roundTripTime = roundTripTime }
   }
@@ -82,7 +82,7 @@ public final class RTPSender: @unchecked Sendable {
   /// `layers`. False when it could not be sent, or not wholly.
   @discardableResult
   public func send(
-    frame: UnsafeRawBufferPointer, rtpTimestamp: UInt32, capturedAt: Int64, audioLevel: UInt8? = nil,
+    frame: UnsafeRawBufferPointer, rtpTimestamp: UInt32, capturedAt: Instant, audioLevel: UInt8? = nil,
     isVoice: Bool = false, layer: Int = 0
   ) -> Bool {
     guard isSending, let context, let engine, let now = engine.host?.now, streams.indices.contains(layer) else {
@@ -150,7 +150,7 @@ public final class RTPSender: @unchecked Sendable {
   /// For forwarding: at `now` (`MonotonicClock.now` time), this sender's timestamp `rtpTimestamp` belongs to `ntp` on
   /// the publisher's clock. From then on sender reports are sent, advanced by the time that passed, so that the
   /// tracks of one publisher stay in sync.
-  public func updateSource(ntp: NTPTime, rtpTimestamp: UInt32, at now: Int64) {
+  public func updateSource(ntp: NTPTime, rtpTimestamp: UInt32, at now: Instant) {
     streams.first?.setSource(ntp: ntp, rtp: rtpTimestamp, at: now)
   }
 }

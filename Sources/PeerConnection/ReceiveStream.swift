@@ -11,7 +11,7 @@ final class ReceiveStream {
   private(set) var codec: Codec
   unowned let receiver: RTPReceiver
   /// When the last packet came; nil before the first.
-  private(set) var lastArrival: Int64?
+  private(set) var lastArrival: Instant?
   private(set) var duplicateCount = 0
   private(set) var frameCount = 0
   private(set) var statistics: ReceiveStatistics
@@ -33,7 +33,7 @@ final class ReceiveStream {
   /// What the buffers of codecs before this one counted.
   private var (pastCopied, pastMissed) = (0, 0)
   /// When frames may become available without a further packet.
-  private var frameDeadline: Int64?
+  private var frameDeadline: Instant?
   /// Concealment for more than this is silence to the listener anyway.
   private static let maximumLostUnits = 50
 
@@ -49,7 +49,7 @@ final class ReceiveStream {
   }
 
   /// Takes a packet of this source, or one that was unwrapped from its retransmissions.
-  func receive(_ packet: RTPPacket, isRetransmission: Bool, in engine: MediaEngine, at now: Int64) {
+  func receive(_ packet: RTPPacket, isRetransmission: Bool, in engine: MediaEngine, at now: Instant) {
     let sequence = sequences.unwrap(packet.sequenceNumber)
     guard seen.insert(sequence) else {
       duplicateCount += 1
@@ -75,7 +75,7 @@ final class ReceiveStream {
   }
 
   /// Notes a packet of a payload type that was not agreed: to no decoder, but of sound its number is not missing either.
-  func passOver(_ packet: RTPPacket, in engine: MediaEngine, at now: Int64) {
+  func passOver(_ packet: RTPPacket, in engine: MediaEngine, at now: Instant) {
     guard kind == .audio else { return }
     let sequence = sequences.unwrap(packet.sequenceNumber)
     guard seen.insert(sequence) else { return }
@@ -94,7 +94,7 @@ final class ReceiveStream {
   var missedCount: Int { pastMissed + (audio?.statistics.lost ?? 0) + (video?.statistics.lostPackets ?? 0) }
 
   /// Takes over the codec of a packet. Its frames begin anew, those of pictures with a keyframe.
-  private func follow(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Int64) {
+  private func follow(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Instant) {
     guard let new = receiver.mediaCodec(of: packet.payloadType), new.kind == kind, new != codec, sequence > codecSince,
       !packet.isPaddingOnly
     else { return }
@@ -123,7 +123,7 @@ final class ReceiveStream {
     if codec.depacketize(packet.payload)?.isKeyframe == true { keyframes.keyframeReceived() }
   }
 
-  private func insert(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Int64) {
+  private func insert(_ packet: RTPPacket, _ sequence: Int64, in engine: MediaEngine, at now: Instant) {
     // What is left of the codec before.
     guard sequence >= codecSince, packet.isPaddingOnly || receiver.mediaCodec(of: packet.payloadType) == codec else {
       return
@@ -140,7 +140,7 @@ final class ReceiveStream {
       video?.insert(packet, sequence: sequence, rotation: rotation, at: now)
     case .audio:
       // Redundant blocks come within a few packets; what is asked for again may take as long as pictures do.
-      let wait = nack == nil ? min(receiver.maximumWait, 120_000_000) : receiver.maximumWait
+      let wait = nack == nil ? min(receiver.maximumWait, .milliseconds(120)) : receiver.maximumWait
       if audio == nil { audio = AudioReorderBuffer(codec: codec, maximumWait: wait) }
       if case .redundancy(let primary) = receiver.payloads.format(of: packet.payloadType) {
         let filled = audio?.insertRED(packet, sequence: sequence, primary: primary, at: now) ?? []
@@ -152,7 +152,7 @@ final class ReceiveStream {
   }
 
   /// Hands out every frame that is ready at `now`. When it does not wait, what is missing will not come any more.
-  private func drain(into engine: MediaEngine, at now: Int64, waits: Bool = true) {
+  private func drain(into engine: MediaEngine, at now: Instant, waits: Bool = true) {
     frameDeadline = nil
     switch kind {
     case .video: drainVideo(into: engine, at: now, waits: waits)
@@ -161,36 +161,36 @@ final class ReceiveStream {
   }
 
   /// Hands out what waits for missing packets too: they will not come any more.
-  func flush(into engine: MediaEngine, at now: Int64) {
+  func flush(into engine: MediaEngine, at now: Instant) {
     if receiver.wantsFrames { drain(into: engine, at: now, waits: false) }
   }
 
-  private func drainVideo(into engine: MediaEngine, at now: Int64, waits: Bool) {
-    while let output = video?.poll(at: waits ? now : .max / 2) {
+  private func drainVideo(into engine: MediaEngine, at now: Instant, waits: Bool) {
+    while let output = video?.poll(at: waits ? now : .distantFuture) {
       guard case .frame(var frame, _, let completed) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
       frame.captureTime = clock.captureTime(of: frame.rtpTime)
-      frame.held = max(0, now &- completed)
+      frame.held = max(.zero, now - completed).nanoseconds
       frameCount += 1
       engine.deliver(frame, of: self)
       // The delegate may have closed the connection or turned frames off.
       guard receiver.wantsFrames else { return }
     }
     // Several tries at the packet have failed by then; over a long way they take longer.
-    if let roundTripTime = nack?.roundTripTime { video?.overdueAfter = max(200_000_000, 3 &* roundTripTime) }
+    if let roundTripTime = nack?.roundTripTime { video?.overdueAfter = max(.milliseconds(200), roundTripTime * 3) }
     if video?.needsKeyframe == true { keyframes.want(.gap) } else { keyframes.withdraw(.gap) }
   }
 
-  private func drainAudio(into engine: MediaEngine, at now: Int64, waits: Bool) {
-    while let output = audio?.poll(at: waits ? now : .max / 2) {
+  private func drainAudio(into engine: MediaEngine, at now: Instant, waits: Bool) {
+    while let output = audio?.poll(at: waits ? now : .distantFuture) {
       guard case .packet(let packet) = output else {
         if case .wait(let until) = output { frameDeadline = until }
         break
       }
       let units = packet.lostUnits
-      let held = max(0, now &- packet.arrived)
+      let held = max(.zero, now - packet.arrived).nanoseconds
       if units > 0, units <= Self.maximumLostUnits {
         for unit in 0..<units {
           let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* packet.unit
@@ -212,28 +212,28 @@ final class ReceiveStream {
   }
 
   /// The report block of this instant (RFC 3550 section 6.4.1); nil before the first packet.
-  func makeReport(at now: Int64) -> RTCPReportBlock? {
+  func makeReport(at now: Instant) -> RTCPReportBlock? {
     guard let block = statistics.makeReport(at: now) else { return nil }
     fractionLost = Double(block.fractionLost) / 256
     return block
   }
 
   /// A source that is silent for long is muted or not sent at all: asking on and on would only disturb its sender.
-  func isKeyframeRequestUseful(at now: Int64) -> Bool {
+  func isKeyframeRequestUseful(at now: Instant) -> Bool {
     guard let due = keyframes.deadline, due <= now else { return false }
     if keyframes.requestCount < 5 { return true }
-    return lastArrival.map { now &- $0 < 2_000_000_000 } ?? false
+    return lastArrival.map { now - $0 < .seconds(2) } ?? false
   }
 
   /// Takes a sender report of this source.
-  func receive(_ report: RTCPSenderReport, at now: Int64) {
+  func receive(_ report: RTCPSenderReport, at now: Instant) {
     statistics.received(senderReport: report, at: now)
     // Before the first packet any reference will do: the first packet is then near the report.
     clock.received(report, near: timestamps.last ?? timestamps.unwrap(report.rtpTimestamp))
   }
 
   /// What is due by the passing of time alone.
-  func tick(in engine: MediaEngine, at now: Int64) {
+  func tick(in engine: MediaEngine, at now: Instant) {
     if receiver.wantsFrames {
       if let frameDeadline, frameDeadline <= now { drain(into: engine, at: now) }
       if let lowest = video?.lowestUseful ?? audio?.lowestUseful { nack?.forget(below: lowest) }

@@ -10,8 +10,8 @@ public struct ReceptionSample: Hashable, Sendable {
   public var flowingVideos = 0
   /// Share of lost packets, before repair, of the stream in the middle, 1/1000.
   public var lossPerMille = 0
-  /// The standing queue in the stream that suffered least, in nanoseconds (`QueueDelayEstimator`).
-  public var queueDelay: Int64 = 0
+  /// The standing queue in the stream that suffered least (`QueueDelayEstimator`).
+  public var queueDelay = Duration.zero
   /// What the path can carry by our own REMB, bits per second; nil when none is sent.
   public var estimate: UInt64?
   /// Nothing came.
@@ -20,7 +20,7 @@ public struct ReceptionSample: Hashable, Sendable {
   /// What the streams of receivers brought since they were last sampled.
   init(_ receivers: [RTPReceiver]) {
     var losses: [Int] = []
-    var queue: Int64?
+    var queue: Duration?
     for receiver in receivers {
       var bytes: Int64 = 0
       for stream in receiver.streams {
@@ -39,6 +39,6 @@ public struct ReceptionSample: Hashable, Sendable {
       }
     }
     lossPerMille = losses.isEmpty ? 0 : losses.sorted()[(losses.count - 1) / 2]
-    queueDelay = queue ?? 0
+    queueDelay = queue ?? .zero
   }
 }

@@ -30,9 +30,9 @@ final class SendStream {
   private(set) var octetCount: UInt32 = 0
   private(set) var retransmittedCount = 0
   /// The timestamp that belongs to an instant of `MonotonicClock.now`, and for forwarding the publisher's clock then.
-  private var anchor: (rtp: UInt32, at: Int64, ntp: NTPTime?)?
+  private var anchor: (rtp: UInt32, at: Instant, ntp: NTPTime?)?
   /// Sender reports that were sent: the middle of their NTP time, and when.
-  private var reports: [(middle: UInt32, sentAt: Int64)] = []
+  private var reports: [(middle: UInt32, sentAt: Instant)] = []
   private var lastFIR: (sender: SSRC, number: UInt8)?
 
   /// Bytes of packet buffers: a whole datagram of an Ethernet path.
@@ -59,9 +59,9 @@ final class SendStream {
 
   /// Packetizes and sends a frame. False when a packet was not sent.
   func send(
-    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Int64, level: AudioLevelExtension?,
+    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Instant, level: AudioLevelExtension?,
     context: SendContext,
-    through engine: MediaEngine, at now: Int64
+    through engine: MediaEngine, at now: Instant
   ) -> Bool {
     guard !frame.isEmpty else { return false }
     anchor = (timestamp, capturedAt, nil)
@@ -93,7 +93,7 @@ final class SendStream {
   func begin(
     _ sequence: UInt16, _ timestamp: UInt32, _ marker: Bool, _ level: AudioLevelExtension?,
     _ source: (packet: RTPPacket, extensions: HeaderExtensionMap)?, _ context: SendContext,
-    _ engine: MediaEngine, _ now: Int64
+    _ engine: MediaEngine, _ now: Instant
   ) -> MediaBuffer? {
     writer.removeAll()
     writer.append(mid: context.mid, context.extensions)
@@ -117,8 +117,8 @@ final class SendStream {
     return header.write(into: buffer, extensions: writer) ? buffer : nil
   }
 
-  private func appendTransportElements(_ context: SendContext, _ engine: MediaEngine, _ now: Int64) {
-    writer.append(absoluteSendTime: AbsoluteSendTime(nanoseconds: now), context.extensions)
+  private func appendTransportElements(_ context: SendContext, _ engine: MediaEngine, _ now: Instant) {
+    writer.append(absoluteSendTime: AbsoluteSendTime(nanoseconds: now.nanoseconds), context.extensions)
     if context.extensions.id(of: .transportSequence) != nil {
       writer.append(transportSequence: engine.takeTransportSequence(), context.extensions)
     }
@@ -126,7 +126,7 @@ final class SendStream {
 
   /// Sends a complete packet and keeps it for retransmission.
   func finish(
-    _ buffer: MediaBuffer, _ sequence: UInt16, _ payloadCount: Int, _ engine: MediaEngine, _ now: Int64
+    _ buffer: MediaBuffer, _ sequence: UInt16, _ payloadCount: Int, _ engine: MediaEngine, _ now: Instant
   ) -> Bool {
     nextSequence = sequence &+ 1
     packetCount &+= 1
@@ -139,8 +139,8 @@ final class SendStream {
 
   /// Answers a NACK.
   func retransmit(
-    _ sequenceNumbers: [UInt16], roundTripTime: Int64?, fractionLost: Double, context: SendContext,
-    through engine: MediaEngine, at now: Int64
+    _ sequenceNumbers: [UInt16], roundTripTime: Duration?, fractionLost: Double, context: SendContext,
+    through engine: MediaEngine, at now: Instant
   ) {
     if let roundTripTime { history.follow(roundTripTime: roundTripTime, fractionLost: fractionLost) }
     for number in sequenceNumbers {
@@ -162,7 +162,7 @@ final class SendStream {
 
   private func wrap(
     _ packet: RTPPacket, _ type: PayloadType, _ sequence: UInt16, _ context: SendContext, into buffer: MediaBuffer,
-    _ engine: MediaEngine, _ now: Int64
+    _ engine: MediaEngine, _ now: Instant
   ) -> Bool {
     guard let rid else {
       guard
@@ -172,7 +172,7 @@ final class SendStream {
       if context.extensions.id(of: .transportSequence) != nil {
         wrapped.overwriteTransportSequence(engine.takeTransportSequence(), context.extensions)
       }
-      wrapped.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now), context.extensions)
+      wrapped.overwriteAbsoluteSendTime(AbsoluteSendTime(nanoseconds: now.nanoseconds), context.extensions)
       return true
     }
     // A simulcast layer's repair names the layer in another element (RFC 8852 section 3.2): a new header.
@@ -198,15 +198,15 @@ final class SendStream {
   // MARK: Reports
 
   /// For forwarding: `rtp` belongs to `ntp` at `now`.
-  func setSource(ntp: NTPTime, rtp: UInt32, at now: Int64) {
+  func setSource(ntp: NTPTime, rtp: UInt32, at now: Instant) {
     // Zero says that the publisher has no clock (RFC 3550 section 6.4.1).
     if ntp.rawValue != 0 { anchor = (rtp, now, ntp) }
   }
 
   /// The sender report of this instant; nil before the first packet, or when the time is not known.
-  func makeReport(wallClock: NTPTime, at now: Int64) -> RTCPSenderReport? {
+  func makeReport(wallClock: NTPTime, at now: Instant) -> RTCPSenderReport? {
     guard let anchor, packetCount > 0 else { return nil }
-    let elapsed = now &- anchor.at
+    let elapsed = (now - anchor.at).nanoseconds
     let rate = Int64(codec.clockRate.hertz)
     let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
     let ticks = seconds &* rate &+ rest &* rate / 1_000_000_000
@@ -219,11 +219,11 @@ final class SendStream {
   }
 
   /// The round trip time by a report block that came at `now`; nil when its sender report is not known.
-  func roundTripTime(_ block: RTCPReportBlock, at now: Int64) -> Int64? {
+  func roundTripTime(_ block: RTCPReportBlock, at now: Instant) -> Duration? {
     guard block.lastSenderReport != 0, let report = reports.last(where: { $0.middle == block.lastSenderReport })
     else { return nil }
-    let delay = (Int64(block.delaySinceLastSenderReport) &* 1_000_000_000) >> 16
-    let time = now &- report.sentAt &- delay
-    return time >= 0 ? time : nil
+    let delay = Duration.nanoseconds((Int64(block.delaySinceLastSenderReport) &* 1_000_000_000) >> 16)
+    let time = now - report.sentAt - delay
+    return time >= .zero ? time : nil
   }
 }

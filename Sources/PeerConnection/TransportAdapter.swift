@@ -19,11 +19,11 @@ final class TransportAdapter: MediaTransportDelegate {
     connection?.changed(to: state)
   }
 
-  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Int64) {
+  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Instant) {
     connection?.engine.receiveRTP(buffer, at: now)
   }
 
-  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Int64) {
+  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Instant) {
     connection?.engine.receiveRTCP(bytes, at: now)
   }
 

@@ -1,9 +1,10 @@
 import Glibc
+public import MediaCore
 
 /// The clock that media runs on: it never leaps and never goes back, and means nothing outside this machine.
 public enum MonotonicClock {
-  /// Nanoseconds since some moment before the program began (`CLOCK_MONOTONIC`). Any thread.
-  public static var now: Int64 { read(CLOCK_MONOTONIC) }
+  /// This moment (`CLOCK_MONOTONIC`). Any thread.
+  public static var now: Instant { Instant(nanoseconds: read(CLOCK_MONOTONIC)) }
 }
 
 /// The clock of the calendar: it may be set, so it leaps and goes back. Not for measuring.

@@ -20,8 +20,8 @@ public struct AudioReorderBuffer {
     public var silenceBefore: Int64
     /// Extended sequence number.
     public var sequence: Int64
-    /// Arrival in nanoseconds.
-    public var arrived: Int64
+    /// Arrival.
+    public var arrived: Instant
     /// It was taken from a RED block of a later packet.
     public var isRecovered: Bool
     /// The RTP packet that it came in, for its header extensions; nil when recovered.
@@ -36,8 +36,8 @@ public struct AudioReorderBuffer {
   public enum Output: Sendable {
     /// The next packet; poll again.
     case packet(Packet)
-    /// Nothing now. Poll after the next packet, and at `until` (ns) when that is given.
-    case wait(until: Int64?)
+    /// Nothing now. Poll after the next packet, and at `until` when that is given.
+    case wait(until: Instant?)
   }
 
   /// Counters since the beginning.
@@ -58,7 +58,7 @@ public struct AudioReorderBuffer {
 
   private struct Slot {
     var sequence = Int64.min
-    var time: Int64 = 0
+    var time = Instant.distantPast
     var buffer: MediaBuffer?
     var offset = 0
     var count = 0
@@ -70,8 +70,8 @@ public struct AudioReorderBuffer {
   }
 
   private static let capacity: Int64 = 128
-  /// How long to wait for a missing packet after its absence was noticed, in nanoseconds.
-  public var maximumWait: Int64
+  /// How long to wait for a missing packet after its absence was noticed.
+  public var maximumWait: Duration
   private var slots: [Slot]
   private var next: Int64?
   private var highest: Int64 = .min
@@ -87,8 +87,8 @@ public struct AudioReorderBuffer {
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
 
-  /// A buffer for packets of a codec that waits so many nanoseconds for a missing one.
-  public init(codec: Codec = .opus, maximumWait: Int64 = 80_000_000) {
+  /// A buffer for packets of a codec that waits so long for a missing one.
+  public init(codec: Codec = .opus, maximumWait: Duration = .milliseconds(80)) {
     self.codec = codec
     self.maximumWait = maximumWait
     unit = Int64(codec.clockRate.hertz) / 50
@@ -102,15 +102,15 @@ public struct AudioReorderBuffer {
   /// The lowest extended sequence number that is still of use: packets below need not be asked for again.
   public var lowestUseful: Int64? { next }
 
-  /// Takes a packet of the plain codec with its extended sequence number, which arrived at `now` (ns).
-  public mutating func insert(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+  /// Takes a packet of the plain codec with its extended sequence number, which arrived at `now`.
+  public mutating func insert(_ packet: RTPPacket, sequence: Int64, at now: Instant) {
     guard open(sequence, at: now) else { return }
     store(packet, sequence, packet.payloadOffset, packet.payloadCount, now)
   }
 
   /// Notes a packet that holds nothing for the decoder, such as the keys of a telephone (RFC 4733) or comfort noise
   /// (RFC 3389): it is neither sound nor missing.
-  public mutating func passOver(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+  public mutating func passOver(_ packet: RTPPacket, sequence: Int64, at now: Instant) {
     if open(sequence, at: now) { store(packet, sequence, 0, 0, now) }
   }
 
@@ -118,7 +118,7 @@ public struct AudioReorderBuffer {
   /// numbers of the gaps that it filled.
   @discardableResult
   public mutating func insertRED(
-    _ packet: RTPPacket, sequence: Int64, primary: PayloadType, at now: Int64
+    _ packet: RTPPacket, sequence: Int64, primary: PayloadType, at now: Instant
   ) -> [Int64] {
     let payload = packet.payload
     guard let red = REDDepacketizer(payload) else {
@@ -148,7 +148,7 @@ public struct AudioReorderBuffer {
   }
 
   /// Makes room for a packet; false when it is not wanted.
-  private mutating func open(_ sequence: Int64, at now: Int64) -> Bool {
+  private mutating func open(_ sequence: Int64, at now: Instant) -> Bool {
     guard let next else {
       self.next = sequence
       highest = sequence
@@ -183,7 +183,7 @@ public struct AudioReorderBuffer {
     return true
   }
 
-  private mutating func store(_ packet: RTPPacket, _ sequence: Int64, _ offset: Int, _ count: Int, _ now: Int64) {
+  private mutating func store(_ packet: RTPPacket, _ sequence: Int64, _ offset: Int, _ count: Int, _ now: Instant) {
     let slot = index(sequence)
     slots[slot].sequence = sequence
     slots[slot].time = now
@@ -201,7 +201,7 @@ public struct AudioReorderBuffer {
   /// Fills a gap from a redundant block, if the packet is missing and the block's time lies between its neighbours; false
   /// otherwise.
   private mutating func fill(
-    _ packet: RTPPacket, _ sequence: Int64, _ offset: Int, _ count: Int, _ timestamp: UInt32, _ now: Int64
+    _ packet: RTPPacket, _ sequence: Int64, _ offset: Int, _ count: Int, _ timestamp: UInt32, _ now: Instant
   ) -> Bool {
     // Before the first packet there is nothing to fill, and what was handed out is past.
     guard let next, sequence >= next else { return false }
@@ -222,12 +222,13 @@ public struct AudioReorderBuffer {
     return true
   }
 
-  /// The next packet, or how long to wait, at `now` (ns).
-  public mutating func poll(at now: Int64) -> Output {
+  /// The next packet, or how long to wait, at `now`.
+  public mutating func poll(at now: Instant) -> Output {
     while let sequence = next, sequence <= highest {
       let slot = slots[index(sequence)]
       if slot.isMissing {
-        guard now &- slot.time >= maximumWait else { return .wait(until: slot.time &+ maximumWait) }
+        let end = slot.time + maximumWait
+        guard now >= end else { return .wait(until: end) }
         statistics.lost += 1
         lostInRow += 1
         advance(sequence)

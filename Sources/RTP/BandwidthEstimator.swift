@@ -1,3 +1,5 @@
+import MediaCore
+
 /// A simple receiver-side estimate for REMB messages: what comes in, and some room to grow; less when packets are
 /// lost. It makes senders ramp up on good paths and back off on bad ones; it does not measure delay.
 public struct BandwidthEstimator: Sendable {
@@ -11,8 +13,8 @@ public struct BandwidthEstimator: Sendable {
   private var bytes: UInt64 = 0
   private var received = 0
   private var lost = 0
-  private var since: Int64?
-  private static let interval: Int64 = 500_000_000
+  private var since: Instant?
+  private static let interval = Duration.milliseconds(500)
 
   /// Starts with an estimate inside the limits.
   public init(initial: UInt64 = 1_000_000, limits: ClosedRange<UInt64> = 100_000...20_000_000) {
@@ -31,15 +33,15 @@ public struct BandwidthEstimator: Sendable {
 
   /// A new estimate twice a second: more than 10 % loss halves it (but not below what came in less the loss), more
   /// than 2 % holds it, else it grows by an eighth up to twice of what comes in. Nil in between.
-  public mutating func poll(at now: Int64) -> UInt64? {
+  public mutating func poll(at now: Instant) -> UInt64? {
     guard let start = since else {
       since = now
       return nil
     }
-    let elapsed = now &- start
+    let elapsed = now - start
     guard elapsed >= BandwidthEstimator.interval else { return nil }
     let (product, overflow) = bytes.multipliedReportingOverflow(by: 8_000_000_000)
-    incomingBitsPerSecond = overflow ? limits.upperBound : product / UInt64(elapsed)
+    incomingBitsPerSecond = overflow ? limits.upperBound : product / UInt64(elapsed.nanoseconds)
     let total = received + lost
     var next = bitsPerSecond
     if lost * 10 > total {

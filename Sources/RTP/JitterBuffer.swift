@@ -12,8 +12,8 @@ import MediaCore
 public struct JitterBuffer {
   /// How long it waits, and how much it holds.
   public struct Configuration: Sendable {
-    /// How long to wait for a missing packet, in nanoseconds.
-    public var maximumWait: Int64 = 400_000_000
+    /// How long to wait for a missing packet.
+    public var maximumWait = Duration.milliseconds(400)
     /// Packets kept, rounded up to a power of two, at most 32768; a stream further ahead starts again.
     public var capacity = 1024
     /// Leave out keyframes of at most 8x8 pixels: a forwarder sends them when a track ends, they are not pictures.
@@ -27,11 +27,11 @@ public struct JitterBuffer {
   /// What `poll` answers.
   public enum Output: Sendable {
     /// The next frame; poll again. It was made of packets with these extended sequence numbers, the latest of which
-    /// arrived at `completed` (ns). `followsLoss`: frames before it are missing that it, or pictures near it, would have
+    /// arrived at `completed`. `followsLoss`: frames before it are missing that it, or pictures near it, would have
     /// needed. Only keyframes are handed out then, so decoding can always go on; the picture before has stood still.
-    case frame(EncodedFrame, sequences: ClosedRange<Int64>, completed: Int64)
-    /// Nothing now. Poll after the next packet, and at `until` (ns) when that is given.
-    case wait(until: Int64?)
+    case frame(EncodedFrame, sequences: ClosedRange<Int64>, completed: Instant)
+    /// Nothing now. Poll after the next packet, and at `until` when that is given.
+    case wait(until: Instant?)
   }
 
   /// Counters since the beginning.
@@ -61,7 +61,7 @@ public struct JitterBuffer {
   private struct Slot {
     var sequence = Int64.min
     /// Arrival, or when the absence was noticed.
-    var time: Int64 = 0
+    var time = Instant.distantPast
     /// Nil: the packet is missing.
     var packet: RTPPacket?
     /// Nil: padding or malformed.
@@ -76,8 +76,8 @@ public struct JitterBuffer {
     case open
   }
 
-  /// How long the first packets of a stream may be out of order, in nanoseconds.
-  private static let beginWait: Int64 = 30_000_000
+  /// How long the first packets of a stream may be out of order.
+  private static let beginWait = Duration.milliseconds(30)
 
   private let configuration: Configuration
   private let codec: Codec
@@ -110,9 +110,9 @@ public struct JitterBuffer {
   /// Ask for a keyframe (throttled), again and again while this is true: decoding can't go on before one, or a missing
   /// packet is overdue, and by the time it is given up the keyframe will be here.
   public var needsKeyframe: Bool { isBroken || isOverdue }
-  /// For how long a packet is missing before a keyframe is asked for, in nanoseconds: several round trips are right.
+  /// For how long a packet is missing before a keyframe is asked for: several round trips are right.
   /// By default only when the packet is given up.
-  public var overdueAfter = Int64.max
+  public var overdueAfter = Duration.forever
   private var isBroken = false
   /// A packet is overdue, but may still come. Until something is handed out.
   private var isOverdue = false
@@ -134,9 +134,9 @@ public struct JitterBuffer {
   /// The lowest extended sequence number that is still of use: packets below need not be asked for again.
   public var lowestUseful: Int64? { next }
 
-  /// Takes a packet with its extended sequence number, which arrived at `now` (ns). Its buffer is kept until its
+  /// Takes a packet with its extended sequence number, which arrived at `now`. Its buffer is kept until its
   /// frame is handed out. `rotation`: what its orientation element says (degrees); nil when it has none.
-  public mutating func insert(_ packet: RTPPacket, sequence: Int64, rotation: Int? = nil, at now: Int64) {
+  public mutating func insert(_ packet: RTPPacket, sequence: Int64, rotation: Int? = nil, at now: Instant) {
     if let next {
       if sequence < next, hasAdvanced || highest &- sequence > mask {
         statistics.late += 1
@@ -189,8 +189,8 @@ public struct JitterBuffer {
     timestampBefore = nil
   }
 
-  /// The next frame, or how long to wait, at `now` (ns).
-  public mutating func poll(at now: Int64) -> Output {
+  /// The next frame, or how long to wait, at `now`.
+  public mutating func poll(at now: Instant) -> Output {
     while let sequence = next, sequence <= highest {
       let slot = slots[index(sequence)]
       guard slot.packet != nil else {
@@ -209,8 +209,8 @@ public struct JitterBuffer {
       }
       guard startsFrame(sequence) else {
         // Its begin is lost, or the stream began in the middle of a frame, or the first two packets changed places.
-        if !hasAdvanced, now &- slot.time < JitterBuffer.beginWait {
-          return .wait(until: slot.time &+ JitterBuffer.beginWait)
+        if !hasAdvanced, now - slot.time < JitterBuffer.beginWait {
+          return .wait(until: slot.time + JitterBuffer.beginWait)
         }
         noteLoss()
         consume(sequence)
@@ -238,13 +238,14 @@ public struct JitterBuffer {
   }
 
   /// Until when to wait for a packet that is missing since then; nil when its time is over.
-  private mutating func wait(since: Int64, at now: Int64) -> Int64? {
-    let age = now &- since
-    guard age < configuration.maximumWait else { return nil }
-    guard overdueAfter < configuration.maximumWait, hasOutput else { return since &+ configuration.maximumWait }
-    guard age >= overdueAfter else { return since &+ overdueAfter }
+  private mutating func wait(since: Instant, at now: Instant) -> Instant? {
+    let end = since + configuration.maximumWait
+    guard now < end else { return nil }
+    guard overdueAfter < configuration.maximumWait, hasOutput else { return end }
+    let overdue = since + overdueAfter
+    guard now >= overdue else { return overdue }
     isOverdue = true
-    return since &+ configuration.maximumWait
+    return end
   }
 
   /// Where a frame begins behind a gap that can be handed out at once: either nothing but padding is missing, or
@@ -391,7 +392,7 @@ public struct JitterBuffer {
   }
 
   private mutating func assemble(_ payload: VideoPayload, from first: Int64, to last: Int64) -> Output? {
-    var completed = Int64.min
+    var completed = Instant.distantPast
     var degrees: Int?
     joiner.begin(with: codec == .h264 && payload.isKeyframe && payload.width == 0 ? parameterSets : [])
     for number in first...last {

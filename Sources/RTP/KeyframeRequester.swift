@@ -1,3 +1,5 @@
+import MediaCore
+
 /// Owns "a keyframe is wanted" of one stream: who wants it says why, and this says when to send a PLI (RFC 4585 section
 /// 6.3.1): at once, then with growing pauses until a keyframe comes.
 public struct KeyframeRequester: Sendable {
@@ -13,12 +15,12 @@ public struct KeyframeRequester: Sendable {
     public static let consumer = Reason(rawValue: 2)
   }
 
-  /// Pauses in nanoseconds after the first, second, ... request; the last one goes on.
-  private static let pauses: [Int64] = [200_000_000, 500_000_000, 1_000_000_000]
+  /// Pauses after the first, second, ... request; the last one goes on.
+  private static let pauses: [Duration] = [.milliseconds(200), .milliseconds(500), .seconds(1)]
 
   private var reasons: Reason = []
   private var requests = 0
-  private var lastRequest: Int64?
+  private var lastRequest: Instant?
   /// Requests sent since the beginning.
   public private(set) var requestCount = 0
 
@@ -41,15 +43,15 @@ public struct KeyframeRequester: Sendable {
   }
 
   /// When to poll; nil while nothing is wanted.
-  public var deadline: Int64? {
+  public var deadline: Instant? {
     guard !reasons.isEmpty else { return nil }
-    guard let lastRequest else { return .min }
+    guard let lastRequest else { return .distantPast }
     let index = min(max(0, requests - 1), KeyframeRequester.pauses.count - 1)
-    return lastRequest &+ KeyframeRequester.pauses[index]
+    return lastRequest + KeyframeRequester.pauses[index]
   }
 
-  /// True when a request shall be sent at `now` (ns); it then counts as sent.
-  public mutating func poll(at now: Int64) -> Bool {
+  /// True when a request shall be sent at `now`; it then counts as sent.
+  public mutating func poll(at now: Instant) -> Bool {
     guard let deadline, now >= deadline else { return false }
     lastRequest = now
     requests += 1

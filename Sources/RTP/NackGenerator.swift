@@ -3,16 +3,16 @@ import MediaCore
 /// Decides which missing packets of one stream to ask for again, and when (RFC 4585 section 6.2.1). Give it every
 /// packet, also retransmitted ones, then poll; poll again at `deadline`.
 public struct NackGenerator: Sendable {
-  /// The limits; times in nanoseconds.
+  /// The limits.
   public struct Configuration: Sendable {
     /// A gap is reported when it is this old, or when `reorderPackets` later packets have come: until then the
     /// packet may only have been overtaken.
-    public var reorderDelay: Int64 = 10_000_000
+    public var reorderDelay = Duration.milliseconds(10)
     /// See `reorderDelay`.
     public var reorderPackets: Int64 = 3
     /// The least time between two requests for one packet; an eighth more than the round trip time when that is longer.
     /// Not longer with each try: the picture waits for the packet, and where much is lost many tries are needed.
-    public var minimumRetryInterval: Int64 = 20_000_000
+    public var minimumRetryInterval = Duration.milliseconds(20)
     /// From this share of unanswered first requests on (1/1000), further requests for a packet follow each half round
     /// trip, unless a queue stands on the way: where requests and answers are lost by the third, a round trip is too
     /// long to wait for what comes in time only every other time.
@@ -22,7 +22,7 @@ public struct NackGenerator: Sendable {
     /// Requests for one packet.
     public var maximumTries = 16
     /// Packets missing for longer are given up.
-    public var maximumAge: Int64 = 1_000_000_000
+    public var maximumAge = Duration.seconds(1)
     /// With more packets missing the stream is beyond repair: all are given up.
     public var maximumMissing = 500
     /// The default limits.
@@ -45,9 +45,9 @@ public struct NackGenerator: Sendable {
 
   private struct Missing {
     var sequence: Int64
-    var since: Int64
-    var firstRequest: Int64
-    var lastRequest: Int64
+    var since: Instant
+    var firstRequest: Instant
+    var lastRequest: Instant
     var tries: Int
   }
 
@@ -57,14 +57,14 @@ public struct NackGenerator: Sendable {
   private var highest: Int64?
   /// The share of first requests that were not answered within a round trip, 1/1000, a running mean.
   private var unansweredPerMille: Int64 = 0
-  /// The shortest time from request to answer, ns; `max` before the first.
-  private var shortestRoundTrip = Int64.max
+  /// The shortest time from request to answer; `forever` before the first.
+  private var shortestRoundTrip = Duration.forever
   /// Counters since the beginning.
   public private(set) var statistics = Statistics()
-  /// Round trip time in nanoseconds: as set, and then followed by the time from request to answer.
-  public var roundTripTime: Int64 = 50_000_000
+  /// Round trip time: as set, and then followed by the time from request to answer.
+  public var roundTripTime = Duration.milliseconds(50)
   /// When to poll again; nil while nothing is missing.
-  public private(set) var deadline: Int64?
+  public private(set) var deadline: Instant?
 
   /// A generator with the given limits.
   public init(configuration: Configuration = Configuration()) { self.configuration = configuration }
@@ -72,8 +72,8 @@ public struct NackGenerator: Sendable {
   /// Number of packets that are missing now.
   public var missingCount: Int { missing.count }
 
-  /// Notes a packet, by its extended sequence number, that arrived at `now` (ns).
-  public mutating func received(_ sequence: Int64, at now: Int64) {
+  /// Notes a packet, by its extended sequence number, that arrived at `now`.
+  public mutating func received(_ sequence: Int64, at now: Instant) {
     guard let highest else {
       self.highest = sequence
       return
@@ -92,9 +92,10 @@ public struct NackGenerator: Sendable {
       return
     }
     for number in (highest + 1)..<sequence {
-      missing.append(Missing(sequence: number, since: now, firstRequest: 0, lastRequest: 0, tries: 0))
+      missing.append(
+        Missing(sequence: number, since: now, firstRequest: .distantPast, lastRequest: .distantPast, tries: 0))
     }
-    deadline = min(deadline ?? .max, now &+ configuration.reorderDelay)
+    deadline = min(deadline ?? .distantFuture, now + configuration.reorderDelay)
   }
 
   /// What a packet carried came in another one (RFC 2198): it need not be asked for.
@@ -102,7 +103,7 @@ public struct NackGenerator: Sendable {
     if let index = missing.firstIndex(where: { $0.sequence == sequence }) { missing.remove(at: index) }
   }
 
-  private mutating func found(_ sequence: Int64, at now: Int64) {
+  private mutating func found(_ sequence: Int64, at now: Instant) {
     var low = 0
     var high = missing.count
     while low < high {
@@ -119,8 +120,8 @@ public struct NackGenerator: Sendable {
     // Only the answer to a single request can be measured: otherwise it is unknown which one was answered. But when no
     // answer comes before the second request, it is the first one's.
     guard entry.tries == 1 || unansweredPerMille >= configuration.slowPerMille else { return }
-    let sample = min(1_000_000_000, max(0, now &- entry.firstRequest))
-    roundTripTime = roundTripTime &+ (sample &- roundTripTime) / 8
+    let sample = min(.seconds(1), max(.zero, now - entry.firstRequest))
+    roundTripTime += (sample - roundTripTime) / 8
     guard entry.tries == 1 else { return }
     shortestRoundTrip = min(shortestRoundTrip, sample)
     note(unanswered: false)
@@ -130,45 +131,45 @@ public struct NackGenerator: Sendable {
     unansweredPerMille += ((unanswered ? 1000 : 0) - unansweredPerMille) / 16
   }
 
-  /// Time between the second and all further requests for a packet, ns.
-  private func furtherInterval(_ plain: Int64) -> Int64 {
+  /// Time between the second and all further requests for a packet.
+  private func furtherInterval(_ plain: Duration) -> Duration {
     // Losses with a queue are congestion, and asking more often would feed it.
     guard unansweredPerMille >= configuration.hurryPerMille, unansweredPerMille < configuration.slowPerMille,
-      shortestRoundTrip != .max,
+      shortestRoundTrip != .forever,
       !RetransmissionHistory.isQueueing(roundTripTime, shortest: shortestRoundTrip)
     else { return plain }
     return max(configuration.minimumRetryInterval, roundTripTime / 2)
   }
 
-  /// What to ask for at `now` (ns): ascending sequence numbers for a NACK, usually none. Allocates only when something is
+  /// What to ask for at `now`: ascending sequence numbers for a NACK, usually none. Allocates only when something is
   /// due.
-  public mutating func poll(at now: Int64) -> [UInt16] {
+  public mutating func poll(at now: Instant) -> [UInt16] {
     var result: [UInt16] = []
     guard !missing.isEmpty, let highest else {
       deadline = nil
       return result
     }
-    var next = Int64.max
+    var next = Instant.distantFuture
     var abandoned = 0
-    let first = max(configuration.minimumRetryInterval, roundTripTime &+ roundTripTime / 8)
+    let first = max(configuration.minimumRetryInterval, roundTripTime + roundTripTime / 8)
     let further = furtherInterval(first)
     for index in missing.indices {
       let entry = missing[index]
       // The second request waits for the answer to the first, which tells the round trip time.
       let retry = entry.tries <= 1 ? first : further
-      if now &- entry.since >= configuration.maximumAge
-        || (entry.tries >= configuration.maximumTries && now &- entry.lastRequest >= retry)
+      if now - entry.since >= configuration.maximumAge
+        || (entry.tries >= configuration.maximumTries && now >= entry.lastRequest + retry)
       {
         missing[index].tries = -1
         abandoned += 1
         continue
       }
-      let due: Int64
+      let due: Instant
       if entry.tries == 0 {
         due =
-          highest &- entry.sequence >= configuration.reorderPackets ? now : entry.since &+ configuration.reorderDelay
+          highest &- entry.sequence >= configuration.reorderPackets ? now : entry.since + configuration.reorderDelay
       } else {
-        due = entry.lastRequest &+ retry
+        due = entry.lastRequest + retry
       }
       guard due <= now else {
         next = min(next, due)
@@ -180,7 +181,7 @@ public struct NackGenerator: Sendable {
       statistics.requests += 1
       missing[index].tries += 1
       missing[index].lastRequest = now
-      next = min(next, now &+ (entry.tries == 0 ? first : further))
+      next = min(next, now + (entry.tries == 0 ? first : further))
       result.append(UInt16(truncatingIfNeeded: entry.sequence))
     }
     if abandoned > 0 {

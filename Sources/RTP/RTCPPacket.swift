@@ -93,14 +93,14 @@ public struct RTCPReportBlock: Sendable, Hashable {
     self.delaySinceLastSenderReport = delaySinceLastSenderReport
   }
 
-  /// The round trip time in nanoseconds when the report arrives at `ntp` on the clock that the SR was stamped with;
+  /// The round trip time when the report arrives at `ntp` on the clock that the SR was stamped with;
   /// nil before the first SR was heard or when the numbers make no sense (RFC 3550 section 6.4.1).
-  public func roundTripTime(at ntp: NTPTime) -> Int64? {
+  public func roundTripTime(at ntp: NTPTime) -> Duration? {
     guard lastSenderReport != 0 else { return nil }
     let units = Int32(bitPattern: ntp.middle32 &- lastSenderReport &- delaySinceLastSenderReport)
     // Rounding at both ends can give a value just below zero on a local path.
     guard units > -66 else { return nil }
-    return (Int64(max(0, units)) * 1_000_000_000) >> 16
+    return .nanoseconds((Int64(max(0, units)) * 1_000_000_000) >> 16)
   }
 }
 

@@ -24,7 +24,7 @@ public struct ReceiveStatistics: Sendable {
   private var jitterTimes16: Int64 = 0
   private var transit: Int64?
   private var lastTimestamp: UInt32 = 0
-  private var senderReport: (middle: UInt32, arrived: Int64)?
+  private var senderReport: (middle: UInt32, arrived: Instant)?
 
   /// Statistics of `ssrc`, whose timestamps run at `clockRate`.
   public init(ssrc: SSRC, clockRate: ClockRate) {
@@ -32,10 +32,10 @@ public struct ReceiveStatistics: Sendable {
     self.clockRate = clockRate
   }
 
-  /// Notes a packet that arrived at `now` (ns). `sequence` is extended by `SequenceUnwrapper`. Give packets sent
+  /// Notes a packet that arrived at `now`. `sequence` is extended by `SequenceUnwrapper`. Give packets sent
   /// again (RTX or same SSRC) as `isRetransmission`: they count as received but say nothing about jitter.
   public mutating func received(
-    sequence: Int64, timestamp: UInt32, payloadCount: Int, isRetransmission: Bool = false, at now: Int64
+    sequence: Int64, timestamp: UInt32, payloadCount: Int, isRetransmission: Bool = false, at now: Instant
   ) {
     packetCount &+= 1
     octetCount &+= Int64(payloadCount)
@@ -65,9 +65,9 @@ public struct ReceiveStatistics: Sendable {
     receivedPrior = 0
   }
 
-  private mutating func updateJitter(_ timestamp: UInt32, _ now: Int64) {
+  private mutating func updateJitter(_ timestamp: UInt32, _ now: Instant) {
     let rate = Int64(clockRate.hertz)
-    let (seconds, rest) = now.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let (seconds, rest) = now.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     let arrival = seconds &* rate &+ rest &* rate / 1_000_000_000
     // Modulo 2^32, so that the timestamp's wrap doesn't show.
     let current = Int64(Int32(truncatingIfNeeded: arrival &- Int64(timestamp)))
@@ -82,8 +82,8 @@ public struct ReceiveStatistics: Sendable {
     lastTimestamp = timestamp
   }
 
-  /// Notes a sender report of the stream that arrived at `now` (ns).
-  public mutating func received(senderReport report: RTCPSenderReport, at now: Int64) {
+  /// Notes a sender report of the stream that arrived at `now`.
+  public mutating func received(senderReport report: RTCPSenderReport, at now: Instant) {
     senderReport = (report.ntp.middle32, now)
   }
 
@@ -97,7 +97,7 @@ public struct ReceiveStatistics: Sendable {
   }
 
   /// The report block at `now`, and the start of the next interval of `fractionLost`. Nil before the first packet.
-  public mutating func makeReport(at now: Int64) -> RTCPReportBlock? {
+  public mutating func makeReport(at now: Instant) -> RTCPReportBlock? {
     guard let highest else { return nil }
     let expected = highest &- base &+ 1
     let expectedInterval = expected &- expectedPrior
@@ -113,8 +113,8 @@ public struct ReceiveStatistics: Sendable {
       highestSequence: UInt32(truncatingIfNeeded: highest), jitter: jitter)
     if let senderReport {
       report.lastSenderReport = senderReport.middle
-      let delay = max(0, now &- senderReport.arrived)
-      let (seconds, rest) = delay.quotientAndRemainder(dividingBy: 1_000_000_000)
+      let delay = max(.zero, now - senderReport.arrived)
+      let (seconds, rest) = delay.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
       report.delaySinceLastSenderReport = UInt32(clamping: seconds << 16 + (rest << 16) / 1_000_000_000)
     }
     return report

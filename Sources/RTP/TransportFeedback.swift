@@ -17,10 +17,10 @@ public struct TransportFeedback: Sendable, Hashable {
     }
   }
 
-  /// Nanoseconds of one unit of `Arrival.delta`.
-  public static let deltaUnit: Int64 = 250_000
-  /// Nanoseconds of one unit of `referenceTime`.
-  public static let referenceUnit: Int64 = 64_000_000
+  /// One unit of `Arrival.delta`.
+  public static let deltaUnit = Duration.microseconds(250)
+  /// One unit of `referenceTime`.
+  public static let referenceUnit = Duration.milliseconds(64)
 
   /// The one that reports.
   public var sender: SSRC

@@ -3,8 +3,8 @@ import MediaCore
 /// The receiver's side of transport-wide congestion control: remembers when the packets of one transport arrived and
 /// makes feedback messages of it (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 public struct TransportFeedbackRecorder: Sendable {
-  /// Time from one message to the next, in nanoseconds.
-  public var interval: Int64 = 100_000_000
+  /// Time from one message to the next.
+  public var interval = Duration.milliseconds(100)
   /// Most packets that one message tells about, so that a message stays below 1200 bytes.
   static let maximumSpan: Int64 = 380
   private static let capacity: Int64 = 4096
@@ -14,23 +14,23 @@ public struct TransportFeedbackRecorder: Sendable {
   private var unwrapper = SequenceUnwrapper()
   // Arrival times by sequence number; `numbers` says whose time it is.
   private var numbers: [Int64]
-  private var times: [Int64]
+  private var times: [Instant]
   private var next: Int64?
   private var highest: Int64 = 0
   private var feedbackCount: UInt8 = 0
-  private var lastSent: Int64?
+  private var lastSent: Instant?
 
   /// A recorder that reports as `sender`.
   public init(sender: SSRC) {
     self.sender = sender
     numbers = Array(repeating: .min, count: Int(TransportFeedbackRecorder.capacity))
-    times = Array(repeating: 0, count: Int(TransportFeedbackRecorder.capacity))
+    times = Array(repeating: .distantPast, count: Int(TransportFeedbackRecorder.capacity))
   }
 
   private static func slot(_ number: Int64) -> Int { Int(number & (capacity - 1)) }
 
-  /// Notes the arrival of a packet of any stream of the transport, at `now` in nanoseconds.
-  public mutating func received(transportSequence: UInt16, ssrc: SSRC, at now: Int64) {
+  /// Notes the arrival of a packet of any stream of the transport, at `now`.
+  public mutating func received(transportSequence: UInt16, ssrc: SSRC, at now: Instant) {
     media = ssrc
     let number = unwrapper.unwrap(transportSequence)
     guard let next else {
@@ -53,7 +53,7 @@ public struct TransportFeedbackRecorder: Sendable {
     note(number, now)
   }
 
-  private mutating func note(_ number: Int64, _ now: Int64) {
+  private mutating func note(_ number: Int64, _ now: Instant) {
     let slot = TransportFeedbackRecorder.slot(number)
     guard numbers[slot] != number else { return }
     numbers[slot] = number
@@ -61,33 +61,35 @@ public struct TransportFeedbackRecorder: Sendable {
   }
 
   /// When the next message is due; nil when there is nothing to report.
-  public var deadline: Int64? {
+  public var deadline: Instant? {
     guard let next, next <= highest else { return nil }
-    return (lastSent ?? .min) &+ interval
+    return (lastSent ?? .distantPast) + interval
   }
 
   /// The next message when it is due at `now`; call until it answers nil. A long time since the last message, or
   /// many packets, make several messages.
-  public mutating func poll(at now: Int64) -> TransportFeedback? {
+  public mutating func poll(at now: Instant) -> TransportFeedback? {
     guard let deadline, now >= deadline else { return nil }
     return flush(at: now)
   }
 
   /// The next message about what has arrived so far, due or not; nil when there is nothing to report.
-  public mutating func flush(at now: Int64) -> TransportFeedback? {
+  public mutating func flush(at now: Instant) -> TransportFeedback? {
     guard let first = next, let media, first <= highest else { return nil }
     let last = min(highest, first + TransportFeedbackRecorder.maximumSpan - 1)
     var arrivals: [TransportFeedback.Arrival] = []
     var reference: Int64?
     var before: Int64 = 0
     var end = first
+    let deltaUnit = TransportFeedback.deltaUnit.nanoseconds
+    let referenceUnit = TransportFeedback.referenceUnit.nanoseconds
     for number in first...last {
       let slot = TransportFeedbackRecorder.slot(number)
       guard numbers[slot] == number else { continue }
-      let units = times[slot] / TransportFeedback.deltaUnit
+      let units = times[slot].nanoseconds / deltaUnit
       if reference == nil {
-        reference = times[slot] / TransportFeedback.referenceUnit
-        before = (reference ?? 0) * (TransportFeedback.referenceUnit / TransportFeedback.deltaUnit)
+        reference = times[slot].nanoseconds / referenceUnit
+        before = (reference ?? 0) * (referenceUnit / deltaUnit)
       }
       guard let delta = Int16(exactly: units - before) else { break }
       before = units

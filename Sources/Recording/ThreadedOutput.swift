@@ -55,8 +55,8 @@ final class ThreadedOutput: MediaOutput {
   /// So long it may take, where nobody waits, to write what is left at the end, and then without the pictures.
   private let patience: SessionTime
   private let lastPatience: SessionTime
-  /// When that begins, by the monotonic clock; nil before the end.
-  private var endedAt: Int64?
+  /// When that begins; nil before the end.
+  private var endedAt: Instant?
   private let fullness: Fullness
   private let shared = Shared()
   private var pool: PicturePool
@@ -128,8 +128,8 @@ final class ThreadedOutput: MediaOutput {
 
   /// Waits until so long after the end; true when the thread is done.
   private func isOver(after time: SessionTime) -> Bool {
-    let left = (endedAt ?? 0) + time.nanoseconds - MonotonicClock.now
-    return shared.over.wait(timeout: .now() + .nanoseconds(Int(max(0, left)))) == .success
+    let left = (endedAt ?? .distantPast) + .nanoseconds(time.nanoseconds) - MonotonicClock.now
+    return shared.over.wait(timeout: .now() + .nanoseconds(Int(max(0, left.nanoseconds)))) == .success
   }
 
   // A thread that was never told to finish is told so: it must not wait for ever.

@@ -73,10 +73,10 @@ public final class EmbeddedRoomServer: Sendable {
     public var connections = 1024
     /// Connections of one address (of IPv6: one /64 network) that have not shown a token yet.
     public var connectionsPerAddress = 64
-    /// Seconds for a whole HTTP request and the upgrade.
-    public var handshakeTimeout: Int64 = 10
-    /// Seconds without any message, ping or pong after which a connection is taken for dead.
-    public var signalTimeout: Int64 = 15
+    /// Longest time for a whole HTTP request and the upgrade.
+    public var handshakeTimeout = Duration.seconds(10)
+    /// Time without any message, ping or pong after which a connection is taken for dead.
+    public var signalTimeout = Duration.seconds(15)
 
     /// The defaults.
     public init() {}

@@ -1,3 +1,5 @@
+import MediaCore
+
 extension ReconnectPolicy {
   /// Where a connection stands.
   public enum State: String, Hashable, Sendable, CaseIterable {
@@ -169,7 +171,8 @@ extension ReconnectPolicy {
     return lines.joined(separator: "\n")
   }
 
-  private static func text(_ nanoseconds: Int64) -> String {
-    nanoseconds % 1_000_000_000 == 0 ? "\(nanoseconds / 1_000_000_000) s" : "\(nanoseconds / 1_000_000) ms"
+  private static func text(_ span: Duration) -> String {
+    let milliseconds = span.milliseconds
+    return milliseconds % 1000 == 0 ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
   }
 }

@@ -3,7 +3,7 @@ import MediaCore
 /// When to join, to wait, to resume, to join anew, to use relays only, and when to give up: one state machine over
 /// events and deadlines for every kind of room connection.
 ///
-/// A pure value: times (nanoseconds of one monotonic clock) are arguments, randomness comes from the seed. Which state
+/// A pure value: times (moments of one monotonic clock) are arguments, randomness comes from the seed. Which state
 /// follows which is the table in `ReconnectPolicy+Table.swift`, from which the documentation is made too.
 ///
 /// Large: its table of states and events is half of it, and each clock that runs in a state has a property.
@@ -13,8 +13,8 @@ public struct ReconnectPolicy: Sendable {
     /// Pauses double from `base` to `cap`, each random between half and all of its span.
     case backOff
     /// EnableX's rule: so many attempts (`number_of_attempts`, at least 1), and always the same time between them
-    /// (`timeout_interval`, nanoseconds).
-    case fixed(attempts: Int, interval: Int64)
+    /// (`timeout_interval`).
+    case fixed(attempts: Int, interval: Duration)
   }
 
   /// The numbers.
@@ -23,13 +23,13 @@ public struct ReconnectPolicy: Sendable {
     public var allowsReconnect = true
     /// How attempts follow each other.
     public var rule = Rule.backOff
-    /// For how long a connection may be down, ns; nil for as long as the recording lasts. That is right for a
+    /// For how long a connection may be down; nil for as long as the recording lasts. That is right for a
     /// recorder: it is told when to stop.
-    public var limit: Int64?
-    /// For how long the first join is tried again while there is no such room, no place, or no server, ns.
-    public var waitForRoom: Int64 = 0
-    /// For how long the bot stays in the room without being let in, ns; nil: not at all.
-    public var waitForAdmission: Int64?
+    public var limit: Duration?
+    /// For how long the first join is tried again while there is no such room, no place, or no server.
+    public var waitForRoom = Duration.zero
+    /// For how long the bot stays in the room without being let in; nil: not at all.
+    public var waitForAdmission: Duration?
     /// Whether only relayed candidates are ever used (EnableX's `forceTurn`).
     public var relayOnly = false
 
@@ -37,29 +37,29 @@ public struct ReconnectPolicy: Sendable {
     public init() {}
   }
 
-  /// Longest pause before the second attempt, ns; it doubles with each further one. So it is before the first join too,
+  /// Longest pause before the second attempt; it doubles with each further one. So it is before the first join too,
   /// for as long as the room is waited for: how long a room that begins is not recorded is what matters then.
-  public static let base: Int64 = 300_000_000
-  /// Upper end of the pause, ns: an outage ends at any time, and a second is what may be lost of a recording then.
-  public static let cap: Int64 = 1_000_000_000
-  /// The upper end when the loss is older than `patienceAfter`, ns.
-  public static let patientCap: Int64 = 5_000_000_000
-  /// When pauses begin to be longer, ns after the loss.
-  public static let patienceAfter: Int64 = 600_000_000_000
-  /// Pauses of a session that comes back while the server or the room has no place, ns: they double from the one to the
+  public static let base = Duration.milliseconds(300)
+  /// Upper end of the pause: an outage ends at any time, and a second is what may be lost of a recording then.
+  public static let cap = Duration.seconds(1)
+  /// The upper end when the loss is older than `patienceAfter`.
+  public static let patientCap = Duration.seconds(5)
+  /// When pauses begin to be longer, so long after the loss.
+  public static let patienceAfter = Duration.seconds(600)
+  /// Pauses of a session that comes back while the server or the room has no place: they double from the one to the
   /// other.
-  public static let slowBase: Int64 = 2_000_000_000
+  public static let slowBase = Duration.seconds(2)
   /// See `slowBase`.
-  public static let slowCap: Int64 = 30_000_000_000
-  /// No two attempts begin within this, ns; only the join after a refused resume follows at once, once a loss.
-  public static let spacing: Int64 = 200_000_000
-  /// For how long without media attempts resume the old session before they join anew, ns. A resume keeps media
+  public static let slowCap = Duration.seconds(30)
+  /// No two attempts begin within this; only the join after a refused resume follows at once, once a loss.
+  public static let spacing = Duration.milliseconds(200)
+  /// For how long without media attempts resume the old session before they join anew. A resume keeps media
   /// flowing, and a server that doesn't know the session any more says so at once; so it is worth some patience. Also
   /// for how long a server may answer resumes with what cannot be understood.
-  public static let resumeTime: Int64 = 15_000_000_000
-  /// The same while media still flows, from the loss on, ns: a session that flows is not forgotten, and joining anew
+  public static let resumeTime = Duration.seconds(15)
+  /// The same while media still flows, from the loss on: a session that flows is not forgotten, and joining anew
   /// would interrupt it. But who comes into the room meanwhile is not seen.
-  public static let resumeTimeWithMedia: Int64 = 300_000_000_000
+  public static let resumeTimeWithMedia = Duration.seconds(300)
   /// How many joins without media are made when media never worked; one more when relays are known.
   public static let mediaAttempts = 2
 
@@ -123,20 +123,20 @@ public struct ReconnectPolicy: Sendable {
   public var hasRelays = false
   /// Whether a token can be made anew.
   public var canRenewToken = false
-  /// When something last came over the media connection, ns; nil when nothing is known of that. Set it before `handle`.
-  public var mediaHeardAt: Int64?
+  /// When something last came over the media connection; nil when nothing is known of that. Set it before `handle`.
+  public var mediaHeardAt: Instant?
 
   private let settings: Settings
   private var random: SeededRandom
   /// When the present attempt, or the one before, began.
-  private var attemptAt: Int64?
+  private var attemptAt: Instant?
   /// When to make the next attempt; nil while one is under way or none is needed.
-  private var dueAt: Int64?
-  private var startedAt: Int64 = 0
-  private var heldAt: Int64?
-  private var lostAt: Int64?
+  private var dueAt: Instant?
+  private var startedAt = Instant.distantPast
+  private var heldAt: Instant?
+  private var lostAt: Instant?
   /// Since when the server answers resumes with what cannot be understood.
-  private var misunderstoodAt: Int64?
+  private var misunderstoodAt: Instant?
   private var pauses = 0
   private var slowPauses = 0
   private var mediaFailures = 0
@@ -152,14 +152,14 @@ public struct ReconnectPolicy: Sendable {
     random = SeededRandom(seed: seed)
   }
 
-  /// When `timer` must be said, ns; nil when nothing is due by time.
-  public var nextDeadline: Int64? {
+  /// When `timer` must be said; nil when nothing is due by time.
+  public var nextDeadline: Instant? {
     guard state != .ended else { return nil }
     return [dueAt, limitAt, state == .waitingForAdmission ? admissionEnd : nil].compactMap { $0 }.min()
   }
 
-  /// When the next attempt will be made, ns; nil when none is planned.
-  public var nextAttemptAt: Int64? { dueAt }
+  /// When the next attempt will be made; nil when none is planned.
+  public var nextAttemptAt: Instant? { dueAt }
 
   /// True from a loss until signalling and media are there again.
   public var isLost: Bool { lostAt != nil }
@@ -167,21 +167,21 @@ public struct ReconnectPolicy: Sendable {
   /// Whether a lost connection is restored at all.
   public var allowsReconnect: Bool { settings.allowsReconnect }
 
-  private var limitAt: Int64? {
+  private var limitAt: Instant? {
     guard let limit = settings.limit, let lostAt else { return nil }
-    return lostAt &+ limit
+    return lostAt + limit
   }
 
-  private var admissionEnd: Int64? {
+  private var admissionEnd: Instant? {
     guard let heldAt, let patience = settings.waitForAdmission else { return nil }
-    return heldAt &+ patience
+    return heldAt + patience
   }
 
   /// Until when a first join may be tried again.
-  private var joinEnd: Int64 { max(startedAt &+ settings.waitForRoom, admissionEnd ?? .min) }
+  private var joinEnd: Instant { max(startedAt + settings.waitForRoom, admissionEnd ?? .distantPast) }
 
   /// Takes an event at `now` and says what to do.
-  public mutating func handle(_ event: Event, at now: Int64) -> Decision {
+  public mutating func handle(_ event: Event, at now: Instant) -> Decision {
     guard state != .ended else { return .none }
     switch event {
     case .start:
@@ -230,14 +230,14 @@ public struct ReconnectPolicy: Sendable {
     }
   }
 
-  private mutating func connected(at now: Int64) -> Decision {
+  private mutating func connected(at now: Instant) -> Decision {
     if state == .relaying { prefersRelay = true }
     (everConnected, mediaFailures, lostAt, dueAt, error, action) = (true, 0, nil, nil, nil, .none)
     (attempts, pauses, slowPauses, wasRefused, hasRenewedToken) = (0, 0, 0, false, false)
     return move(.connected, at: now)
   }
 
-  private mutating func failed(_ error: RoomError, at now: Int64) -> Decision {
+  private mutating func failed(_ error: RoomError, at now: Instant) -> Decision {
     var action = error.action(hasJoined: hasJoined)
     if error.kind == .tokenExpired, hasJoined {
       // A fresh token helps once; a second time something else is wrong.
@@ -254,7 +254,7 @@ public struct ReconnectPolicy: Sendable {
     }
   }
 
-  private mutating func mediaFailed(_ error: RoomError, at now: Int64) -> Decision {
+  private mutating func mediaFailed(_ error: RoomError, at now: Instant) -> Decision {
     mediaFailures += 1
     let isHopeless = settings.relayOnly && !hasRelays
     if !everConnected, isHopeless || mediaFailures >= Self.mediaAttempts + (canUseRelay ? 1 : 0) {
@@ -268,7 +268,7 @@ public struct ReconnectPolicy: Sendable {
 
   private var canUseRelay: Bool { hasRelays && !settings.relayOnly }
 
-  private mutating func lost(_ error: RoomError, canResume: Bool, at now: Int64) -> Decision {
+  private mutating func lost(_ error: RoomError, canResume: Bool, at now: Instant) -> Decision {
     guard state != .waitingForAdmission else {
       return note(error, .retry, canResume ? .broken : .cut, at: now)
     }
@@ -277,14 +277,14 @@ public struct ReconnectPolicy: Sendable {
     return note(error, canResume ? .retry : .rejoin, canResume ? .broken : .cut, at: now)
   }
 
-  private mutating func begin(loss error: RoomError, at now: Int64) {
+  private mutating func begin(loss error: RoomError, at now: Instant) {
     guard lostAt == nil else { return }
     lostAt = now
     (attempts, pauses, slowPauses, wasRefused, hasRenewedToken) = (0, 0, 0, false, false)
     misunderstoodAt = nil
   }
 
-  private mutating func timer(at now: Int64) -> Decision {
+  private mutating func timer(at now: Instant) -> Decision {
     if let limitAt, limitAt <= now { return giveUp(.reconnectTimeout) }
     if state == .waitingForAdmission, let admissionEnd, admissionEnd <= now {
       return finish(RoomError(.notAdmitted), hasJoined: false)
@@ -294,22 +294,22 @@ public struct ReconnectPolicy: Sendable {
   }
 
   /// Whether joining anew is worth what it costs, while resumes fail.
-  private func isResumeTimeOver(at now: Int64) -> Bool {
+  private func isResumeTimeOver(at now: Instant) -> Bool {
     guard let lostAt else { return false }
-    if let misunderstoodAt, now &- misunderstoodAt > Self.resumeTime { return true }
-    return now &- max(lostAt, mediaHeardAt ?? lostAt) > Self.resumeTime || now &- lostAt > Self.resumeTimeWithMedia
+    if let misunderstoodAt, now - misunderstoodAt > Self.resumeTime { return true }
+    return now - max(lostAt, mediaHeardAt ?? lostAt) > Self.resumeTime || now - lostAt > Self.resumeTimeWithMedia
   }
 
   // MARK: Carrying out the table
 
   private mutating func note(
-    _ error: RoomError, _ action: RoomError.Action, _ trigger: Trigger, at now: Int64
+    _ error: RoomError, _ action: RoomError.Action, _ trigger: Trigger, at now: Instant
   ) -> Decision {
     (self.error, self.action) = (error, action)
     return move(trigger, at: now)
   }
 
-  private mutating func move(_ trigger: Trigger, at now: Int64) -> Decision {
+  private mutating func move(_ trigger: Trigger, at now: Instant) -> Decision {
     guard let transition = Self.transition(from: state, on: trigger) else { return .none }
     state = transition.to
     switch transition.command {
@@ -317,34 +317,34 @@ public struct ReconnectPolicy: Sendable {
     case .expectMedia, .hold:
       dueAt = nil
       return .none
-    case .resume, .join, .relay: return schedule(0, at: now)
+    case .resume, .join, .relay: return schedule(.zero, at: now)
     case .pause: return schedule(pause(at: now), at: now)
     case .pauseLong: return schedule(slowPause(), at: now)
     }
   }
 
-  private mutating func pause(at now: Int64) -> Int64 {
-    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(0, interval) }
+  private mutating func pause(at now: Instant) -> Duration {
+    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(.zero, interval) }
     defer { pauses += 1 }
-    let isPatient = hasJoined && now &- (lostAt ?? startedAt) > Self.patienceAfter
-    let span = min(isPatient ? Self.patientCap : Self.cap, Self.base << Int64(min(pauses, 30)))
-    return Int64.random(in: (span / 2)...span, using: &random)
+    let isPatient = hasJoined && now - (lostAt ?? startedAt) > Self.patienceAfter
+    let span = min(isPatient ? Self.patientCap : Self.cap, Self.base * (1 << min(pauses, 30))).nanoseconds
+    return .nanoseconds(Int64.random(in: (span / 2)...span, using: &random))
   }
 
-  private mutating func slowPause() -> Int64 {
-    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(0, interval) }
+  private mutating func slowPause() -> Duration {
+    if case .fixed(_, let interval) = settings.rule, hasJoined { return max(.zero, interval) }
     defer { slowPauses += 1 }
-    let span = min(Self.slowCap, Self.slowBase << Int64(min(slowPauses, 30)))
-    return Int64.random(in: (span / 2)...span, using: &random)
+    let span = min(Self.slowCap, Self.slowBase * (1 << min(slowPauses, 30))).nanoseconds
+    return .nanoseconds(Int64.random(in: (span / 2)...span, using: &random))
   }
 
   /// Plans the next attempt: `delay` after the one before began, and not sooner than the spacing allows.
-  private mutating func schedule(_ delay: Int64, at now: Int64) -> Decision {
+  private mutating func schedule(_ delay: Duration, at now: Instant) -> Decision {
     if case .fixed(let most, _) = settings.rule, hasJoined, attempts >= max(1, most), !skipsSpacing {
       return giveUp(.connectionLost)
     }
-    let wait = skipsSpacing ? 0 : max(delay, Self.spacing)
-    var due = max(now, (attemptAt ?? (now &- wait)) &+ wait)
+    let wait = skipsSpacing ? .zero : max(delay, Self.spacing)
+    var due = max(now, (attemptAt ?? (now - wait)) + wait)
     if !hasJoined { due = max(now, min(due, joinEnd)) }
     guard due <= now else {
       dueAt = due

@@ -21,11 +21,11 @@ public struct RoomOptions: Sendable {
   public var tokens: TokenSource
   /// A file with certificates (PEM) that are trusted instead of the system's, for `wss://` and `turns:`.
   public var tlsCAFile: String?
-  /// Longest time for name look-up, TCP, TLS, upgrade and the server's first message, in nanoseconds. The server
-  /// itself may take 12 s to place a session.
-  public var connectTimeout: Int64 = 15_000_000_000
-  /// Longest time from the first join until media is connected, in nanoseconds. Attempts to come back are shorter.
-  public var mediaTimeout: Int64 = 15_000_000_000
+  /// Longest time for name look-up, TCP, TLS, upgrade and the server's first message. The server itself may
+  /// take 12 s to place a session.
+  public var connectTimeout = Duration.seconds(15)
+  /// Longest time from the first join until media is connected. Attempts to come back are shorter.
+  public var mediaTimeout = Duration.seconds(15)
   /// STUN and TURN servers in addition to those that the room server names.
   public var iceServers: [ICEServer] = []
   /// Local addresses to use for media, such as `["127.0.0.1"]`; nil for all.

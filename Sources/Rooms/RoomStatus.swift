@@ -16,8 +16,8 @@ public struct RoomStatus: Hashable, Sendable {
   public var error: RoomError?
   /// What is done about the error.
   public var action = RoomError.Action.none
-  /// Nanoseconds until the next attempt; nil when none is planned.
-  public var nextAttemptIn: Int64?
+  /// How long until the next attempt; nil when none is planned.
+  public var nextAttemptIn: Duration?
   /// In the state `waitingForAdmission`, what for.
   public var waitingFor: Waiting?
   /// The id of this life of the room, as the service gives it (`RM_…`); nil: not known, or the service has none.

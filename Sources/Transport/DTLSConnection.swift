@@ -1,4 +1,5 @@
 import COpenSSL
+import MediaCore
 
 /// Owner of one `SSL`: the handshake and SCTP's records over it (RFC 6347, RFC 8261). Confined to its loop. Datagrams
 /// go in by `receive` and out by `output`; a BIO of its own keeps their boundaries.
@@ -113,11 +114,11 @@ final class DTLSConnection {
     fail("the handshake did not complete" + (doubt.map { ": \($0)" } ?? ""), handler)
   }
 
-  /// Nanoseconds until `handleTimeout` must be called; nil when no retransmission is due.
-  var timeout: Int64? {
+  /// The time until `handleTimeout` must be called; nil when no retransmission is due.
+  var timeout: Duration? {
     guard !isOver else { return nil }
     let left = copenssl_timeout(ssl)
-    return left < 0 ? nil : left
+    return left < 0 ? nil : .nanoseconds(left)
   }
 
   /// Retransmits what the peer has not acknowledged.

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// DTLS of one transport: the roles, the peer's fingerprint, the connection and its timers. Confined to the transport's
 /// loop; times are `MonotonicClock.now`. What comes of it the owner hears (`MediaTransport.handle`, `handshakeFailed`).
 ///
@@ -18,7 +20,7 @@ final class DTLSLink {
   private var connection: DTLSConnection?
   private var expected: Fingerprint?
   private var early: [[UInt8]] = []
-  private var deadline = HandshakeDeadline(began: 0)
+  private var deadline = HandshakeDeadline(began: .distantPast)
   private var timer: LoopTimer?
   private let loop: MediaLoop
   private let certificate: DTLSCertificate
@@ -53,7 +55,7 @@ final class DTLSLink {
   }
 
   /// There is a path: begins as soon as it is known whom to expect. Harmless when called again.
-  func begin(at now: Int64) {
+  func begin(at now: Instant) {
     guard connection == nil, !hasFailed, let expected else { return }
     let made: DTLSConnection
     do {
@@ -75,7 +77,7 @@ final class DTLSLink {
   }
 
   /// Takes a datagram of records. How many of them were dropped; nil when it came too early and there is no place for it.
-  func receive(_ datagram: UnsafeRawBufferPointer, at now: Int64) -> UInt64? {
+  func receive(_ datagram: UnsafeRawBufferPointer, at now: Instant) -> UInt64? {
     guard let connection else {
       // The peer may be ahead of our signalling or of our ICE.
       guard !hasFailed, early.count < Self.maximumEarlyRecords else { return nil }
@@ -111,20 +113,20 @@ final class DTLSLink {
   }
 
   /// Its timer fired: sends again what got lost, or gives up.
-  func timerFired(at now: Int64) {
+  func timerFired(at now: Instant) {
     if now >= deadline.due { connection?.giveUp { owner?.handle($0) } }
     connection?.handleTimeout { owner?.handle($0) }
     setTimer(at: now)
   }
 
-  private func setTimer(at now: Int64) {
+  private func setTimer(at now: Instant) {
     timer?.cancel()
     timer = nil
     guard !hasFailed, let connection else { return }
     var wait = connection.timeout
     if !connection.isConnected {
       if connection.doubt != nil { deadline.doubt(at: now) }
-      wait = min(wait ?? .max, max(0, deadline.due &- now))
+      wait = min(wait ?? .forever, max(.zero, deadline.due - now))
     }
     guard let wait else { return }
     timer = loop.timer(after: wait) { [weak self] in self?.owner?.dtlsTimerFired() }

@@ -1,24 +1,26 @@
+import MediaCore
+
 /// A timer of a `MediaLoop`. Confined to the loop, which keeps it until it has ended.
 public final class LoopTimer {
-  let interval: Int64
+  let interval: Duration
   let repeats: Bool
-  fileprivate(set) var due: Int64
+  fileprivate(set) var due: Instant
   fileprivate var sequence: UInt64 = 0
   // Nil once the timer has ended.
   private(set) var fire: (() -> Void)?
 
-  init(interval: Int64, repeats: Bool, now: Int64, fire: @escaping () -> Void) {
-    self.interval = max(0, interval)
+  init(interval: Duration, repeats: Bool, now: Instant, fire: @escaping () -> Void) {
+    self.interval = max(.zero, interval)
     self.repeats = repeats
     self.fire = fire
-    due = now &+ self.interval
+    due = now + self.interval
   }
 
   /// Ends the timer; it does not fire any more. Harmless when it has ended already.
   public func cancel() { fire = nil }
 
   /// Sets the next beat. Beats that were missed are not made up for.
-  func advance(now: Int64) { due = max(due &+ interval, now) }
+  func advance(now: Instant) { due = max(due + interval, now) }
 }
 
 /// The timers of a loop by the time at which they are due; those of one time in the order of their making. A binary
@@ -43,7 +45,7 @@ struct TimerQueue {
   }
 
   /// Takes the next timer out if it is due.
-  mutating func takeDue(now: Int64) -> LoopTimer? {
+  mutating func takeDue(now: Instant) -> LoopTimer? {
     guard let first = heap.first, first.due <= now else { return nil }
     heap.swapAt(0, heap.count - 1)
     heap.removeLast()

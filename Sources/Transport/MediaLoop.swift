@@ -1,5 +1,6 @@
 import CNice
 import Glibc
+import MediaCore
 import Platform
 import Synchronization
 
@@ -19,7 +20,7 @@ public final class MediaLoop: @unchecked Sendable {
   private var wakeSource: UnsafeMutablePointer<GSource>
   private var stopping = false
   private var closings = 0
-  private var stopDeadline: Int64 = 0
+  private var stopDeadline = Instant.distantPast
   private var draining: [@Sendable () -> Void] = []
   private var timers = TimerQueue()
   private var timerSource: UnsafeMutablePointer<GSource>
@@ -98,12 +99,12 @@ public final class MediaLoop: @unchecked Sendable {
   @inlinable
   public func assertIsCurrent() { assert(isCurrent, "this belongs to its loop's thread") }
 
-  /// Calls `fire` after that many nanoseconds, once or again and again; to the millisecond. Loop thread only.
+  /// Calls `fire` after that time, once or again and again; to the millisecond. Loop thread only.
   @discardableResult
-  public func timer(after nanoseconds: Int64, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
+  public func timer(after interval: Duration, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
     assertIsCurrent()
     let now = MonotonicClock.now
-    let timer = LoopTimer(interval: nanoseconds, repeats: repeats, now: now, fire: fire)
+    let timer = LoopTimer(interval: interval, repeats: repeats, now: now, fire: fire)
     if hasEnded {
       timer.cancel()
     } else {
@@ -155,7 +156,7 @@ public final class MediaLoop: @unchecked Sendable {
     while let timer = timers.takeDue(now: now) {
       guard let fire = timer.fire else { continue }
       if timer.repeats {
-        timer.advance(now: now &+ 1)
+        timer.advance(now: now + .nanoseconds(1))
         timers.add(timer)
       } else {
         timer.cancel()
@@ -166,7 +167,7 @@ public final class MediaLoop: @unchecked Sendable {
   }
 
   private func armTimers() {
-    guard let due = timers.next?.due else {
+    guard let due = timers.next?.due.nanoseconds else {
       g_source_set_ready_time(timerSource, -1)
       return
     }
@@ -176,8 +177,8 @@ public final class MediaLoop: @unchecked Sendable {
 
   private func beginStopping() {
     stopping = true
-    stopDeadline = MonotonicClock.now &+ 1_000_000_000
-    timer(after: 1_000_000_000) {}
+    stopDeadline = MonotonicClock.now + .seconds(1)
+    timer(after: .seconds(1)) {}
   }
 
   private func run() {

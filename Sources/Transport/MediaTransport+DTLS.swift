@@ -1,7 +1,8 @@
+import MediaCore
 import Platform
 
 extension MediaTransport {
-  private static let livenessInterval: Int64 = 1_000_000_000
+  private static let livenessInterval = Duration.seconds(1)
 
   /// Allows the handshake to begin when ICE is connected. The first call counts; later ones with the same
   /// fingerprint are ignored, another fingerprint means `.failed`.
@@ -18,7 +19,7 @@ extension MediaTransport {
     if carrier.isConnected { dtls.begin(at: MonotonicClock.now) }
   }
 
-  func receivedRecord(_ datagram: UnsafeRawBufferPointer, at now: Int64) {
+  func receivedRecord(_ datagram: UnsafeRawBufferPointer, at now: Instant) {
     if let dropped = dtls.receive(datagram, at: now) {
       counters.dtlsRecordsDropped &+= dropped
     } else {
@@ -63,9 +64,9 @@ extension MediaTransport {
     carrier.probe(tieBreaker: probeTieBreaker)
   }
 
-  /// When the last datagram came in of which is known, at `now` (ns of the monotonic clock); as exact as it is asked
-  /// often. Nil when that cannot be known, or nothing is connected.
-  public func heardAt(now: Int64) -> Int64? {
+  /// When the last datagram came in of which is known, at `now`; as exact as it is asked often. Nil when that cannot be
+  /// known, or nothing is connected.
+  public func heardAt(now: Instant) -> Instant? {
     guard carrier.isConnected, let isNew = carrier.hasHeardSomething() else { return nil }
     if isNew { liveness.heard(at: now) }
     return liveness.heardAt
@@ -81,7 +82,7 @@ extension MediaTransport {
     }
   }
 
-  func checkLiveness(now: Int64) {
+  func checkLiveness(now: Instant) {
     guard carrier.isConnected, !liveness.isDead else { return }
     // Nil: nothing can be known of the sockets, so that silence proves nothing.
     if carrier.hasHeardSomething() ?? true { liveness.heard(at: now) }

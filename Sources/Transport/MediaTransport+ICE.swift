@@ -18,9 +18,9 @@ final class ICEEvents {
 
 extension MediaTransport {
   // Time for the first pair to be found after both sides' credentials are known.
-  private static let connectLimit: Int64 = 30_000_000_000
+  private static let connectLimit = Duration.seconds(30)
   // Packets that the peer has sent before it switched may still come over the old pair.
-  private static let retirement: Int64 = 2_000_000_000
+  private static let retirement = Duration.seconds(2)
 
   /// ICE user name fragment of the present generation (RFC 8839 section 5.4), for the SDP.
   public var localUfrag: String { ice.ufrag }
@@ -172,7 +172,7 @@ extension MediaTransport {
   }
 
   private func later(_ work: @escaping (MediaTransport) -> Void) {
-    loop.timer(after: 0) { [weak self] in
+    loop.timer(after: .zero) { [weak self] in
       guard let self, self.state != .closed else { return }
       work(self)
     }

@@ -148,7 +148,7 @@ public final class MediaTransport {
     }
   }
 
-  private func accept(_ verdict: SRTPSession.Verdict, at now: Int64) -> Bool {
+  private func accept(_ verdict: SRTPSession.Verdict, at now: Instant) -> Bool {
     switch verdict {
     case .good:
       liveness.heard(at: now)

@@ -12,9 +12,9 @@ public protocol MediaTransportDelegate: AnyObject {
   /// The state is now another one.
   func transport(_ transport: MediaTransport, stateChanged state: TransportState)
   /// A decrypted RTP packet; `now` is `MonotonicClock.now` at its arrival. The buffer may be kept.
-  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Int64)
+  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Instant)
   /// A decrypted compound RTCP packet; the bytes are valid during the call only.
-  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Int64)
+  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Instant)
   /// A data channel is open in both directions, whoever opened it.
   func transport(_ transport: MediaTransport, channelOpened id: UInt16, label: String)
   /// A whole message; the bytes are valid during the call only.

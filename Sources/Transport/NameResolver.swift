@@ -12,7 +12,7 @@ package enum NameResolver {
   package static func resolve(_ host: String, on loop: MediaLoop, completion: @escaping ([String]) -> Void) {
     guard running.add(1, ordering: .relaxed).newValue <= maximumRunning else {
       running.subtract(1, ordering: .relaxed)
-      loop.timer(after: 0) { completion([]) }
+      loop.timer(after: .zero) { completion([]) }
       return
     }
     loop.offload {

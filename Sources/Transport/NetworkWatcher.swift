@@ -12,8 +12,8 @@ public final class NetworkWatcher {
   private var settling: LoopTimer?
 
   /// Changes come in bursts: an interface, its addresses, its routes. They are one change, told when it is quiet again
-  /// for so long, ns.
-  private static let settleTime: Int64 = 150_000_000
+  /// for so long.
+  private static let settleTime = Duration.milliseconds(150)
 
   /// Begins to watch; `onChange` is called on the loop when the addresses of interfaces that are up are others than
   /// before. Where the system doesn't allow a netlink socket nothing is ever told.

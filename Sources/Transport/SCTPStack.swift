@@ -1,4 +1,5 @@
 import CUsrsctp
+import MediaCore
 import Platform
 
 // Sendable: all state is confined to `loop`; usrsctp is called from that thread only.
@@ -13,12 +14,12 @@ final class SCTPStack: @unchecked Sendable {
   private var associations: [UInt: SCTPAssociation] = [:]
   private var lastHandle: UInt = 0
   private var ticker: LoopTimer?
-  private var lastTick: Int64 = 0
-  private var lingerUntil: Int64 = 0
+  private var lastTick = Instant.distantPast
+  private var lingerUntil = Instant.distantPast
 
-  private static let tick: Int64 = 10_000_000
+  private static let tick = Duration.milliseconds(10)
   // Closed sockets are freed by timers, so that these go on for a while.
-  private static let linger: Int64 = 20_000_000_000
+  private static let linger = Duration.seconds(20)
 
   private init() {
     loop.post {
@@ -48,15 +49,15 @@ final class SCTPStack: @unchecked Sendable {
   func remove(_ handle: UInt) {
     loop.assertIsCurrent()
     associations[handle] = nil
-    lingerUntil = MonotonicClock.now &+ SCTPStack.linger
+    lingerUntil = MonotonicClock.now + SCTPStack.linger
   }
 
   func association(_ handle: UInt) -> SCTPAssociation? { associations[handle] }
 
   private func ticked() {
     let now = MonotonicClock.now
-    let elapsed = (now &- lastTick) / 1_000_000
-    lastTick = lastTick &+ elapsed &* 1_000_000
+    let elapsed = (now - lastTick).milliseconds
+    lastTick += .milliseconds(elapsed)
     usrsctp_handle_timers(UInt32(clamping: elapsed))
     for association in associations.values { association.flush() }
     if associations.isEmpty, now > lingerUntil {

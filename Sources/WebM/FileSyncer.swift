@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import Platform
 import Synchronization
 
@@ -12,13 +13,13 @@ final class FileSyncer: @unchecked Sendable {
 
   private let failure = Atomic<Int32>(0)
   private let descriptor: Int32
-  private let interval: Int64
+  private let interval: Duration
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var stopping = false
   private var dirty = false
 
-  private init(descriptor: Int32, interval: Int64) {
+  private init(descriptor: Int32, interval: Duration) {
     self.descriptor = descriptor
     self.interval = interval
     mutex = .allocate(capacity: 1)
@@ -41,7 +42,7 @@ final class FileSyncer: @unchecked Sendable {
 
   /// Starts syncing a file, through a descriptor of its own. Nil when the system has no thread or descriptor left: the
   /// recording then goes on without.
-  static func start(descriptor: Int32, interval: Int64 = 1_000_000_000) -> FileSyncer? {
+  static func start(descriptor: Int32, interval: Duration = .seconds(1)) -> FileSyncer? {
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return nil }
     let syncer = FileSyncer(descriptor: copy, interval: interval)
@@ -67,7 +68,7 @@ final class FileSyncer: @unchecked Sendable {
   private func run() {
     pthread_mutex_lock(mutex)
     while !stopping {
-      let due = MonotonicClock.now + interval
+      let due = (MonotonicClock.now + interval).nanoseconds
       var deadline = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
       while !stopping, pthread_cond_timedwait(condition, mutex, &deadline) != ETIMEDOUT {}
       guard dirty, !stopping else { continue }

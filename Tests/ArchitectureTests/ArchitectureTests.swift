@@ -19,7 +19,7 @@ import Testing
 
   static let table: [String: Row] = [
     "MediaCore": Row(targets: []),
-    "Platform": Row(targets: [], libraries: ["Glibc", "Dispatch"]),
+    "Platform": Row(targets: ["MediaCore"], libraries: ["Glibc", "Dispatch"]),
     "Digests": Row(targets: ["CCrypto"]),
     "RTP": Row(targets: ["MediaCore"]),
     "SDP": Row(targets: ["MediaCore"]),
@@ -39,7 +39,7 @@ import Testing
     "SessionLog": Row(
       targets: ["MediaCore", "Platform", "Layouts", "Session"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
-    "HTTPGuard": Row(targets: [], libraries: system.union(nio).union(["Logging"])),
+    "HTTPGuard": Row(targets: ["MediaCore", "Platform"], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       targets: [
         "MediaCore", "Platform", "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "WebClient",

@@ -39,19 +39,28 @@ import Testing
     "Transport/SCTPStack.swift",
   ]
 
+  private static let folder = ArchitectureTests.root.appending(path: "Sources")
+
+  /// All files of Swift, as paths in `Sources`.
+  private static func sources() -> [String] {
+    let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    return all.filter { $0.hasSuffix(".swift") }
+  }
+
+  private static func text(of path: String) throws -> String {
+    try String(contentsOf: folder.appending(path: path), encoding: .utf8)
+  }
+
   /// Files that ask for the time or for chance, as paths in `Sources`. Commands are shells, all of them.
   static func askers() throws -> Set<String> {
     let asks =
       #/ContinuousClock\.now|ContinuousClock\(\)|SuspendingClock|\bDate\(\)|Date\.now|Timestamp\.now|= \.now\b/#
     let others =
       #/MonotonicClock\.now|WallClock\.|SystemRandomNumberGenerator|UUID\(\)|NIODeadline\.now|DispatchTime\.now/#
-    let sources = ArchitectureTests.root.appending(path: "Sources")
-    let all = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
     return try Set(
-      all.filter { path in
-        guard path.hasSuffix(".swift"), !path.hasPrefix("recbot/") else { return false }
-        let text = try String(contentsOf: sources.appending(path: path), encoding: .utf8)
-        return text.split(separator: "\n").contains { line in
+      sources().filter { path in
+        guard !path.hasPrefix("recbot/") else { return false }
+        return try text(of: path).split(separator: "\n").contains { line in
           let code = line.firstRange(of: "//").map { line[..<$0.lowerBound] } ?? line
           return code.contains(asks) || code.contains(others) || code.contains(".random(in") && !code.contains("using:")
         }
@@ -65,5 +74,24 @@ import Testing
     #expect(strangers.isEmpty, "these ask for the time or for chance, which they should be given: \(strangers)")
     let done = Self.shells.union(Self.owing).subtracting(askers).sorted()
     #expect(done.isEmpty, "these ask no more; take them from the list: \(done)")
+  }
+
+  /// Where moments are `Instant`s and spans `Duration`s.
+  static let timed: Set<String> = [
+    "FrameEncryption", "HTTPGuard", "PeerConnection", "Platform", "RTP", "RoomServer", "Rooms", "Transport",
+  ]
+
+  @Test func momentsAreNoNumbers() throws {
+    let numbers = #/\b(now|deadline|due|since|until|last(Arrival|Request|Sent|Packet|Tick)): Int64\b/#
+    // Wall clocks: the seconds of tokens and certificates.
+    let isWall = #/func (token|listing|choose|admit|verify)\(|notValidBefore/#
+    var found: [String] = []
+    for path in Self.sources() where Self.timed.contains(String(path.prefix { $0 != "/" })) {
+      for line in try Self.text(of: path).split(separator: "\n") where line.contains(numbers) && !line.contains(isWall)
+      {
+        found.append("\(path): \(line.trimmingCharacters(in: .whitespaces))")
+      }
+    }
+    #expect(found.isEmpty, "a moment is an Instant, a span a Duration: \(found.prefix(10))")
   }
 }

@@ -91,7 +91,7 @@ import Testing
     #expect(plan.connection.url == "ws://env" && plan.recording.session.canvas.description == "640x360")
     #expect(plan.recording.session.framesPerSecond == 15 && plan.recording.videoBitrate == 1_500_000)
     #expect(plan.commands.address?.job == "env" && plan.commands.address?.isChosen == true)
-    #expect(plan.connection.reconnect.rule == .fixed(attempts: 2, interval: 10_000_000_000))
+    #expect(plan.connection.reconnect.rule == .fixed(attempts: 2, interval: .seconds(10)))
     #expect(!plan.connection.reconnect.allowsReconnect)
   }
 
@@ -110,7 +110,9 @@ import Testing
     let plan = try record(
       JobRequest(room: "talk", stopWhenEmpty: seconds, waitForRoom: seconds), remaining: seconds)
     let most = SessionTime.seconds(seconds > 0 ? 31 * 86_400 : 0)
-    #expect(plan.recording.session.stopWhenEmpty == most && plan.connection.reconnect.waitForRoom == most.nanoseconds)
+    #expect(
+      plan.recording.session.stopWhenEmpty == most
+        && plan.connection.reconnect.waitForRoom == .nanoseconds(most.nanoseconds))
     #expect(plan.recording.session.maximumDuration ?? .zero >= .zero)
   }
 
@@ -133,7 +135,7 @@ import Testing
     #expect(settings.timeline == nil && settings.transcript == nil && !settings.isChatOnly)
     #expect(plan.connection.url == "ws://ticket" && plan.connection.receivesMedia)
     #expect(plan.connection.selection.participant?.rawValue == "ann")
-    #expect(plan.connection.reconnect.waitForRoom == 9_000_000_000)
+    #expect(plan.connection.reconnect.waitForRoom == .seconds(9))
     #expect(plan.connection.iceServers.first?.credential == "c")
     #expect(plan.commands.address?.job == "job_1" && plan.commands.address?.isChosen == false)
   }

@@ -1,5 +1,6 @@
 import Digests
 import MediaCore
+import TestKit
 import Testing
 
 @testable import FrameEncryption
@@ -36,7 +37,7 @@ import Testing
 
   private func open(
     _ decryption: inout FrameDecryption, _ bytes: [UInt8], _ codec: Codec = .opus, layers: Int = 1,
-    from participant: String = "ann", at now: Int64 = 0
+    from participant: String = "ann", at now: Instant = .zero
   ) -> String {
     let outcome = bytes.withUnsafeBytes {
       decryption.open($0, codec: codec, layers: layers, from: participant, at: now)
@@ -97,14 +98,15 @@ import Testing
     let frame = Sealing.frame(sound, clearLength: 1, key: Self.second)
     #expect(open(&decryption, frame) == "wrongKey(index: 0)")
     #expect(work(&decryption) == 16)
-    #expect(open(&decryption, frame, at: 1) == "wrongKey(index: 0)", "it was just looked for")
-    #expect(open(&decryption, frame, at: FrameDecryption.searchInterval) == "f8fffe0001020304")
+    #expect(open(&decryption, frame, at: .nanoseconds(1)) == "wrongKey(index: 0)", "it was just looked for")
+    #expect(open(&decryption, frame, at: .zero + FrameDecryption.searchInterval) == "f8fffe0001020304")
     // Somebody else still sends with the first key.
     #expect(
       open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), from: "bob") == "f8fffe0001020304")
     // Back is no way: that key was given up.
     #expect(
-      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), at: 1 << 40) == "wrongKey(index: 0)")
+      open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), at: .nanoseconds(1 << 40))
+        == "wrongKey(index: 0)")
   }
 
   /// Whoever sends rubbish makes the recorder derive a window of keys, once.
@@ -114,7 +116,7 @@ import Testing
     var derived = 0
     for index in 0..<200 {
       #expect(
-        open(&decryption, rubbish, from: "p\(index % 3)", at: Int64(index) * 1_000_000_000) == "wrongKey(index: 0)")
+        open(&decryption, rubbish, from: "p\(index % 3)", at: .seconds(Int64(index))) == "wrongKey(index: 0)")
       derived += work(&decryption)
     }
     #expect(derived == 16)
@@ -191,7 +193,8 @@ import Testing
     let delta = Sealing.bytes("00000001 41 9a 77 66 55")
     #expect(open(&decryption, Sealing.unit(delta, clearLength: 6, key: Self.first), .h264) == hex(delta))
     #expect(
-      open(&decryption, Sealing.unit(delta, clearLength: 6, key: Self.second), .h264, at: 1) == "wrongKey(index: 0)")
+      open(&decryption, Sealing.unit(delta, clearLength: 6, key: Self.second), .h264, at: .nanoseconds(1))
+        == "wrongKey(index: 0)")
     // The header counts only where a slice begins: neither a message nor a partition is one.
     #expect(open(&decryption, Sealing.bytes("00000001 0605 00000001 42 9a 00"), .h264) == "malformed")
     #expect(open(&decryption, Sealing.bytes("00000001 65"), .h264) == "malformed")
@@ -240,20 +243,22 @@ import Testing
     var decryption = ready(keys())
     let nonce: [UInt8] = Array(1...12)
     let sealed = Sealing.seal(Array("hello".utf8), key: Self.first, nonce: nonce, clear: [])
-    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 0, from: "ann", at: 0) == Array("hello".utf8))
-    #expect(decryption.open(message: sealed, nonce: Array(nonce.dropLast()), keyIndex: 0, from: "ann", at: 0) == nil)
-    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 300, from: "ann", at: 0) == nil)
-    #expect(decryption.open(message: Array(sealed.dropLast()), nonce: nonce, keyIndex: 0, from: "ann", at: 0) == nil)
-    #expect(decryption.open(message: [], nonce: nonce, keyIndex: 0, from: "ann", at: 0) == nil)
+    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 0, from: "ann", at: .zero) == Array("hello".utf8))
+    #expect(
+      decryption.open(message: sealed, nonce: Array(nonce.dropLast()), keyIndex: 0, from: "ann", at: .zero) == nil)
+    #expect(decryption.open(message: sealed, nonce: nonce, keyIndex: 300, from: "ann", at: .zero) == nil)
+    #expect(
+      decryption.open(message: Array(sealed.dropLast()), nonce: nonce, keyIndex: 0, from: "ann", at: .zero) == nil)
+    #expect(decryption.open(message: [], nonce: nonce, keyIndex: 0, from: "ann", at: .zero) == nil)
     let nothing = Sealing.seal([], key: Self.first, nonce: nonce, clear: [])
-    #expect(decryption.open(message: nothing, nonce: nonce, keyIndex: 0, from: "ann", at: 0) == [])
+    #expect(decryption.open(message: nothing, nonce: nonce, keyIndex: 0, from: "ann", at: .zero) == [])
   }
 
   @Test func aTrackIsUnreadableAfterHalfASecondOfRefusals() {
     var readability = Readability()
     var told: [Bool] = []
     func note(_ isOpened: Bool, _ milliseconds: Int64) {
-      if readability.note(isOpened: isOpened, at: milliseconds * 1_000_000) { told.append(readability.isReadable) }
+      if readability.note(isOpened: isOpened, at: .milliseconds(milliseconds)) { told.append(readability.isReadable) }
     }
     note(true, 0)
     for time in stride(from: Int64(20), through: 500, by: 20) { note(false, time) }

@@ -27,7 +27,7 @@ let package = Package(
     .target(
       name: "FuzzTargets", dependencies: ["MediaCore", "Rooms", "RTP", "SDP", "Signaling", "WebM"], path: "Bodies"),
     .target(name: "MediaCore"),
-    .target(name: "Platform"),
+    .target(name: "Platform", dependencies: ["MediaCore"]),
     .target(name: "RTP", dependencies: ["MediaCore"]),
     .target(name: "SDP", dependencies: ["MediaCore"]),
     // The offer/answer machine.

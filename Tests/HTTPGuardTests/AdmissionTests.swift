@@ -1,4 +1,6 @@
 import HTTPGuard
+import MediaCore
+import TestKit
 import Testing
 
 /// A reference to an admission, since expectations can't call mutating methods.
@@ -8,17 +10,16 @@ private final class Admission {
   var enteredCount: Int { value.enteredCount }
   var refusedCount: UInt64 { value.refusedCount }
   init(_ limits: AdmissionLimits) { value = ConnectionAdmission(limits) }
-  func arrive(_ id: Int, from address: ClientAddress, now: Int64) -> ConnectionAdmission<Int>.Decision {
+  func arrive(_ id: Int, from address: ClientAddress, now: Instant) -> ConnectionAdmission<Int>.Decision {
     value.arrive(id, from: address, now: now)
   }
   func enter(_ id: Int) -> Bool { value.enter(id) }
-  func leave(_ id: Int, now: Int64) -> Int? { value.leave(id, now: now) }
+  func leave(_ id: Int, now: Instant) -> Int? { value.leave(id, now: now) }
   func gone(_ id: Int) { value.gone(id) }
 }
 
 /// Whose connections are held, in manual time.
 @Suite struct AdmissionTests {
-  private static let second: Int64 = 1_000_000_000
   private static let attacker = ClientAddress.v4(0x7f00_0001)
   private static let guest = ClientAddress.v4(0x7f00_0002)
 
@@ -30,26 +31,28 @@ private final class Admission {
 
   @Test func halfOpenConnectionsOfOneAddressTakeNobodyElsesPlace() {
     let admission = Admission(Self.limits())
-    for id in 0..<5000 { _ = admission.arrive(id, from: Self.attacker, now: Int64(id) * 1000) }
+    for id in 0..<5000 { _ = admission.arrive(id, from: Self.attacker, now: .nanoseconds(Int64(id) * 1000)) }
     #expect(admission.waitingCount == 64)
     #expect(admission.refusedCount == 5000 - 64)
-    #expect(admission.arrive(9000, from: Self.guest, now: Self.second) == .admitted)
+    #expect(admission.arrive(9000, from: Self.guest, now: .seconds(1)) == .admitted)
     #expect(admission.enter(9000))
     // Nothing that the others do afterwards takes it away.
-    for id in 10_000..<20_000 { _ = admission.arrive(id, from: Self.attacker, now: Self.second * 2 + Int64(id) * 1000) }
+    for id in 10_000..<20_000 {
+      _ = admission.arrive(id, from: Self.attacker, now: .seconds(2) + .nanoseconds(id * 1000))
+    }
     #expect(admission.enteredCount == 1 && admission.waitingCount == 64)
     #expect(admission.enter(9000))
   }
 
   @Test func anAddressThatHoldsAllItsPlacesLosesTheOldestWhenThatHadItsTime() {
     let admission = Admission(Self.limits(perAddress: 2))
-    #expect(admission.arrive(1, from: Self.guest, now: 0) == .admitted)
-    #expect(admission.arrive(2, from: Self.guest, now: 10) == .admitted)
-    #expect(admission.arrive(3, from: Self.guest, now: 249_999_999) == .refused)
-    #expect(admission.arrive(4, from: Self.guest, now: 250_000_000) == .admittedInPlaceOf(1))
+    #expect(admission.arrive(1, from: Self.guest, now: .zero) == .admitted)
+    #expect(admission.arrive(2, from: Self.guest, now: .nanoseconds(10)) == .admitted)
+    #expect(admission.arrive(3, from: Self.guest, now: .nanoseconds(249_999_999)) == .refused)
+    #expect(admission.arrive(4, from: Self.guest, now: .milliseconds(250)) == .admittedInPlaceOf(1))
     #expect(!admission.enter(1) && admission.enter(2))
     // Who has entered needs no place among those that wait.
-    #expect(admission.arrive(5, from: Self.guest, now: 250_000_001) == .admitted)
+    #expect(admission.arrive(5, from: Self.guest, now: .nanoseconds(250_000_001)) == .admitted)
   }
 
   @Test func manyAddressesDoNotLockOutOneMore() {
@@ -57,37 +60,39 @@ private final class Admission {
     var id = 0
     for address in 0..<10 {
       for _ in 0..<8 {
-        #expect(admission.arrive(id, from: .v4(UInt32(address)), now: Int64(id)) == .admitted)
+        #expect(admission.arrive(id, from: .v4(UInt32(address)), now: .nanoseconds(Int64(id))) == .admitted)
         id += 1
       }
     }
     // At once, without waiting: the oldest of those that have the most gives way.
-    #expect(admission.arrive(1000, from: Self.guest, now: 100) == .admittedInPlaceOf(0))
-    #expect(admission.arrive(1001, from: Self.guest, now: 100) == .admittedInPlaceOf(8))
+    #expect(admission.arrive(1000, from: Self.guest, now: .nanoseconds(100)) == .admittedInPlaceOf(0))
+    #expect(admission.arrive(1001, from: Self.guest, now: .nanoseconds(100)) == .admittedInPlaceOf(8))
     #expect(admission.waitingCount == 80)
   }
 
   @Test func asManyAddressesAsPlacesGiveWayInTheirOrder() {
     let admission = Admission(Self.limits(perAddress: 8, waiting: 100))
-    for id in 0..<100 { #expect(admission.arrive(id, from: .v6(UInt64(id)), now: Int64(id)) == .admitted) }
-    #expect(admission.arrive(500, from: Self.guest, now: 1000) == .refused)
-    #expect(admission.arrive(501, from: Self.guest, now: Self.second) == .admittedInPlaceOf(0))
+    for id in 0..<100 {
+      #expect(admission.arrive(id, from: .v6(UInt64(id)), now: .nanoseconds(Int64(id))) == .admitted)
+    }
+    #expect(admission.arrive(500, from: Self.guest, now: .nanoseconds(1000)) == .refused)
+    #expect(admission.arrive(501, from: Self.guest, now: .seconds(1)) == .admittedInPlaceOf(0))
   }
 
   @Test func onlySoManyEnterAndWhoLeavesWaitsAgain() {
     let admission = Admission(Self.limits(perAddress: 2, entered: 2))
-    for id in 1...2 { _ = admission.arrive(id, from: Self.guest, now: 0) }
+    for id in 1...2 { _ = admission.arrive(id, from: Self.guest, now: .zero) }
     #expect(admission.enter(1) && admission.enter(2))
-    #expect(admission.arrive(3, from: Self.guest, now: 1) == .admitted)
+    #expect(admission.arrive(3, from: Self.guest, now: .nanoseconds(1)) == .admitted)
     #expect(!admission.enter(3))
-    #expect(admission.leave(1, now: 2) == nil)
+    #expect(admission.leave(1, now: .nanoseconds(2)) == nil)
     #expect(admission.enter(3) && !admission.enter(1))
-    #expect(admission.arrive(4, from: Self.guest, now: 3) == .admitted)
+    #expect(admission.arrive(4, from: Self.guest, now: .nanoseconds(3)) == .admitted)
     // One more than the address may have: its oldest goes, however young it is.
-    #expect(admission.leave(3, now: 4) == 1)
+    #expect(admission.leave(3, now: .nanoseconds(4)) == 1)
     #expect((admission.waitingCount, admission.enteredCount) == (2, 1))
     // Neither is there.
-    #expect(admission.leave(77, now: 5) == nil && !admission.enter(77))
+    #expect(admission.leave(77, now: .nanoseconds(5)) == nil && !admission.enter(77))
     admission.gone(77)
   }
 
@@ -118,9 +123,9 @@ private final class Admission {
     }
     let admission = Admission(Self.limits(perAddress: 4, waiting: 20, entered: 10))
     var open: [Int: (address: Int, hasEntered: Bool)] = [:]
-    var now: Int64 = 0
+    var now = Instant.zero
     for step in 0..<5000 {
-      now += Int64(random(100_000_000))
+      now += .nanoseconds(random(100_000_000))
       let id = random(60)
       switch random(4) {
       case 0, 1:

@@ -306,27 +306,27 @@ package struct HearingStage: Sendable {
     var videoClock = SenderReportClock(clockRate: .video)
     var newestPicture: Int64 = 0
 
-    func drain(_ source: Int, at now: Int64) {
+    func drain(_ source: Int, at now: Instant) {
       guard var state = sources.removeValue(forKey: source) else { return }
       defer { sources[source] = state }
       while case .packet(let packet) = state.buffer.poll(at: now) {
+        let held = (now - packet.arrived).nanoseconds
         state.newest = packet.rtpTime
         for unit in 0..<min(packet.lostUnits, 50) {
           let time = packet.rtpTime - packet.lostBefore + Int64(unit) * 960
           event(
-            now,
+            now.nanoseconds,
             .frame(
-              Self.frame(.opus, [], time, state.clock.captureTime(of: time), held: now - packet.arrived),
-              of: Self.microphone))
+              Self.frame(.opus, [], time, state.clock.captureTime(of: time), held: held), of: Self.microphone))
         }
         let bytes = packet.payload.bytes
         let number = Int(bytes[1]) | Int(bytes[2]) << 8 | Int(bytes[3]) << 16
         event(
-          now,
+          now.nanoseconds,
           .frame(
             Self.frame(
-              .opus, Self.payload(number), packet.rtpTime, state.clock.captureTime(of: packet.rtpTime),
-              held: now - packet.arrived), of: Self.microphone), number: number)
+              .opus, Self.payload(number), packet.rtpTime, state.clock.captureTime(of: packet.rtpTime), held: held),
+            of: Self.microphone), number: number)
       }
     }
 
@@ -343,11 +343,14 @@ package struct HearingStage: Sendable {
       let now = step * 5 * Self.millisecond
       while let next = arrivals.first, next.at <= now {
         arrivals.removeFirst()
+        let arrived = Instant(nanoseconds: next.at)
         // What was waited for too long goes on at its own time.
-        for source in sources.keys { drain(source, at: next.at) }
+        for source in sources.keys { drain(source, at: arrived) }
         switch next.what {
         case .sound(let number, let sequence, let timestamp, let source, _):
-          if sources[source] == nil { sources[source] = Source(buffer: AudioReorderBuffer(maximumWait: 400_000_000)) }
+          if sources[source] == nil {
+            sources[source] = Source(buffer: AudioReorderBuffer(maximumWait: .milliseconds(400)))
+          }
           let bytes = Self.payload(number)
           let buffer = MediaBuffer(capacity: 32)
           _ = bytes.withUnsafeBytes {
@@ -356,8 +359,8 @@ package struct HearingStage: Sendable {
               sequenceNumber: UInt16(truncatingIfNeeded: sequence), timestamp: UInt32(truncatingIfNeeded: timestamp),
               ssrc: SSRC(7), payload: $0)
           }
-          if let packet = RTPPacket(buffer) { sources[source]?.buffer.insert(packet, sequence: sequence, at: next.at) }
-          drain(source, at: next.at)
+          if let packet = RTPPacket(buffer) { sources[source]?.buffer.insert(packet, sequence: sequence, at: arrived) }
+          drain(source, at: arrived)
         case .picture(let capture, let timestamp):
           newestPicture = timestamp
           event(
@@ -377,7 +380,7 @@ package struct HearingStage: Sendable {
           }
         }
       }
-      for source in sources.keys { drain(source, at: now) }
+      for source in sources.keys { drain(source, at: Instant(nanoseconds: now)) }
       core.advance(to: SessionTime(nanoseconds: now))
       while let output = core.pollOutput() {
         switch output {

@@ -18,9 +18,9 @@ final class EnginePair {
   let near: EngineEnd
   /// Receives them.
   let far: EngineEnd
-  private(set) var now: Int64 = 1_000_000_000
+  private(set) var now = Instant.seconds(1)
   private(set) var network: SeededNetwork<Datagram>
-  private var nextTick: Int64
+  private var nextTick: Instant
 
   /// A pair over a network that behaves as a script says, from the beginning on.
   init(
@@ -52,10 +52,10 @@ final class EnginePair {
   }
 
   /// Lets time pass, 5 ms at a time: what is under way arrives, what is due happens; `each` is called with each of them.
-  func run(for nanoseconds: Int64, each: () -> Void = {}) {
-    let end = now + nanoseconds
+  func run(for span: Duration, each: () -> Void = {}) {
+    let end = now + span
     while now < end {
-      let next = now + 5_000_000
+      let next = now + .milliseconds(5)
       while let due = network.deadline, due <= next {
         now = max(now, due)
         deliver()
@@ -63,7 +63,7 @@ final class EnginePair {
       now = next
       each()
       if now >= nextTick {
-        nextTick += 20_000_000
+        nextTick += .milliseconds(20)
         for end in [near, far] { end.engine.tick(at: now) }
       }
     }
@@ -100,7 +100,7 @@ final class EngineEnd: MediaEngineHost {
   var negotiation: Negotiation
   private(set) var frames: [EncodedFrame] = []
   /// When each of them was handed out.
-  private(set) var frameTimes: [Int64] = []
+  private(set) var frameTimes: [Instant] = []
   private(set) var packets: [(rid: RID?, packet: RTPPacket)] = []
   private(set) var keyframeWishes: [RID?] = []
   private(set) var reports: [(ntp: NTPTime, rtp: UInt32)] = []
@@ -134,9 +134,9 @@ final class EngineEnd: MediaEngineHost {
         codec: codec, stream: .init(stream: "s", track: "t"), layers: layers, alsoReceives: false))
   }
 
-  var now: Int64 { pair?.now ?? 0 }
+  var now: Instant { pair?.now ?? .zero }
 
-  func wallClock(at now: Int64) -> NTPTime { NTPTime(nanoseconds: 3_900_000_000_000_000_000 + now) }
+  func wallClock(at now: Instant) -> NTPTime { NTPTime(nanoseconds: 3_900_000_000_000_000_000 + now.nanoseconds) }
 
   func send(rtp packet: MediaBuffer) -> Bool {
     // The engine may use the buffer again; on the way it is somebody else's.
@@ -150,7 +150,7 @@ final class EngineEnd: MediaEngineHost {
 
   func forget(_ ssrc: SSRC) { forgotten.append(ssrc) }
 
-  func receive(_ packet: RTPPacket, of stream: ReceiveStream, at now: Int64) { packets.append((stream.rid, packet)) }
+  func receive(_ packet: RTPPacket, of stream: ReceiveStream, at now: Instant) { packets.append((stream.rid, packet)) }
 
   func receive(_ frame: EncodedFrame, of stream: ReceiveStream) {
     frames.append(frame)
@@ -174,10 +174,10 @@ struct MadeCamera {
   /// Bytes of each frame.
   static let frameSize = 5000
   let sender: RTPSender
-  /// When the first one was made, ns.
-  private(set) var startedAt: Int64 = 0
+  /// When the first one was made.
+  private(set) var startedAt = Instant.zero
   private var number: UInt32 = 0
-  private var nextAt: Int64 = 0
+  private var nextAt = Instant.zero
   private var answeredWishes = 0
 
   init(_ sender: RTPSender) { self.sender = sender }
@@ -188,7 +188,7 @@ struct MadeCamera {
   /// Sends the frame that is due at the end's time; each says by its filler which one it is.
   mutating func step(_ end: EngineEnd, layers: Int = 1) {
     guard end.now >= nextAt else { return }
-    nextAt = end.now + 40_000_000
+    nextAt = end.now + .milliseconds(40)
     if number == 0 { startedAt = end.now }
     let isKeyframe = number == 0 || end.keyframeWishes.count > answeredWishes
     answeredWishes = end.keyframeWishes.count
@@ -206,7 +206,7 @@ struct MadeCamera {
 struct MadeMicrophone {
   let sender: RTPSender
   private var number: UInt32 = 0
-  private var nextAt: Int64 = 0
+  private var nextAt = Instant.zero
 
   init(_ sender: RTPSender) { self.sender = sender }
 
@@ -216,7 +216,7 @@ struct MadeMicrophone {
   /// Sends the packet that is due at the end's time.
   mutating func step(_ end: EngineEnd) {
     guard end.now >= nextAt else { return }
-    nextAt = end.now + 20_000_000
+    nextAt = end.now + .milliseconds(20)
     // Configuration 31 with one frame: 20 ms of full-band CELT (RFC 6716 section 3.1).
     let packet: [UInt8] = [0xf8] + Array(repeating: UInt8(truncatingIfNeeded: number), count: 60)
     _ = packet.withUnsafeBytes {

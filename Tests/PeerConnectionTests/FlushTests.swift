@@ -11,7 +11,7 @@ import Testing
     for number in 1...6 {
       // The third one never comes: it is lost, and nobody hears that it is missing.
       if number == 3 { try pair.schedule("up outage 15ms") }
-      pair.run(for: 20_000_000) { microphone.step(pair.near) }
+      pair.run(for: .milliseconds(20)) { microphone.step(pair.near) }
     }
     let before = pair.far.frames.map { $0.rtpTime / 960 }
     pair.far.engine.releaseFrames(at: pair.now)

@@ -26,26 +26,26 @@ import Testing
   }
 
   /// `share`: of all pictures, in 1/1000; `wait`: from the making of a picture to its handing out, at most, ms. The jitter
-  /// buffer waits for 400 ms; the way takes its time too.
+  /// buffer waits for 400 ms; the way takes its time too, and that a picture's end is missing is seen 40 ms later.
   @Test(arguments: [
     ("delay=20ms", 1000, 30), ("delay=20ms loss=1%", 1000, 200), ("delay=20ms jitter=15ms loss=5%", 995, 435),
     ("delay=60ms loss=5% reorder=5%/20ms duplicate=1%", 990, 480), ("delay=20ms burst=10%/4", 950, 420),
-    ("delay=20ms loss=15%", 900, 420),
+    ("delay=20ms loss=15%", 900, 460),
   ])
   func picturesComeWholeAndInOrder(script: String, share: Int, wait: Int) throws {
     for seed in [1, 2, 3] as [UInt64] {
       let pair = try EnginePair(script, seed: seed)
       var camera = MadeCamera(pair.near.add(.vp8))
       try pair.connect()
-      pair.run(for: 60_000_000_000) { camera.step(pair.near) }
-      pair.run(for: 1_000_000_000)
+      pair.run(for: .seconds(60)) { camera.step(pair.near) }
+      pair.run(for: .seconds(1))
       let comment: Comment = "\(script), seed \(seed): \(pair.far.frames.count) of \(camera.count)"
       judge(pair.far.frames, comment)
       #expect(pair.far.frames.count * 1000 >= camera.count * share, comment)
       let longest = zip(pair.far.frames, pair.far.frameTimes).map { frame, at in
-        at - camera.startedAt - frame.rtpTime / 3600 * 40_000_000
+        at - camera.startedAt - .milliseconds(frame.rtpTime / 3600 * 40)
       }.max()
-      #expect(try #require(longest) <= Int64(wait) * 1_000_000, "\(comment), longest wait \(longest ?? 0) ns")
+      #expect(try #require(longest) <= .milliseconds(wait), "\(comment), longest wait \(longest ?? .zero)")
     }
   }
 
@@ -54,11 +54,11 @@ import Testing
     let pair = try EnginePair(
       "delay=10ms; up loss=8%", seed: 3, near: { $0.usesRetransmission = byRetransmissionStream },
       // What is repaired is looked at here, and not how long somebody waits for it.
-      far: { $0.jitterBufferDelay = 20_000_000_000 })
+      far: { $0.jitterBufferDelay = .seconds(20) })
     var camera = MadeCamera(pair.near.add(.vp8))
     try pair.connect()
-    pair.run(for: 20_000_000_000) { camera.step(pair.near) }
-    pair.run(for: 5_000_000_000)
+    pair.run(for: .seconds(20)) { camera.step(pair.near) }
+    pair.run(for: .seconds(5))
     #expect(pair.far.frames.map { $0.rtpTime / 3600 } == Array(0..<Int64(camera.count)))
     #expect(pair.far.frames.allSatisfy { !$0.followsLoss })
     let statistics = pair.far.engine.receivers[0].statistics
@@ -73,8 +73,8 @@ import Testing
       let pair = try EnginePair("delay=30ms jitter=20ms loss=10% duplicate=2%", seed: seed)
       var microphone = MadeMicrophone(pair.near.add(.opus))
       try pair.connect()
-      pair.run(for: 60_000_000_000) { microphone.step(pair.near) }
-      pair.run(for: 1_000_000_000)
+      pair.run(for: .seconds(60)) { microphone.step(pair.near) }
+      pair.run(for: .seconds(1))
       let times = pair.far.frames.map { $0.rtpTime / 960 }
       let comment: Comment = "seed \(seed): \(pair.far.frames.count { $0.payload.count == 0 }) lost"
       #expect(times == Array(times[0]..<(times[0] + Int64(times.count))), comment)
@@ -90,12 +90,12 @@ import Testing
     let pair = try EnginePair("delay=30ms; 5s outage \(seconds)s", seed: 11)
     var camera = MadeCamera(pair.near.add(.vp8))
     try pair.connect()
-    pair.run(for: Int64(seconds + 10) * 1_000_000_000) { camera.step(pair.near) }
+    pair.run(for: .seconds(seconds + 10)) { camera.step(pair.near) }
     judge(pair.far.frames, "outage of \(seconds) s")
-    let end = 1_000_000_000 + Int64(5 + seconds) * 1_000_000_000
+    let end = Instant.seconds(1) + .seconds(5 + seconds)
     let again = try #require(pair.far.frameTimes.first { $0 > end })
-    #expect(again - end < 1_200_000_000, "pictures came again after \(again - end) ns")
-    let late = zip(pair.far.frames, pair.far.frameTimes).filter { $1 > again + 1_000_000_000 }
+    #expect(again - end < .milliseconds(1200), "pictures came again after \(again - end)")
+    let late = zip(pair.far.frames, pair.far.frameTimes).filter { $1 > again + .seconds(1) }
     #expect(late.count > 50)
   }
 
@@ -109,14 +109,14 @@ import Testing
     pair.far.wantsPackets = true
     var camera = MadeCamera(pair.near.add(.vp8, layers: layers))
     try pair.connect()
-    pair.run(for: 10_000_000_000) { camera.step(pair.near, layers: 3) }
+    pair.run(for: .seconds(10)) { camera.step(pair.near, layers: 3) }
     for rid in layers { #expect(pair.far.packets.count { $0.rid == rid } > 1000) }
     let receiver = try #require(pair.far.engine.receivers.first)
     #expect(receiver.rids == layers)
     #expect(receiver.statistics.recovered > 50, "retransmissions are routed by repaired-rid")
     let before = pair.near.keyframeWishes.count
     receiver.requestKeyframe(rid: layers[1])
-    pair.run(for: 100_000_000) { camera.step(pair.near, layers: 3) }
+    pair.run(for: .milliseconds(100)) { camera.step(pair.near, layers: 3) }
     #expect(pair.near.keyframeWishes[before...].first == layers[1])
   }
 
@@ -134,7 +134,7 @@ import Testing
     pair.far.wantsPackets = true
     var camera = MadeCamera(pair.near.add(.vp8))
     try pair.connect()
-    pair.run(for: 10_000_000_000) { camera.step(pair.near) }
+    pair.run(for: .seconds(10)) { camera.step(pair.near) }
     #expect(camera.sender.retransmittedCount > 50)
     let extensions = try #require(pair.far.engine.receivers.first).extensions
     var unwrapper = SequenceUnwrapper()
@@ -157,14 +157,14 @@ import Testing
     let pair = try EnginePair("delay=50ms; up loss=20%", seed: 17)
     var camera = MadeCamera(pair.near.add(.vp8))
     try pair.connect()
-    pair.run(for: 30_000_000_000) { camera.step(pair.near) }
+    pair.run(for: .seconds(30)) { camera.step(pair.near) }
     #expect(25...40 ~= pair.far.reports.count)
     for report in pair.far.reports.dropFirst(5).prefix(15) {
       let captured = pair.near.wallClock(at: camera.startedAt).nanoseconds + Int64(report.rtp) * 100_000 / 9
       #expect(abs(report.ntp.nanoseconds - captured) < 100_000)
     }
     let roundTripTime = try #require(camera.sender.roundTripTime)
-    #expect(abs(roundTripTime - 100_000_000) < 1_000_000, "\(roundTripTime) ns")
+    #expect(roundTripTime > .milliseconds(99) && roundTripTime < .milliseconds(101), "\(roundTripTime)")
     #expect(0.1...0.3 ~= camera.sender.fractionLost)
   }
 
@@ -174,7 +174,7 @@ import Testing
     var camera = MadeCamera(pair.near.add(.vp8))
     var microphone = MadeMicrophone(pair.near.add(.opus))
     try pair.connect()
-    pair.run(for: 60_000_000_000) {
+    pair.run(for: .seconds(60)) {
       camera.step(pair.near)
       microphone.step(pair.near)
     }
@@ -184,11 +184,11 @@ import Testing
 
   /// The same seed gives the same meeting, to the nanosecond.
   @Test func aSeedIsAMeeting() throws {
-    func meeting(_ seed: UInt64) throws -> [Int64] {
+    func meeting(_ seed: UInt64) throws -> [Instant] {
       let pair = try EnginePair("delay=20ms jitter=20ms loss=10%", seed: seed)
       var camera = MadeCamera(pair.near.add(.vp8))
       try pair.connect()
-      pair.run(for: 10_000_000_000) { camera.step(pair.near) }
+      pair.run(for: .seconds(10)) { camera.step(pair.near) }
       return pair.far.frameTimes
     }
     #expect(try meeting(5) == meeting(5))

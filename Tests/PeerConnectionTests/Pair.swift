@@ -33,7 +33,9 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
   }
 
   /// A wall clock that can't drift from the loop's: reading two clocks takes as long as the scheduler likes.
-  static func wallClock(at now: Int64) -> NTPTime { NTPTime(nanoseconds: 3_900_000_000_000_000_000 + now) }
+  static func wallClock(at now: Instant) -> NTPTime {
+    NTPTime(nanoseconds: 3_900_000_000_000_000_000 + now.nanoseconds)
+  }
 
   /// Offers everything, takes the other's answer.
   func offer(iceRestart: Bool = false) throws {
@@ -65,14 +67,14 @@ final class End: PeerConnectionDelegate, @unchecked Sendable {
     onEvent?()
   }
   func peerConnection(
-    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Instant
   ) {
     packets.append((rid, packet))
     onEvent?()
   }
   func peerConnection(
     _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
-    at now: Int64
+    at now: Instant
   ) {
     reports.append((ntp, rtpTimestamp))
     onEvent?()
@@ -130,10 +132,10 @@ struct Pair: Sendable {
         let look = { if condition(left, right) { once.finish(true) } }
         left.onEvent = look
         right.onEvent = look
-        once.timers.append(loop.timer(after: seconds * 1_000_000_000) { once.finish(false) })
+        once.timers.append(loop.timer(after: .seconds(seconds)) { once.finish(false) })
         // What happens by time alone, such as sending frames.
         once.timers.append(
-          loop.timer(after: 10_000_000, repeats: true) {
+          loop.timer(after: .milliseconds(10), repeats: true) {
             each?(left, right)
             look()
           })

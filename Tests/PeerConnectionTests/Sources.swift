@@ -26,7 +26,7 @@ final class FrameSource: @unchecked Sendable {
     for (index, sender) in senders.enumerated() where sender.isSending {
       let number = count[index]
       count[index] += 1
-      let capturedAt = start + Int64(number) * 10_000_000
+      let capturedAt = start + .milliseconds(Int64(number) * 10)
       switch sender.codec {
       case .vp8:
         let timestamp = number &* 900
@@ -51,7 +51,7 @@ final class FrameSource: @unchecked Sendable {
 
   /// The wall clock of `End` when the frame with a timestamp was captured.
   func captureTime(ofOriginal timestamp: UInt32) -> NTPTime {
-    End.wallClock(at: start + Int64(timestamp / 900) * 10_000_000)
+    End.wallClock(at: start + .milliseconds(Int64(timestamp / 900) * 10))
   }
 }
 

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -45,29 +46,29 @@ import Testing
     var times: [Int64] = []
     for now in stride(from: Int64(0), to: 5000, by: 10) {
       requester.want(.consumer)
-      if requester.poll(at: now * millisecond) == true { times.append(now) }
+      if requester.poll(at: .milliseconds(now)) == true { times.append(now) }
     }
     #expect(times == [0, 200, 700, 1700, 2700, 3700, 4700])
     requester.keyframeReceived()
-    #expect(requester.poll(at: 10_000 * millisecond) == false)
+    #expect(requester.poll(at: .milliseconds(10_000)) == false)
     requester.want(.consumer)
-    #expect(requester.poll(at: 10_000 * millisecond) == true)
+    #expect(requester.poll(at: .milliseconds(10_000)) == true)
     requester.keyframeReceived()
     requester.want(.consumer)
-    #expect(requester.poll(at: 10_100 * millisecond) == false)
-    #expect(requester.poll(at: 10_200 * millisecond) == true)
+    #expect(requester.poll(at: .milliseconds(10_100)) == false)
+    #expect(requester.poll(at: .milliseconds(10_200)) == true)
   }
 
   @Test func whatMendsItselfIsWithdrawnAndNothingElse() {
     var requester = KeyframeRequester()
     requester.want(.gap)
-    #expect(requester.poll(at: 0) == true)
+    #expect(requester.poll(at: .zero) == true)
     requester.withdraw(.gap)
     #expect(requester.deadline == nil)
     requester.want(.gap)
     requester.want(.consumer)
     requester.withdraw(.gap)
-    #expect(requester.deadline == 200 * millisecond, "who takes the frames still waits")
+    #expect(requester.deadline == .milliseconds(200), "who takes the frames still waits")
     requester.withdraw(.gap)
     #expect(requester.deadline != nil)
     requester.keyframeReceived()
@@ -76,8 +77,9 @@ import Testing
 }
 
 @Suite struct BandwidthEstimatorTests {
-  func run(_ estimator: inout BandwidthEstimator, seconds: Int, bytesPerSecond: Int, lossPercent: Int, from: Int64 = 0)
-  {
+  func run(
+    _ estimator: inout BandwidthEstimator, seconds: Int, bytesPerSecond: Int, lossPercent: Int, from: Instant = .zero
+  ) {
     for step in 0..<(seconds * 10) {
       for index in 0..<100 {
         if index < lossPercent {
@@ -86,7 +88,7 @@ import Testing
           estimator.received(count: bytesPerSecond / 1000)
         }
       }
-      _ = estimator.poll(at: from + Int64(step) * 100 * millisecond)
+      _ = estimator.poll(at: from + .milliseconds(step * 100))
     }
   }
 
@@ -94,7 +96,7 @@ import Testing
     var estimator = BandwidthEstimator(initial: 300_000, limits: 100_000...3_000_000)
     run(&estimator, seconds: 10, bytesPerSecond: 100_000, lossPercent: 0)
     #expect((1_200_000...1_800_000).contains(estimator.bitsPerSecond))
-    run(&estimator, seconds: 10, bytesPerSecond: 1_000_000, lossPercent: 0, from: 10_000 * millisecond)
+    run(&estimator, seconds: 10, bytesPerSecond: 1_000_000, lossPercent: 0, from: .milliseconds(10_000))
     #expect(estimator.bitsPerSecond == 3_000_000)
   }
 
@@ -106,7 +108,7 @@ import Testing
 
   @Test func silenceDoesNotChangeTheEstimate() {
     var estimator = BandwidthEstimator(initial: 1_000_000)
-    for step in 0..<100 { _ = estimator.poll(at: Int64(step) * 100 * millisecond) }
+    for step in 0..<100 { _ = estimator.poll(at: .milliseconds(Int64(step) * 100)) }
     #expect(estimator.bitsPerSecond == 1_000_000)
   }
 }

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -15,7 +16,7 @@ import Testing
 
     /// Puts in the packets of one frame, but those that are lost, and takes out what is ready.
     mutating func put(
-      _ payloads: [[UInt8]], at timestamp: Int64, losing lost: Set<Int> = [], marker: Bool = true, now: Int64 = 0
+      _ payloads: [[UInt8]], at timestamp: Int64, losing lost: Set<Int> = [], marker: Bool = true, now: Instant = .zero
     ) throws -> [EncodedFrame] {
       for (number, payload) in payloads.enumerated() {
         defer { sequence += 1 }
@@ -115,7 +116,7 @@ import Testing
     let frames = try stream.put(
       [hex("ec 02 00 06") + Self.vp9Delta(), hex("ec 02 03 06") + Self.vp9Delta()], at: 3000, losing: [0])
     #expect(frames.isEmpty)
-    let next = try stream.put([hex("ec 03 02 07") + Self.vp9Delta()], at: 6000, now: 500 * millisecond)
+    let next = try stream.put([hex("ec 03 02 07") + Self.vp9Delta()], at: 6000, now: .milliseconds(500))
     #expect(next.isEmpty)
     #expect(stream.buffer.needsKeyframe)
   }
@@ -179,9 +180,9 @@ import Testing
     let key = [Self.sps, Self.pps, hex("65 88 84")]
     #expect(try stream.put(key, at: 0).count == 1)
     #expect(try stream.put(broken.payloads.map(hex), at: 3000, losing: broken.lost).isEmpty, "\(broken.what)")
-    #expect(try stream.put([hex("41 9a 01")], at: 6000, now: 500 * millisecond).isEmpty, "\(broken.what)")
+    #expect(try stream.put([hex("41 9a 01")], at: 6000, now: .milliseconds(500)).isEmpty, "\(broken.what)")
     #expect(stream.buffer.needsKeyframe, "\(broken.what)")
-    let next = try stream.put(key, at: 9000, now: 600 * millisecond)
+    let next = try stream.put(key, at: 9000, now: .milliseconds(600))
     #expect(next.map(\.isKeyframe) == [true] && next.first?.followsLoss == true, "\(broken.what)")
   }
 
@@ -222,9 +223,9 @@ import Testing
     let key = [[UInt8(0x28), UInt8(header.count)] + header + hex("30 1122")]
     #expect(try stream.put(key, at: 0).count == 1)
     #expect(try stream.put(broken.payloads.map(hex), at: 3000, losing: broken.lost).isEmpty, "\(broken.what)")
-    #expect(try stream.put([hex("10 30 aa")], at: 6000, now: 500 * millisecond).isEmpty, "\(broken.what)")
+    #expect(try stream.put([hex("10 30 aa")], at: 6000, now: .milliseconds(500)).isEmpty, "\(broken.what)")
     #expect(stream.buffer.needsKeyframe, "\(broken.what)")
-    #expect(try stream.put(key, at: 9000, now: 600 * millisecond).map(\.isKeyframe) == [true], "\(broken.what)")
+    #expect(try stream.put(key, at: 9000, now: .milliseconds(600)).map(\.isKeyframe) == [true], "\(broken.what)")
   }
 
   @Test func superframesThatContradictThemselvesAreNone() {

@@ -62,9 +62,9 @@ import Testing
     let key = [Self.vps, Self.sps, Self.pps, hex("2801 ac65")]
     #expect(try stream.put(key, at: 0).count == 1)
     #expect(try stream.put(broken.payloads.map(hex), at: 3000, losing: broken.lost).isEmpty, "\(broken.what)")
-    #expect(try stream.put([hex("0201 d009")], at: 6000, now: 500 * millisecond).isEmpty, "\(broken.what)")
+    #expect(try stream.put([hex("0201 d009")], at: 6000, now: .milliseconds(500)).isEmpty, "\(broken.what)")
     #expect(stream.buffer.needsKeyframe, "\(broken.what)")
-    let next = try stream.put(key, at: 9000, now: 600 * millisecond)
+    let next = try stream.put(key, at: 9000, now: .milliseconds(600))
     #expect(next.map(\.isKeyframe) == [true] && next.first?.followsLoss == true, "\(broken.what)")
   }
 }

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -9,12 +10,12 @@ import Testing
   private struct Camera {
     var source = VideoSource()
     var buffer = JitterBuffer()
-    var now: Int64 = 0
+    var now = Instant.zero
 
     /// Sends a frame whose last packet has this element; answers how the frames that come out are turned.
     mutating func send(_ degrees: Int?, keyframe: Bool = false, layer: UInt8 = 0, arrives: Bool = true) throws -> [Int]
     {
-      now += 33 * millisecond
+      now += .milliseconds(33)
       let base = UInt8(truncatingIfNeeded: source.frames.count / 2)
       let packets = try source.frame(
         keyframe: keyframe, count: 250,
@@ -29,7 +30,7 @@ import Testing
 
     /// What comes out when what is missing is given up.
     mutating func giveUp() -> [Int] {
-      now += 400 * millisecond
+      now += .milliseconds(400)
       return buffer.frames(at: now).map(\.rotation)
     }
   }
@@ -79,7 +80,7 @@ import Testing
     #expect(try camera.send(nil, keyframe: true) == [0])
     #expect(try camera.send(nil, layer: 1) == [0])
     // A frame of an upper layer lacks its first packet, and the last one says how the pictures are turned from here on.
-    camera.now += 33 * millisecond
+    camera.now += .milliseconds(33)
     let broken = try camera.source.frame(
       keyframe: false, count: 250,
       layer: .init(layer: 1, baseLayerIndex: 0, isLayerSync: true))

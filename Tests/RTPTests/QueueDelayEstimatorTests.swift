@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -11,11 +12,11 @@ import Testing
 
     mutating func second(_ delay: (Int64) -> Int64) -> Int64? {
       for index in 0..<50 {
-        let now = 5_000_000_000 + packet * 20_000_000 + delay(Int64(index)) * 1_000_000
+        let now = Instant.milliseconds(5000 + packet * 20 + delay(Int64(index)))
         estimator.received(timestamp: 1_000_000 + packet * 960, at: now)
         packet += 1
       }
-      return estimator.poll().map { $0 / 1_000_000 }
+      return estimator.poll().map(\.milliseconds)
     }
   }
 
@@ -43,8 +44,8 @@ import Testing
     stream.packet += 50 * 10
     #expect(stream.second { _ in 400 } == 0)
     var other = stream
-    other.estimator.received(timestamp: .max / 2, at: 100_000_000_000)
-    other.estimator.received(timestamp: .min / 2, at: 100_020_000_000)
+    other.estimator.received(timestamp: .max / 2, at: .milliseconds(100_000))
+    other.estimator.received(timestamp: .min / 2, at: .milliseconds(100_020))
     #expect(other.estimator.poll() != nil)
     #expect(other.estimator.poll() == nil)
   }

@@ -28,7 +28,7 @@ import Testing
       reports: [block])
     #expect(found.packets == [.senderReport(report)])
     // Sent at 7e80.8000, held for 1.5 s, back 2 s later: half a second on the way.
-    #expect(block.roundTripTime(at: NTPTime(0x83aa_7e82_8000_0000)) == 500_000_000)
+    #expect(block.roundTripTime(at: NTPTime(0x83aa_7e82_8000_0000)) == .milliseconds(500))
   }
 
   @Test func everyPacketComesBackFromTheWriter() throws {

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -25,12 +26,12 @@ import Testing
 
   @Test func whatAnotherPacketCarriedIsNotAskedFor() {
     var nack = NackGenerator()
-    nack.received(10, at: 0)
-    nack.received(13, at: 0)
+    nack.received(10, at: .zero)
+    nack.received(13, at: .zero)
     nack.recovered(12)
     nack.recovered(10)
     #expect(nack.missingCount == 1)
-    #expect(nack.poll(at: 50_000_000) == [11])
+    #expect(nack.poll(at: .milliseconds(50)) == [11])
   }
 
   @Test func historyAnswersWhatItStillHas() {
@@ -38,58 +39,58 @@ import Testing
     var buffers: [MediaBuffer] = []
     for number in 0..<20 {
       buffers.append(MediaBuffer([UInt8(number)]))
-      history.store(buffers[number], sequenceNumber: UInt16(truncatingIfNeeded: 65_530 + number), at: 0)
+      history.store(buffers[number], sequenceNumber: UInt16(truncatingIfNeeded: 65_530 + number), at: .zero)
     }
-    #expect(history.retransmit(65_530, at: 0) == nil)
-    #expect(history.retransmit(3, at: 0) === buffers[9])
-    #expect(history.retransmit(13, at: 0) === buffers[19])
-    #expect(history.retransmit(14, at: 0) == nil)
+    #expect(history.retransmit(65_530, at: .zero) == nil)
+    #expect(history.retransmit(3, at: .zero) === buffers[9])
+    #expect(history.retransmit(13, at: .zero) === buffers[19])
+    #expect(history.retransmit(14, at: .zero) == nil)
     history.removeAll()
-    #expect(history.retransmit(13, at: 0) == nil)
+    #expect(history.retransmit(13, at: .zero) == nil)
   }
 
   @Test func repeatedRequestsWithinTheIntervalAreAnsweredOnce() {
     var history = RetransmissionHistory()
     history.maximumResends = 2
-    history.store(MediaBuffer([1]), sequenceNumber: 1, at: 0)
-    #expect(history.retransmit(1, at: millisecond) != nil)
-    #expect(history.retransmit(1, at: 2 * millisecond) == nil)
-    #expect(history.retransmit(1, at: 30 * millisecond) != nil)
-    #expect(history.retransmit(1, at: 60 * millisecond) == nil)
-    history.store(MediaBuffer([1]), sequenceNumber: 2, at: 0)
-    #expect(history.retransmit(2, at: 5_000 * millisecond) == nil)
+    history.store(MediaBuffer([1]), sequenceNumber: 1, at: .zero)
+    #expect(history.retransmit(1, at: .milliseconds(1)) != nil)
+    #expect(history.retransmit(1, at: .milliseconds(2)) == nil)
+    #expect(history.retransmit(1, at: .milliseconds(30)) != nil)
+    #expect(history.retransmit(1, at: .milliseconds(60)) == nil)
+    history.store(MediaBuffer([1]), sequenceNumber: 2, at: .zero)
+    #expect(history.retransmit(2, at: .milliseconds(5_000)) == nil)
   }
 
   @Test func aPacketIsSentAgainEachRoundTripAndTwiceAsOftenWhereMuchIsLost() {
     var history = RetransmissionHistory()
-    history.follow(roundTripTime: 80 * millisecond, fractionLost: 0.05)
-    #expect(history.minimumResendInterval == 70 * millisecond)
-    history.follow(roundTripTime: 80 * millisecond, fractionLost: 0.3)
-    #expect(history.minimumResendInterval == 35 * millisecond)
+    history.follow(roundTripTime: .milliseconds(80), fractionLost: 0.05)
+    #expect(history.minimumResendInterval == .milliseconds(70))
+    history.follow(roundTripTime: .milliseconds(80), fractionLost: 0.3)
+    #expect(history.minimumResendInterval == .milliseconds(35))
     // A queue stands on the way: more packets would make it longer.
-    history.follow(roundTripTime: 144 * millisecond, fractionLost: 0.3)
-    #expect(history.minimumResendInterval == 126 * millisecond)
+    history.follow(roundTripTime: .milliseconds(144), fractionLost: 0.3)
+    #expect(history.minimumResendInterval == .milliseconds(126))
   }
 
   /// Every packet is 20 ms after the one before; way and loss are the same in both directions.
   struct RepairedPath {
     var nack = NackGenerator()
     var history = RetransmissionHistory()
-    /// How long the way takes at an instant, ns.
-    var way: (Int64) -> Int64 = { _ in 20 * millisecond }
+    /// How long the way takes at an instant.
+    var way: (Instant) -> Duration = { _ in .milliseconds(20) }
     /// For each packet that had to be asked for: when it was noticed missing, and when it came at last.
-    var repairs: [(noticed: Int64, came: Int64?)] = []
+    var repairs: [(noticed: Instant, came: Instant?)] = []
 
     /// Runs it and gives the requests for each packet that was lost at first.
     mutating func run(seed: UInt64, lossPercent: Int, packets: Int) -> Double {
       var random = SeededRandom(seed: seed)
-      var arriving: [(at: Int64, sequence: Int64)] = []
-      var requested: [(at: Int64, sequence: Int64)] = []
-      var noticed: [Int64: Int64] = [:]
+      var arriving: [(at: Instant, sequence: Int64)] = []
+      var requested: [(at: Instant, sequence: Int64)] = []
+      var noticed: [Int64: Instant] = [:]
       func isLost() -> Bool { Int.random(in: 0..<100, using: &random) < lossPercent }
       let end = Int64(packets) * 20
       for time in 0..<(end + 1000) {
-        let now = time * millisecond
+        let now = Instant.milliseconds(time)
         if time % 20 == 0, time < end {
           history.store(MediaBuffer([1]), sequenceNumber: UInt16(truncatingIfNeeded: time / 20), at: now)
           if time == 0 || !isLost() { arriving.append((now + way(now), time / 20)) }
@@ -122,9 +123,9 @@ import Testing
   /// With a request each round trip, one of a hundred lost packets would be too late for the picture.
   @Test(arguments: UInt64(1)...5) func aThirdOfAllPacketsLostIsRepairedInTime(seed: UInt64) {
     var path = RepairedPath()
-    path.history.follow(roundTripTime: 40 * millisecond, fractionLost: 0.3)
+    path.history.follow(roundTripTime: .milliseconds(40), fractionLost: 0.3)
     _ = path.run(seed: seed, lossPercent: 30, packets: 10_000)
-    let late = path.repairs.filter { repair in repair.came.map { $0 - repair.noticed > 380 * millisecond } ?? true }
+    let late = path.repairs.filter { repair in repair.came.map { $0 - repair.noticed > .milliseconds(380) } ?? true }
     #expect(path.repairs.count > 2500, "seed \(seed)")
     #expect(late.count * 1000 < path.repairs.count * 3, "seed \(seed): \(late.count) of \(path.repairs.count)")
   }
@@ -134,8 +135,8 @@ import Testing
     #expect(path.run(seed: seed, lossPercent: 3, packets: 5000) < 1.3, "seed \(seed)")
     // A queue of a quarter of a second after ten seconds.
     var queue = RepairedPath()
-    queue.way = { $0 < 10_000 * millisecond ? 20 * millisecond : 150 * millisecond }
-    queue.history.follow(roundTripTime: 300 * millisecond, fractionLost: 0.3)
+    queue.way = { $0 < .milliseconds(10_000) ? .milliseconds(20) : .milliseconds(150) }
+    queue.history.follow(roundTripTime: .milliseconds(300), fractionLost: 0.3)
     #expect(queue.run(seed: seed, lossPercent: 30, packets: 2000) < 4, "seed \(seed)")
   }
 }

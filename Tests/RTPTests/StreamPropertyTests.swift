@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -8,27 +9,27 @@ struct SeededPath {
   var random: SeededRandom
   var lossPercent: Int
   var duplicatePercent: Int
-  var jitter: Int64
-  private var inFlight: [(at: Int64, order: Int, sequence: Int64, packet: RTPPacket)] = []
+  var jitter: Duration
+  private var inFlight: [(at: Instant, order: Int, sequence: Int64, packet: RTPPacket)] = []
   private var order = 0
 
-  init(seed: UInt64, lossPercent: Int, duplicatePercent: Int = 2, jitter: Int64 = 15 * millisecond) {
+  init(seed: UInt64, lossPercent: Int, duplicatePercent: Int = 2, jitter: Duration = .milliseconds(15)) {
     random = SeededRandom(seed: seed)
     self.lossPercent = lossPercent
     self.duplicatePercent = duplicatePercent
     self.jitter = jitter
   }
 
-  mutating func send(_ packet: RTPPacket, sequence: Int64, at now: Int64) {
+  mutating func send(_ packet: RTPPacket, sequence: Int64, at now: Instant) {
     if Int.random(in: 0..<100, using: &random) < lossPercent { return }
     for _ in 0...(Int.random(in: 0..<100, using: &random) < duplicatePercent ? 1 : 0) {
       order += 1
-      let arrival = now + 10 * millisecond + Int64.random(in: 0...jitter, using: &random)
+      let arrival = now + .milliseconds(10) + .nanoseconds(Int64.random(in: 0...jitter.nanoseconds, using: &random))
       inFlight.append((arrival, order, sequence, packet))
     }
   }
 
-  mutating func arrivals(until now: Int64) -> [(at: Int64, packet: RTPPacket)] {
+  mutating func arrivals(until now: Instant) -> [(at: Instant, packet: RTPPacket)] {
     let due = inFlight.filter { $0.at <= now }.sorted { ($0.at, $0.order) < ($1.at, $1.order) }
     inFlight.removeAll { $0.at <= now }
     return due.map { (at: $0.at, packet: $0.packet) }
@@ -42,7 +43,7 @@ struct SeededPath {
     var keyframes: Set<Int> = []
     var buffer = JitterBuffer()
     var nack = NackGenerator()
-    var longestWait: Int64 = 0
+    var longestWait = Duration.zero
   }
 
   /// A stream that starts just before the wrap, over a path in both directions, with NACK and keyframe requests.
@@ -56,9 +57,9 @@ struct SeededPath {
     var requester = KeyframeRequester()
     var unwrapper = SequenceUnwrapper()
     var sent: [UInt16: RTPPacket] = [:]
-    var arrived: [Int64: Int64] = [:]
+    var arrived: [Int64: Instant] = [:]
     var wantsKeyframe = true
-    var now: Int64 = 0
+    var now = Instant.zero
     for index in 0..<frames {
       let isKeyframe = wantsKeyframe
       wantsKeyframe = false
@@ -70,9 +71,9 @@ struct SeededPath {
         sent[packet.packet.sequenceNumber] = packet.packet
         path.send(packet.packet, sequence: packet.sequence, at: now)
       }
-      let end = now + 33 * millisecond
+      let end = now + .milliseconds(33)
       while now < end {
-        now += 3 * millisecond
+        now += .milliseconds(3)
         for arrival in path.arrivals(until: now) {
           let sequence = unwrapper.unwrap(arrival.packet.sequenceNumber)
           if arrived[sequence] == nil { arrived[sequence] = now }
@@ -83,7 +84,7 @@ struct SeededPath {
           // Requests are lost like everything else.
           if Int.random(in: 0..<100, using: &back) < loss { continue }
           if history.retransmit(number, at: now) != nil, let packet = sent[number] {
-            path.send(packet, sequence: 0, at: now + 10 * millisecond)
+            path.send(packet, sequence: 0, at: now + .milliseconds(10))
           }
         }
         for (frame, sequences, _) in run.buffer.assembled(at: now) {
@@ -148,12 +149,12 @@ struct SeededPath {
     let run = try runVideo(seed: seed, loss: 30, answersNack: true)
     check(run, seed: seed)
     // What a frame waits for was noticed missing no later than its own last packet came.
-    #expect(run.longestWait <= 500 * millisecond, "seed \(seed)")
+    #expect(run.longestWait <= .milliseconds(500), "seed \(seed)")
   }
 
   @Test(arguments: 0..<20) func soundComesInOrderAndAccountsForEverySample(seed: UInt64) throws {
     var random = SeededRandom(seed: seed &+ 500)
-    var path = SeededPath(seed: seed, lossPercent: 8, jitter: 30 * millisecond)
+    var path = SeededPath(seed: seed, lossPercent: 8, jitter: .milliseconds(30))
     var buffer = AudioReorderBuffer()
     var unwrapper = SequenceUnwrapper()
     var red = REDPacketizer(distance: 1)
@@ -164,7 +165,7 @@ struct SeededPath {
     let start = time
     var found: [AudioReorderBuffer.Packet] = []
     for index in Int64(0)..<500 {
-      let now = index * 20 * millisecond
+      let now = Instant.milliseconds(index * 20)
       if Int.random(in: 0..<40, using: &random) == 0 {
         time += 9600
         silences += 9600
@@ -191,8 +192,8 @@ struct SeededPath {
       if index == 0 || index > 495 { path.lossPercent = 0 }
       path.send(try #require(RTPPacket(bytes)), sequence: 0, at: now)
       path.lossPercent = saved
-      for step in [now, now + 10 * millisecond]
-        + (index == 499 ? [now + 40 * millisecond, now + 900 * millisecond] : [])
+      for step in [now, now + .milliseconds(10)]
+        + (index == 499 ? [now + .milliseconds(40), now + .milliseconds(900)] : [])
       {
         for arrival in path.arrivals(until: step) {
           let sequence = unwrapper.unwrap(arrival.packet.sequenceNumber)

@@ -3,8 +3,6 @@ import Testing
 
 @testable import RTP
 
-let millisecond: Int64 = 1_000_000
-
 /// The bytes of a hexadecimal text; blanks are ignored.
 func hex(_ text: String) -> [UInt8] {
   let digits = text.compactMap { $0.hexDigitValue }
@@ -95,29 +93,30 @@ struct VideoSource {
 }
 
 extension JitterBuffer {
-  mutating func frames(at now: Int64) -> [EncodedFrame] { assembled(at: now).map(\.frame) }
+  mutating func frames(at now: Instant) -> [EncodedFrame] { assembled(at: now).map(\.frame) }
 
   /// The frames, with what they were made of.
-  mutating func assembled(at now: Int64) -> [(frame: EncodedFrame, sequences: ClosedRange<Int64>, completed: Int64)] {
-    var frames: [(EncodedFrame, ClosedRange<Int64>, Int64)] = []
+  mutating func assembled(at now: Instant) -> [(frame: EncodedFrame, sequences: ClosedRange<Int64>, completed: Instant)]
+  {
+    var frames: [(EncodedFrame, ClosedRange<Int64>, Instant)] = []
     while case .frame(let frame, let sequences, let completed) = poll(at: now) {
       frames.append((frame, sequences, completed))
     }
     return frames
   }
 
-  mutating func insertAll(_ packets: [(sequence: Int64, packet: RTPPacket)], at now: Int64) {
+  mutating func insertAll(_ packets: [(sequence: Int64, packet: RTPPacket)], at now: Instant) {
     for packet in packets { insert(packet.packet, sequence: packet.sequence, at: now) }
   }
 
-  mutating func deadline(at now: Int64) -> Int64? {
+  mutating func deadline(at now: Instant) -> Instant? {
     guard case .wait(let until) = poll(at: now) else { return nil }
     return until
   }
 }
 
 extension AudioReorderBuffer {
-  mutating func packets(at now: Int64) -> [Packet] {
+  mutating func packets(at now: Instant) -> [Packet] {
     var packets: [Packet] = []
     while case .packet(let packet) = poll(at: now) { packets.append(packet) }
     return packets

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RTP
@@ -66,9 +67,9 @@ import Testing
   @Test(arguments: 0..<20) func recorderTellsEveryArrivalOnceAndInTime(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var recorder = TransportFeedbackRecorder(sender: SSRC(9))
-    var now: Int64 = 5_000_000_000
-    var arrived: [Int64: Int64] = [:]
-    var told: [Int64: Int64] = [:]
+    var now = Instant.seconds(5)
+    var arrived: [Int64: Instant] = [:]
+    var told: [Int64: Instant] = [:]
     var unwrapper = SequenceUnwrapper()
     var messages = 0
     func tell(_ feedback: TransportFeedback) throws {
@@ -77,39 +78,41 @@ import Testing
       writer.transportFeedback(feedback)
       #expect(writer.count < 1200)
       let read = try #require(parse(writer.bytes))
-      var time = Int64(read.referenceTime) * TransportFeedback.referenceUnit
+      var time = Instant.zero + TransportFeedback.referenceUnit * Int(read.referenceTime)
       for arrival in read.arrivals {
-        time += Int64(arrival.delta) * TransportFeedback.deltaUnit
+        time += TransportFeedback.deltaUnit * Int(arrival.delta)
         told[unwrapper.unwrap(arrival.sequenceNumber)] = time
       }
     }
     for number in Int64(65_000)..<69_000 {
       if Int.random(in: 0..<10, using: &random) == 0 { continue }
-      now += Int64.random(in: 0...1_500_000, using: &random)
-      if number == 67_000 { now += 30_000_000_000 }
+      now += .nanoseconds(Int64.random(in: 0...1_500_000, using: &random))
+      if number == 67_000 { now += .seconds(30) }
       recorder.received(transportSequence: UInt16(truncatingIfNeeded: number), ssrc: SSRC(1), at: now)
       arrived[number] = now
       while let feedback = recorder.poll(at: now) { try tell(feedback) }
     }
     while let feedback = recorder.flush(at: now) { try tell(feedback) }
     #expect(Set(told.keys) == Set(arrived.keys), "seed \(seed)")
-    for (number, time) in told { #expect(abs(time - (arrived[number] ?? 0)) < 250_000, "seed \(seed)") }
+    for (number, time) in told {
+      #expect(abs((time - (arrived[number] ?? .zero)).nanoseconds) < 250_000, "seed \(seed)")
+    }
     #expect(messages > 20)
     #expect(recorder.deadline == nil)
   }
 
   @Test func packetOvertakenByAMessageIsToldAfterwards() throws {
     var recorder = TransportFeedbackRecorder(sender: SSRC(9))
-    for number in [UInt16(1), 2, 4] { recorder.received(transportSequence: number, ssrc: SSRC(1), at: 0) }
-    let madeFirst = recorder.flush(at: 0)
+    for number in [UInt16(1), 2, 4] { recorder.received(transportSequence: number, ssrc: SSRC(1), at: .zero) }
+    let madeFirst = recorder.flush(at: .zero)
     let first = try #require(madeFirst)
     #expect(first.arrivals.map(\.sequenceNumber) == [1, 2, 4])
-    recorder.received(transportSequence: 3, ssrc: SSRC(1), at: millisecond)
-    let madeSecond = recorder.flush(at: millisecond)
+    recorder.received(transportSequence: 3, ssrc: SSRC(1), at: .milliseconds(1))
+    let madeSecond = recorder.flush(at: .milliseconds(1))
     let second = try #require(madeSecond)
     #expect(second.arrivals.map(\.sequenceNumber) == [3, 4])
     #expect(second.feedbackCount == first.feedbackCount + 1)
-    recorder.received(transportSequence: 3, ssrc: SSRC(1), at: 2 * millisecond)
+    recorder.received(transportSequence: 3, ssrc: SSRC(1), at: .milliseconds(2))
     #expect(recorder.deadline == nil)
   }
 }

@@ -1,11 +1,12 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RoomServer
 
 @Suite struct BitrateAllocationTests {
   private func demand(
-    _ layers: [Int?], spoke: Int64 = 0, screen: Bool = false, priority: UInt32 = 0, at position: Int = 0
+    _ layers: [Int?], spoke: Instant = .distantPast, screen: Bool = false, priority: UInt32 = 0, at position: Int = 0
   ) -> StreamDemand {
     StreamDemand(
       rank: .init(priority: priority, isScreen: screen, spokenAt: spoke, position: position), layers: layers)
@@ -29,8 +30,8 @@ import Testing
 
   @Test func screensAndTalkersAreServedFirstAndTheOthersPausedInTurn() {
     let room = [
-      demand([150], at: 0), demand([150], spoke: 5, at: 1), demand([300], screen: true, at: 2),
-      demand([150], spoke: 9, at: 3), demand([20], at: 4),
+      demand([150], at: 0), demand([150], spoke: .nanoseconds(5), at: 1), demand([300], screen: true, at: 2),
+      demand([150], spoke: .nanoseconds(9), at: 3), demand([20], at: 4),
     ]
     let shares = BitrateAllocation.shares(of: room, budget: 600, pauses: true)
     #expect(shares == [.paused, .upTo(layer: 0), .upTo(layer: 0), .upTo(layer: 0), .paused])
@@ -57,7 +58,8 @@ import Testing
           return Int.random(in: 0...4, using: &random) == 0 ? nil : rate
         }
         return demand(
-          layers, spoke: .random(in: 0...3, using: &random), screen: Bool.random(using: &random), at: position)
+          layers, spoke: .nanoseconds(.random(in: 0...3, using: &random)), screen: Bool.random(using: &random),
+          at: position)
       }
       let budget = Int.random(in: 0...5000, using: &random)
       let shares = BitrateAllocation.shares(of: demands, budget: budget, pauses: true)
@@ -82,7 +84,7 @@ import Testing
   /// A subscriber behind a link of so many bits per second, that wants streams of so many each.
   private struct Link {
     var downlink = Downlink()
-    var now: Int64 = 0
+    var now = Instant.zero
     var capacity: Int
     var streams: [Int]
     var randomLoss = 0.0
@@ -119,7 +121,7 @@ import Testing
 
     mutating func pass(seconds: Int) {
       for _ in 0..<(seconds * 5) {
-        now += 200_000_000
+        now += .milliseconds(200)
         let sent = sent
         let (before, room) = (queue, Double(capacity) * buffer)
         queue = max(0, queue + Double(sent - capacity) / 5)
@@ -129,7 +131,7 @@ import Testing
         if sendsEstimates { estimateAnew(received, isQueueGrowing: queue > before) }
         let loss = sent > 0 ? dropped * 5 / Double(sent) : 0
         downlink.note(loss: max(randomLoss, loss), now: now)
-        downlink.note(roundTrip: 20_000_000 + Int64(queue / Double(capacity) * 1e9), now: now)
+        downlink.note(roundTrip: .milliseconds(20) + .nanoseconds(Int64(queue / Double(capacity) * 1e9)), now: now)
         let next = flowing < streams.count ? sent + streams[flowing] : nil
         _ = downlink.update(sent: sent, nextStep: downlink.limit == nil ? nil : next, now: now)
       }
@@ -138,7 +140,7 @@ import Testing
     /// As libwebrtc's receiver does it: nothing for five seconds, then what comes just then; from there on up by 8 %
     /// a second to half as much again as what comes, and down to 85 % of what comes when queues grow.
     private mutating func estimateAnew(_ received: Double, isQueueGrowing: Bool) {
-      guard now >= 5_000_000_000 else { return }
+      guard now >= .seconds(5) else { return }
       var value = estimate ?? received * firstShare
       if isQueueGrowing || Double.random(in: 0..<1, using: &random) < falls / 5 {
         value = min(value, received * 0.85)
@@ -227,12 +229,12 @@ import Testing
 
 @Suite struct QualityTests {
   @Test func lossAndDelayLowerTheQuality() {
-    func quality(_ loss: Double, _ delay: Int64 = 0, lost: Bool = false) -> String {
-      "\(QualityScore.rate(.init(isLost: lost, loss: loss, roundTrip: delay * 1_000_000)).quality)"
+    func quality(_ loss: Double, _ delay: Duration = .zero, lost: Bool = false) -> String {
+      "\(QualityScore.rate(.init(isLost: lost, loss: loss, roundTrip: delay)).quality)"
     }
-    #expect(quality(0) == "excellent" && quality(0.02) == "excellent" && quality(0, 200) == "excellent")
-    #expect(quality(0.05) == "good" && quality(0, 400) == "good")
-    #expect(quality(0.2) == "poor" && quality(0.05, 600) == "poor")
+    #expect(quality(0) == "excellent" && quality(0.02) == "excellent" && quality(0, .milliseconds(200)) == "excellent")
+    #expect(quality(0.05) == "good" && quality(0, .milliseconds(400)) == "good")
+    #expect(quality(0.2) == "poor" && quality(0.05, .milliseconds(600)) == "poor")
     #expect(quality(0, lost: true) == "lost")
     for percent in 0...100 {
       let score = QualityScore.rate(.init(loss: Double(percent) / 100)).score

@@ -10,7 +10,7 @@ import Testing
     let server = try TestServer {
       $0.limits.connections = 30
       $0.limits.connectionsPerAddress = 10
-      $0.limits.handshakeTimeout = 60
+      $0.limits.handshakeTimeout = .seconds(60)
     }
     var held: [WireClient] = []
     for _ in 0..<200 {

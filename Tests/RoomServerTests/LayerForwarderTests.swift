@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import RoomServer
@@ -63,7 +64,7 @@ private final class Forwarder {
     set { value.maximumTemporalLayer = newValue }
   }
   func setTarget(_ layer: Int?) { value.setTarget(layer) }
-  func forward(_ packet: ForwardedPacket, now: Int64) -> OutgoingNumbers? { value.forward(packet, now: now) }
+  func forward(_ packet: ForwardedPacket, now: Instant) -> OutgoingNumbers? { value.forward(packet, now: now) }
   func noteSenderReport(layer: Int, ssrc: UInt32, ntp: NTPTime, rtpTimestamp: UInt32) {
     value.noteSenderReport(layer: layer, ssrc: ssrc, ntp: ntp, rtpTimestamp: rtpTimestamp)
   }
@@ -72,7 +73,7 @@ private final class Forwarder {
   }
 }
 
-private let frameTime: Int64 = 33_333_333
+private let frameTime = Duration.nanoseconds(33_333_333)
 
 @Suite struct LayerForwarderTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
@@ -101,7 +102,7 @@ private let frameTime: Int64 = 33_333_333
       }
       for packet in batch {
         let before = forwarder.currentLayer
-        guard let out = forwarder.forward(packet, now: Int64(frame) * frameTime) else { continue }
+        guard let out = forwarder.forward(packet, now: .zero + frameTime * frame) else { continue }
         #expect(!out.isFiller && !packet.isPadding, "seed \(seed) frame \(frame)")
         if forwarder.currentLayer != before {
           #expect(packet.startsKeyframe, "seed \(seed) frame \(frame): a switch without a keyframe")
@@ -143,7 +144,7 @@ private let frameTime: Int64 = 33_333_333
       publisher.frame = Int64(frame)
       packets += publisher.packets(layer: 0, count: 3, isKeyframe: frame == 0)
     }
-    for packet in packets { expected[packet.sequenceNumber] = reference.forward(packet, now: 0) }
+    for packet in packets { expected[packet.sequenceNumber] = reference.forward(packet, now: .zero) }
     var arriving = packets
     for index in arriving.indices.dropFirst(3) where Int.random(in: 0..<3, using: &random) == 0 {
       let other = min(arriving.count - 1, index + Int.random(in: 1...10, using: &random))
@@ -151,10 +152,10 @@ private let frameTime: Int64 = 33_333_333
     }
     var seen = Set<UInt16>()
     for packet in arriving {
-      let out = shuffled.forward(packet, now: 0)
+      let out = shuffled.forward(packet, now: .zero)
       #expect(out == expected[packet.sequenceNumber], "seed \(seed)")
       if let out { #expect(seen.insert(out.sequenceNumber).inserted, "seed \(seed)") }
-      #expect(shuffled.forward(packet, now: 0) == nil, "a duplicate was passed on, seed \(seed)")
+      #expect(shuffled.forward(packet, now: .zero) == nil, "a duplicate was passed on, seed \(seed)")
     }
     #expect(seen.count == packets.count)
   }
@@ -167,13 +168,13 @@ private let frameTime: Int64 = 33_333_333
     let first = publisher.packets(layer: 0, count: 3, isKeyframe: true)
     let padding = publisher.padding(layer: 0)
     let second = publisher.packets(layer: 0, count: 1, isKeyframe: false)
-    let start = try #require(forwarder.forward(first[0], now: 0)).sequenceNumber
+    let start = try #require(forwarder.forward(first[0], now: .zero)).sequenceNumber
     // first[1] is lost, padding is late.
-    #expect(forwarder.forward(first[2], now: 0)?.sequenceNumber == start &+ 2)
-    #expect(forwarder.forward(second[0], now: 0)?.sequenceNumber == start &+ 4)
-    let filler = try #require(forwarder.forward(padding, now: 0))
+    #expect(forwarder.forward(first[2], now: .zero)?.sequenceNumber == start &+ 2)
+    #expect(forwarder.forward(second[0], now: .zero)?.sequenceNumber == start &+ 4)
+    let filler = try #require(forwarder.forward(padding, now: .zero))
     #expect(filler.isFiller && filler.sequenceNumber == start &+ 3)
-    let recovered = try #require(forwarder.forward(first[1], now: 0))
+    let recovered = try #require(forwarder.forward(first[1], now: .zero))
     #expect(!recovered.isFiller && recovered.sequenceNumber == start &+ 1)
   }
 
@@ -183,13 +184,13 @@ private let frameTime: Int64 = 33_333_333
     let forwarder = Forwarder(clockRate: .video)
     forwarder.setTarget(0)
     let key = publisher.packets(layer: 0, count: 1, isKeyframe: true)
-    let start = try #require(forwarder.forward(key[0], now: 0)).sequenceNumber
+    let start = try #require(forwarder.forward(key[0], now: .zero)).sequenceNumber
     for _ in 0..<5 {
       let padding = publisher.padding(layer: 0)
-      #expect(forwarder.forward(padding, now: 0) == nil)
+      #expect(forwarder.forward(padding, now: .zero) == nil)
     }
     let next = publisher.packets(layer: 0, count: 1, isKeyframe: false)
-    #expect(forwarder.forward(next[0], now: 0)?.sequenceNumber == start &+ 1)
+    #expect(forwarder.forward(next[0], now: .zero)?.sequenceNumber == start &+ 1)
   }
 
   @Test func nothingFlowsBeforeAKeyframeAndALowerLayerIsBetterThanNone() {
@@ -199,19 +200,19 @@ private let frameTime: Int64 = 33_333_333
     forwarder.setTarget(2)
     #expect(forwarder.layerAwaitingKeyframe == 2)
     for packet in publisher.packets(layer: 2, count: 2, isKeyframe: false) {
-      #expect(forwarder.forward(packet, now: 0) == nil)
+      #expect(forwarder.forward(packet, now: .zero) == nil)
     }
     for packet in publisher.packets(layer: 0, count: 1, isKeyframe: true) {
-      #expect(forwarder.forward(packet, now: 0) != nil)
+      #expect(forwarder.forward(packet, now: .zero) != nil)
     }
     #expect(forwarder.currentLayer == 0 && forwarder.layerAwaitingKeyframe == 2)
     for packet in publisher.packets(layer: 2, count: 1, isKeyframe: true) {
-      #expect(forwarder.forward(packet, now: 0) != nil)
+      #expect(forwarder.forward(packet, now: .zero) != nil)
     }
     #expect(forwarder.currentLayer == 2 && forwarder.layerAwaitingKeyframe == nil)
     // Down again only when it is wanted.
     for packet in publisher.packets(layer: 0, count: 1, isKeyframe: true) {
-      #expect(forwarder.forward(packet, now: 0) == nil)
+      #expect(forwarder.forward(packet, now: .zero) == nil)
     }
   }
 
@@ -223,11 +224,11 @@ private let frameTime: Int64 = 33_333_333
     forwarder.noteSenderReport(layer: 0, ssrc: 1, ntp: ntp, rtpTimestamp: 1000)
     forwarder.noteSenderReport(layer: 1, ssrc: 2, ntp: ntp, rtpTimestamp: 70_000)
     let low = ForwardedPacket(layer: 0, ssrc: 1, sequenceNumber: 10, timestamp: 1000 + 9000)
-    #expect(forwarder.forward(low, now: 0)?.timestamp == 10_000)
+    #expect(forwarder.forward(low, now: .zero)?.timestamp == 10_000)
     forwarder.setTarget(1)
     // One frame later on the clock, although it arrives 400 ms later.
     let high = ForwardedPacket(layer: 1, ssrc: 2, sequenceNumber: 900, timestamp: 70_000 + 12_000)
-    let out = try #require(forwarder.forward(high, now: 400_000_000))
+    let out = try #require(forwarder.forward(high, now: .milliseconds(400)))
     #expect(out.timestamp == 13_000 && out.sequenceNumber == 11)
     #expect(forwarder.mapTimestamp(70_000, layer: 1, ssrc: 2) == 1000)
     #expect(forwarder.mapTimestamp(1000, layer: 0, ssrc: 1) == nil)
@@ -237,23 +238,23 @@ private let frameTime: Int64 = 33_333_333
     let forwarder = Forwarder(clockRate: .video)
     forwarder.setTarget(0)
     let low = ForwardedPacket(layer: 0, ssrc: 1, sequenceNumber: 10, timestamp: 5000)
-    #expect(forwarder.forward(low, now: 0)?.timestamp == 5000)
+    #expect(forwarder.forward(low, now: .zero)?.timestamp == 5000)
     forwarder.setTarget(1)
     let high = ForwardedPacket(layer: 1, ssrc: 2, sequenceNumber: 900, timestamp: 4_000_000_000)
-    #expect(forwarder.forward(high, now: 100_000_000)?.timestamp == 14_000)
+    #expect(forwarder.forward(high, now: .milliseconds(100))?.timestamp == 14_000)
   }
 
   @Test func aPauseKeepsTheTimelineAndTheNumbers() throws {
     let forwarder = Forwarder(clockRate: .video)
     forwarder.setTarget(0)
     let before = ForwardedPacket(layer: 0, ssrc: 1, sequenceNumber: 10, timestamp: 5000)
-    #expect(forwarder.forward(before, now: 0)?.sequenceNumber == 10)
+    #expect(forwarder.forward(before, now: .zero)?.sequenceNumber == 10)
     forwarder.setTarget(nil)
     let during = ForwardedPacket(layer: 0, ssrc: 1, sequenceNumber: 11, timestamp: 8000)
-    #expect(forwarder.forward(during, now: 0) == nil)
+    #expect(forwarder.forward(during, now: .zero) == nil)
     forwarder.setTarget(0)
     let after = ForwardedPacket(layer: 0, ssrc: 1, sequenceNumber: 300, timestamp: 275_000)
-    let out = try #require(forwarder.forward(after, now: 3_000_000_000))
+    let out = try #require(forwarder.forward(after, now: .seconds(3)))
     #expect(out.sequenceNumber == 11 && out.timestamp == 275_000)
   }
 
@@ -270,27 +271,27 @@ private let frameTime: Int64 = 33_333_333
         picture: PictureNumbers(pictureID: picture, tl0PictureIndex: 1), temporalLayer: temporal,
         allowsTemporalSwitch: sync)
     }
-    let start = try #require(forwarder.forward(frame(0, key: true), now: 0))
+    let start = try #require(forwarder.forward(frame(0, key: true), now: .zero))
     forwarder.maximumTemporalLayer = 0
-    #expect(forwarder.forward(frame(2), now: 0) == nil)
-    #expect(forwarder.forward(frame(1), now: 0) == nil)
-    let base = try #require(forwarder.forward(frame(0), now: 0))
+    #expect(forwarder.forward(frame(2), now: .zero) == nil)
+    #expect(forwarder.forward(frame(1), now: .zero) == nil)
+    let base = try #require(forwarder.forward(frame(0), now: .zero))
     #expect(base.sequenceNumber == start.sequenceNumber &+ 1)
     #expect(base.picture.pictureID == start.picture.pictureID.map { ($0 &+ 1) & 0x7fff })
     forwarder.maximumTemporalLayer = .max
-    #expect(forwarder.forward(frame(1), now: 0) == nil, "it may depend on frames that were left out")
-    #expect(forwarder.forward(frame(1, sync: true), now: 0) != nil)
+    #expect(forwarder.forward(frame(1), now: .zero) == nil, "it may depend on frames that were left out")
+    #expect(forwarder.forward(frame(1, sync: true), now: .zero) != nil)
   }
 
   @Test func soundStartsAnywhereAndAPublisherMayBeginAnew() throws {
     let forwarder = Forwarder(clockRate: .opus)
     forwarder.setTarget(0)
     let first = ForwardedPacket(ssrc: 1, sequenceNumber: 65_535, timestamp: 960)
-    #expect(forwarder.forward(first, now: 0)?.sequenceNumber == 65_535)
+    #expect(forwarder.forward(first, now: .zero)?.sequenceNumber == 65_535)
     let anew = ForwardedPacket(ssrc: 9, sequenceNumber: 77, timestamp: 5)
-    let out = try #require(forwarder.forward(anew, now: 20_000_000))
+    let out = try #require(forwarder.forward(anew, now: .milliseconds(20)))
     #expect(out.sequenceNumber == 0 && out.timestamp == 1920)
     let straggler = ForwardedPacket(ssrc: 1, sequenceNumber: 0, timestamp: 1920)
-    #expect(forwarder.forward(straggler, now: 20_000_000) == nil)
+    #expect(forwarder.forward(straggler, now: .milliseconds(20)) == nil)
   }
 }

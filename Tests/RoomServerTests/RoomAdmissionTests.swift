@@ -1,10 +1,12 @@
+import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import RoomServer
 
 @Suite struct RoomAdmissionTests {
-  private static let start = Moment(steady: 1_000_000_000_000, wall: 1_700_000_000_000_000)
+  private static let start = Moment(steady: .seconds(1000), wall: 1_700_000_000_000_000)
 
   private func request(_ identity: String, resumes sid: String? = nil, reconnect: Bool = false) -> JoinRequest {
     var request = RoomWorld.request(identity)
@@ -37,7 +39,7 @@ import Testing
     let alice = try world.joined("alice")
     func arrival(_ identity: String, _ sid: String?, after seconds: Int64 = 0) -> RoomAdmission.Arrival {
       var now = Self.start
-      now.steady += seconds * 1_000_000_000
+      now.steady += .seconds(seconds)
       return admission.arrival(request(identity, resumes: sid, reconnect: true), world.machine, at: now)
     }
     #expect(admission.arrival(request("bob"), nil, at: Self.start) == .join)

@@ -1,6 +1,7 @@
 import MediaCore
 import NIOCore
 import RTP
+import TestKit
 import Testing
 
 @testable import RoomServer
@@ -9,20 +10,20 @@ import Testing
 private final class Schedule {
   private var value = OfferSchedule()
   var isAwaitingAnswer: Bool { value.isAwaitingAnswer }
-  func request(now: Int64) { value.request(now: now) }
-  func answered(now: Int64) -> Bool { value.answered(now: now) }
-  func next(now: Int64) -> OfferSchedule.Action { value.next(now: now) }
+  func request(now: Instant) { value.request(now: now) }
+  func answered(now: Instant) -> Bool { value.answered(now: now) }
+  func next(now: Instant) -> OfferSchedule.Action { value.next(now: now) }
 }
 
 @Suite struct OfferScheduleTests {
   @Test func theFirstOfferIsQuickAndLaterChangesAreGathered() {
     let schedule = Schedule()
-    #expect(schedule.next(now: 0) == .wait(until: nil))
-    schedule.request(now: 0)
-    schedule.request(now: 1)
-    #expect(schedule.next(now: 1) == .wait(until: OfferSchedule.firstDebounce))
-    #expect(schedule.next(now: OfferSchedule.firstDebounce) == .offer)
-    let answered = OfferSchedule.firstDebounce + 1
+    #expect(schedule.next(now: .zero) == .wait(until: nil))
+    schedule.request(now: .zero)
+    schedule.request(now: .nanoseconds(1))
+    #expect(schedule.next(now: .nanoseconds(1)) == .wait(until: .zero + OfferSchedule.firstDebounce))
+    #expect(schedule.next(now: .zero + OfferSchedule.firstDebounce) == .offer)
+    let answered = Instant.zero + OfferSchedule.firstDebounce + .nanoseconds(1)
     #expect(schedule.answered(now: answered))
     #expect(schedule.next(now: answered) == .wait(until: nil))
     schedule.request(now: answered)
@@ -31,34 +32,34 @@ private final class Schedule {
 
   @Test func noSecondOfferBeforeTheAnswerAndExactlyOneAfterIt() {
     let schedule = Schedule()
-    schedule.request(now: 0)
-    #expect(schedule.next(now: 1_000_000_000) == .offer)
+    schedule.request(now: .zero)
+    #expect(schedule.next(now: .seconds(1)) == .offer)
     for time in 2...5 as ClosedRange<Int64> {
-      schedule.request(now: time * 1_000_000_000)
-      #expect(schedule.next(now: time * 1_000_000_000) != .offer)
+      schedule.request(now: .seconds(time))
+      #expect(schedule.next(now: .seconds(time)) != .offer)
     }
     #expect(schedule.isAwaitingAnswer)
-    #expect(schedule.answered(now: 6_000_000_000))
-    #expect(schedule.next(now: 6_000_000_000) == .wait(until: 6_000_000_000 + OfferSchedule.debounce))
-    #expect(schedule.next(now: 7_000_000_000) == .offer)
-    #expect(schedule.answered(now: 8_000_000_000))
-    #expect(schedule.next(now: 20_000_000_000) == .wait(until: nil))
+    #expect(schedule.answered(now: .seconds(6)))
+    #expect(schedule.next(now: .seconds(6)) == .wait(until: .seconds(6) + OfferSchedule.debounce))
+    #expect(schedule.next(now: .seconds(7)) == .offer)
+    #expect(schedule.answered(now: .seconds(8)))
+    #expect(schedule.next(now: .seconds(20)) == .wait(until: nil))
   }
 
   @Test func anAnswerThatNobodyWaitsForIsRefusedAndAMissingOneEndsIt() {
     let schedule = Schedule()
-    #expect(!schedule.answered(now: 0))
-    schedule.request(now: 0)
-    #expect(schedule.next(now: OfferSchedule.firstDebounce) == .offer)
-    let end = OfferSchedule.firstDebounce + OfferSchedule.answerTimeout
-    #expect(schedule.next(now: end - 1) == .wait(until: end))
+    #expect(!schedule.answered(now: .zero))
+    schedule.request(now: .zero)
+    #expect(schedule.next(now: .zero + OfferSchedule.firstDebounce) == .offer)
+    let end = Instant.zero + OfferSchedule.firstDebounce + OfferSchedule.answerTimeout
+    #expect(schedule.next(now: end - .nanoseconds(1)) == .wait(until: end))
     #expect(schedule.next(now: end) == .giveUp)
-    #expect(schedule.next(now: end + 1) == .wait(until: nil))
+    #expect(schedule.next(now: end + .nanoseconds(1)) == .wait(until: nil))
   }
 }
 
 @Suite struct SpeakerDetectorTests {
-  private static let interval: Int64 = 400_000_000
+  private static let interval = Duration.milliseconds(400)
 
   /// Feeds one interval with packets of 20 ms, of which so many are loud.
   private func interval(_ detector: inout SpeakerDetector, loud: Int, level: UInt8, time: inout UInt32) -> Bool {
@@ -111,14 +112,14 @@ private final class Schedule {
 }
 
 @Suite struct LayerChoiceTests {
-  private func layers(_ flowing: [Bool], now: Int64 = 10_000_000_000) -> [LayerState] {
+  private func layers(_ flowing: [Bool], now: Instant = .seconds(10)) -> [LayerState] {
     flowing.enumerated().map { index, flows in
       var layer = LayerState(width: 320 << index, height: 180 << index)
       if flows { layer.note(startsFrame: true, temporalLayer: 0, bytes: 0, now: now) }
       return layer
     }
   }
-  private let now: Int64 = 10_000_000_000
+  private let now = Instant.seconds(10)
 
   @Test func theBestFlowingLayerUpToTheWishIsTaken() {
     #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(), now: now) == 2)
@@ -126,7 +127,7 @@ private final class Schedule {
     #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(quality: 0), now: now) == 0)
     #expect(LayerChoice.layer(of: layers([false, true, true]), wish: VideoWish(quality: 0), now: now) == 1)
     #expect(LayerChoice.layer(of: layers([false, false, false]), wish: VideoWish(), now: now) == 2)
-    #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(), now: now * 2) == 2)
+    #expect(LayerChoice.layer(of: layers([true, true, true]), wish: VideoWish(), now: .seconds(20)) == 2)
     #expect(LayerChoice.layer(of: layers([true]), wish: VideoWish(quality: 0), now: now) == 0)
     #expect(LayerChoice.layer(of: layers([true]), wish: VideoWish(isDisabled: true), now: now) == nil)
     #expect(LayerChoice.layer(of: [], wish: VideoWish(), now: now) == nil)
@@ -151,8 +152,9 @@ private final class Schedule {
 
   @Test func aFrameRateChoosesTheTemporalLayer() {
     var layer = LayerState(width: 640, height: 360)
+    let interval = Duration.nanoseconds(33_333_333)
     for frame in 0..<62 {
-      layer.note(startsFrame: true, temporalLayer: UInt8(frame % 3), bytes: 0, now: now + Int64(frame) * 33_333_333)
+      layer.note(startsFrame: true, temporalLayer: UInt8(frame % 3), bytes: 0, now: now + interval * frame)
     }
     #expect(layer.framesPerSecond >= 28 && layer.framesPerSecond <= 32)
     #expect(LayerChoice.temporalLayer(of: layer, wish: VideoWish()) == .max)

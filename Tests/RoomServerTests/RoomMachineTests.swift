@@ -1,5 +1,6 @@
 import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import RoomServer
@@ -45,10 +46,10 @@ import Testing
   @Test(
     arguments: [
       ([], .connecting), ([.connect], .connected), ([.lose], nil), ([.resume], .connecting),
-      ([.connect, .lose], .resuming(since: 0)), ([.connect, .lose, .resume], .connected),
+      ([.connect, .lose], .resuming(since: .zero)), ([.connect, .lose, .resume], .connected),
       ([.connect, .resume], .connected), ([.connect, .fail], .connected), ([.connect, .fail, .wait(2.1)], nil),
       ([.connect, .fail, .resume, .wait(2.1)], .connected), ([.connect, .fail, .lose], nil),
-      ([.connect, .lose, .fail, .wait(0.1)], nil), ([.connect, .lose, .wait(299)], .resuming(since: 0)),
+      ([.connect, .lose, .fail, .wait(0.1)], nil), ([.connect, .lose, .wait(299)], .resuming(since: .zero)),
       ([.connect, .lose, .wait(301)], nil), ([.wait(59)], .connecting), ([.wait(61)], nil),
       ([.connect, .wait(3600)], .connected), ([.kick], nil), ([.connect, .leave], nil),
       ([.connect, .lose, .kick], nil),

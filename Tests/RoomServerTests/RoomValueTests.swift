@@ -1,12 +1,13 @@
 import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import RoomServer
 
 /// The values of which a room's machine is made.
 @Suite struct RoomValueTests {
-  private static let now = Moment(steady: 1_000_000_000_000, wall: 1_700_000_000_000_000)
+  private static let now = Moment(steady: .seconds(1000), wall: 1_700_000_000_000_000)
 
   private func announcement(
     _ cid: String, _ type: Livekit_TrackType = .video, codecs: [String] = []
@@ -98,10 +99,10 @@ import Testing
   }
 
   @Test func lateTicksAreToldNowAndThen() {
-    var monitor = TickMonitor(interval: 100_000_000)
-    func note(_ milliseconds: Int64) -> Int64? { monitor.note(milliseconds * 1_000_000) }
+    var monitor = TickMonitor(interval: .milliseconds(100))
+    func note(_ milliseconds: Int64) -> Duration? { monitor.note(.milliseconds(milliseconds)) }
     let told = [note(0), note(100), note(600), note(1_200), note(10_000), note(21_000)]
-    #expect(told == [nil, nil, 400_000_000, nil, nil, 10_900_000_000])
+    #expect(told == [nil, nil, .milliseconds(400), nil, nil, .milliseconds(10_900)])
     monitor.pause()
     let after = note(60_000)
     #expect(after == nil)

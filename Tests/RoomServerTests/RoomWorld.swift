@@ -1,5 +1,6 @@
 import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import RoomServer
@@ -63,7 +64,7 @@ struct RoomWorld {
 
   var machine: RoomMachine
   var random: SeededRandom
-  var now = Moment(steady: 1_000_000_000_000, wall: 1_700_000_000_000_000)
+  var now = Moment(steady: .seconds(1000), wall: 1_700_000_000_000_000)
   /// Who is in the room, by sid.
   var clients: [String: Client] = [:]
   /// Whose session is over.
@@ -90,7 +91,7 @@ struct RoomWorld {
       name: "room", sid: "RM_room",
       settings: .init(emptyTimeout: empty, departureTimeout: departure, maximumParticipants: maximum),
       limits: .init(
-        resumeTime: resume * 1_000_000_000, connectTime: 60_000_000_000, pausesVideo: true, iceServers: []),
+        resumeTime: .seconds(resume), connectTime: .seconds(60), pausesVideo: true, iceServers: []),
       at: now)
   }
 
@@ -159,7 +160,7 @@ struct RoomWorld {
 
   mutating func pass(seconds: Double) {
     let step = Int64(seconds * 1e9)
-    now.steady += step
+    now.steady += .nanoseconds(step)
     now.wall += step / 1000
     handle(.tick)
   }

@@ -289,7 +289,7 @@ import Testing
   }
 
   @Test func silentAndOversizedRequestsAreEnded() throws {
-    let server = try TestServer { $0.limits.handshakeTimeout = 1 }
+    let server = try TestServer { $0.limits.handshakeTimeout = .seconds(1) }
     let silent = try server.client()
     silent.send(Array("GET / HT".utf8))
     let large = try server.client()

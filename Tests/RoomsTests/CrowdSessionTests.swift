@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Testing
 
 @testable import Rooms
@@ -147,12 +148,12 @@ import Testing
     for id in ids { budget.add(id, &change) }
     #expect(change.unwanted == Array(ids[200...]))
     // All two hundred places are taken by others within a second; then none is free for ten.
-    var second: Int64 = 1_000_000_000
+    var second = Instant.seconds(1)
     for id in ids[200...] { budget.use(id, at: second, &change) }
     change = SubscriptionBudget.Change()
-    budget.use(ids[0], at: second + 9_000_000_000, &change)
+    budget.use(ids[0], at: second + .seconds(9), &change)
     #expect(change == .init())
-    second += 10_000_000_000
+    second += .seconds(10)
     budget.use(ids[399], at: second, &change)
     budget.use(ids[0], at: second, &change)
     #expect(change == .init(wanted: [ids[0]], unwanted: [ids[200]]))

@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Testing
 
 @testable import Rooms
@@ -9,7 +10,7 @@ import Testing
 private struct Inbox {
   var receiver = DataReceiver()
   var roster = LiveKitRoster()
-  var now: Int64 = 0
+  var now = Instant.zero
 
   init() {
     roster.reset(
@@ -100,10 +101,11 @@ private func texts(_ events: [RoomEvent]) -> [String] {
       $0.participantSid = "PA_ben"
       $0.value = Inbox.chat("hi")
     }
-    #expect(texts(inbox.receiver.receive(packet, isReliable: true, roster: inbox.roster, at: 0)) == ["ben: hi"])
+    #expect(texts(inbox.receiver.receive(packet, isReliable: true, roster: inbox.roster, at: .zero)) == ["ben: hi"])
     // A server's own message has no sender.
     let own = Livekit_DataPacket.with { $0.value = Inbox.chat("closing soon", id: "2") }
-    #expect(texts(inbox.receiver.receive(own, isReliable: true, roster: inbox.roster, at: 0)) == ["-: closing soon"])
+    #expect(
+      texts(inbox.receiver.receive(own, isReliable: true, roster: inbox.roster, at: .zero)) == ["-: closing soon"])
   }
 
   @Test func chatComesInThreeFormsAndIsToldOnce() {
@@ -241,7 +243,7 @@ private func texts(_ events: [RoomEvent]) -> [String] {
     var passed = 0
     for _ in 0..<10_000 { passed += inbox.receive(isReliable: false, Inbox.user("flood", large)).count }
     #expect(passed <= 110 && inbox.receiver.dropped > 9000)
-    inbox.now += 10_000_000_000
+    inbox.now += .seconds(10)
     #expect(inbox.receive(Inbox.user("calm", "again")).count == 1)
     // Chat is counted apart.
     var chats = 0
@@ -261,7 +263,7 @@ private func texts(_ events: [RoomEvent]) -> [String] {
     var inbox = Inbox()
     func word(_ count: Int) -> String { String(repeating: "w", count: count) }
     for step in 0..<3000 {
-      inbox.now += Int64.random(in: 0...20_000_000, using: &random)
+      inbox.now += .nanoseconds(Int64.random(in: 0...20_000_000, using: &random))
       let id = "s\(Int.random(in: 0..<400, using: &random))"
       let sender = "p\(Int.random(in: 0..<40, using: &random))"
       let value: Livekit_DataPacket.OneOf_Value

@@ -253,8 +253,8 @@ import Testing
     var script = Script()
     script.joined()
     #expect(script.pass(seconds: 5) == ["send ping rtt=0"])
-    let sent = script.now / 1_000_000
-    script.now += 30_000_000
+    let sent = script.now.nanoseconds / 1_000_000
+    script.now += .milliseconds(30)
     #expect(script.receive { $0.pongResp.lastPingTimestamp = sent } == [])
     #expect(script.pass(seconds: 5) == ["send ping rtt=30"])
   }

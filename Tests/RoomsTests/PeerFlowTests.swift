@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Testing
 import Transport
 
@@ -9,7 +10,7 @@ import Transport
 /// One peer in manual time, whose actions are read as lines of text.
 struct PeerScript {
   var flow: PeerFlow
-  var now: Int64 = 1_000_000_000_000
+  var now = Instant.seconds(1000)
   var view = MailboxView(revision: 0, role: .host)
   /// Open requests by what they are.
   var requests: [String: Int] = [:]
@@ -73,7 +74,7 @@ struct PeerScript {
 
   /// Goes on to the next deadline, again and again, until so many seconds have passed.
   mutating func pass(seconds: Double) -> [String] {
-    let end = now + Int64(seconds * 1e9)
+    let end = now + .nanoseconds(Int64(seconds * 1e9))
     var lines: [String] = []
     while let deadline = flow.nextDeadline, deadline <= end {
       now = max(now, deadline)
@@ -349,7 +350,7 @@ struct PeerScript {
   }
 
   @Test func aFirstJoinIsTriedAgainForAsLongAsIsWanted() {
-    var script = PeerScript { $0.waitForRoom = 10_000_000_000 }
+    var script = PeerScript { $0.waitForRoom = .seconds(10) }
     _ = script.handle(.join)
     var joins = 0
     while script.flow.phase != .ended, joins < 100 {
@@ -362,7 +363,7 @@ struct PeerScript {
   }
 
   @Test func aTokenThatIsRefusedIsNotTriedAgain() {
-    var script = PeerScript { $0.waitForRoom = 10_000_000_000 }
+    var script = PeerScript { $0.waitForRoom = .seconds(10) }
     _ = script.handle(.join)
     #expect(script.fail("seat", .failed(RoomError(.unauthorized))).last?.hasPrefix("finished") == true)
   }
@@ -391,7 +392,7 @@ struct PeerScript {
   }
 
   @Test func aSeatThatIsTakenIsAskedForEachSecondUntilTheTimeIsOver() {
-    var script = PeerScript { $0.waitForRoom = 60_000_000_000 }
+    var script = PeerScript { $0.waitForRoom = .seconds(60) }
     _ = script.handle(.join)
     var joins = 0
     while script.flow.phase != .ended, joins < 100 {
@@ -407,7 +408,7 @@ struct PeerScript {
   }
 
   @Test func theLimitEndsASessionThatDoesNotComeBack() {
-    var script = PeerScript { $0.limit = 20_000_000_000 }
+    var script = PeerScript { $0.limit = .seconds(20) }
     script.connectedHost()
     _ = script.handle(.transport(generation: 1, .failed))
     var lines: [String] = []
@@ -438,7 +439,7 @@ struct PeerScript {
   }
 
   @Test func fixedRulesCountAttemptsAndKeepTheirInterval() {
-    var script = PeerScript { $0.rule = .fixed(attempts: 2, interval: 30_000_000_000) }
+    var script = PeerScript { $0.rule = .fixed(attempts: 2, interval: .seconds(30)) }
     script.connectedHost()
     #expect(script.handle(.transport(generation: 1, .failed)).contains("put S-2"))
     // The first attempt follows at once; unanswered, the second is made 30 s after it began; then no other.
@@ -451,16 +452,16 @@ struct PeerScript {
   }
 
   @Test func fixedRulesCountRequestsToAMailboxThatIsAway() {
-    var script = PeerScript { $0.rule = .fixed(attempts: 3, interval: 5_000_000_000) }
+    var script = PeerScript { $0.rule = .fixed(attempts: 3, interval: .seconds(5)) }
     _ = script.handle(.join)
     script.view = MailboxView(revision: 1, role: .host)
     _ = script.answer("seat")
     let began = script.now
-    while script.flow.phase != .ended, script.now < began + 100_000_000_000 {
+    while script.flow.phase != .ended, script.now < began + .seconds(100) {
       _ = script.fail("watch", .failed(RoomError(.refused)))
       if script.flow.phase != .ended { _ = script.pass(seconds: 0.5) }
     }
     #expect(script.statuses.last?.error?.kind == .connectionLost)
-    #expect((10_000_000_000...13_000_000_000).contains(script.now - began))
+    #expect((Duration.seconds(10) ... .seconds(13)).contains(script.now - began))
   }
 }

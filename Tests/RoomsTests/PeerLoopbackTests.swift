@@ -217,7 +217,7 @@ private final class Senders: @unchecked Sendable {
   func start(on loop: MediaLoop) {
     let keyframe: [UInt8] = [0x10, 0, 0, 0x9d, 0x01, 0x2a, 16, 0, 16, 0] + [UInt8](repeating: 7, count: 90)
     let packet: [UInt8] = [0xf8, 0xff, 0xfe]
-    timer = loop.timer(after: 20_000_000, repeats: true) { [self] in
+    timer = loop.timer(after: .milliseconds(20), repeats: true) { [self] in
       count += 1
       for sender in senders {
         let bytes = sender.kind == .video ? keyframe : packet

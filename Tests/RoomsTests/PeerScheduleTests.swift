@@ -13,15 +13,15 @@ import Testing
   ) -> (host: PeerWorld.End, guest: PeerWorld.End, seconds: Double)? {
     var first: PeerWorld.End?
     var second: PeerWorld.End?
-    let start = world.now + Int64(max(host, guest) * 1e9)
-    world.after(Int64(host * 1e9)) { first = world.begin("host", as: roles.0) }
-    world.after(Int64(guest * 1e9)) { second = world.begin("guest", as: roles.1) }
+    let start = world.now + .nanoseconds(Int64(max(host, guest) * 1e9))
+    world.after(.nanoseconds(Int64(host * 1e9))) { first = world.begin("host", as: roles.0) }
+    world.after(.nanoseconds(Int64(guest * 1e9))) { second = world.begin("guest", as: roles.1) }
     let isDone = world.run(seconds: max(host, guest) + 30) {
       guard let first, let second else { return false }
       return world.areConnected(first, second)
     }
     guard isDone, let first, let second else { return nil }
-    return (first, second, Double(world.now - start) / 1e9)
+    return (first, second, (world.now - start) / .seconds(1))
   }
 
   @Test func simultaneousConnection() throws {
@@ -72,11 +72,14 @@ import Testing
   @Test(arguments: 0..<200) func allFindEachOtherInTheEnd(seed: UInt64) throws {
     let world = PeerWorld(seed: seed &+ 1_000)
     var random = SeededRandom(seed: seed)
-    func seconds(_ range: ClosedRange<Double>) -> Int64 { Int64(Double.random(in: range, using: &random) * 1e9) }
-    world.calmAt = world.now + 60_000_000_000
+    func seconds(_ range: ClosedRange<Double>) -> Duration {
+      .nanoseconds(Int64(Double.random(in: range, using: &random) * 1e9))
+    }
+    world.calmAt = world.now + .seconds(60)
     world.trouble = .init(
       lostRequests: Int.random(in: 0...30, using: &random), doubledAnswers: Int.random(in: 0...20, using: &random),
-      deadConnections: Int.random(in: 0...60, using: &random), delay: Int64.random(in: 1...900, using: &random))
+      deadConnections: Int.random(in: 0...60, using: &random),
+      delay: .milliseconds(Int64.random(in: 1...900, using: &random)))
     let isFixed = Bool.random(using: &random)
     // The first join of all must succeed: a bot that can't is told so and ends.
     world.trouble.lostRequests = 0
@@ -97,7 +100,7 @@ import Testing
           world.trouble.lostRequests = 0
           ends[who] = world.begin(ends[who].identity, as: ends[who].role)
           let before = ends[who]
-          world.after(2_500_000_000) {
+          world.after(.milliseconds(2500)) {
             if before === ends[who] { world.trouble.lostRequests = losses }
           }
         }

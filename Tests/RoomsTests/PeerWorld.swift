@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Transport
 
 @testable import RoomServer
@@ -16,8 +17,8 @@ final class PeerWorld {
     var doubledAnswers = 0
     /// Of 100 connections, so many never come about.
     var deadConnections = 0
-    /// Longest delay of a request or an answer, milliseconds.
-    var delay: Int64 = 150
+    /// Longest delay of a request or an answer, in whole milliseconds.
+    var delay = Duration.milliseconds(150)
   }
 
   /// A peer connection: `id` changes with each, `ice` with each restart.
@@ -47,7 +48,7 @@ final class PeerWorld {
     var isGone = false
     var events: [RoomEvent] = []
     var finished: SessionEnd?
-    var deadline: Int64?
+    var deadline: Instant?
 
     init(identity: String, role: PeerRole?, flow: PeerFlow) {
       self.identity = identity
@@ -57,7 +58,7 @@ final class PeerWorld {
   }
 
   private struct Event {
-    var at: Int64
+    var at: Instant
     var order: Int
     var work: () -> Void
   }
@@ -67,12 +68,12 @@ final class PeerWorld {
     var request: Int
     var session: String
     var after: UInt64
-    var until: Int64
+    var until: Instant
   }
 
-  var now: Int64 = 1_000_000_000_000
+  var now = Instant.seconds(1000)
   var trouble = Trouble()
-  var calmAt: Int64 = 0
+  var calmAt = Instant.zero
   private(set) var random: SeededRandom
   private var events: [Event] = []
   private var order = 0
@@ -90,12 +91,12 @@ final class PeerWorld {
   private func beat() {
     _ = mailbox.advance(to: now)
     tellWatches()
-    after(1_000_000_000) { [self] in beat() }
+    after(.seconds(1)) { [self] in beat() }
   }
 
   // MARK: Time
 
-  func after(_ delay: Int64, _ work: @escaping () -> Void) {
+  func after(_ delay: Duration, _ work: @escaping () -> Void) {
     order += 1
     let event = Event(at: now + delay, order: order, work: work)
     let index = events.firstIndex { ($0.at, $0.order) > (event.at, event.order) } ?? events.count
@@ -105,7 +106,7 @@ final class PeerWorld {
   /// Goes on until something is true; false when it isn't within so many seconds.
   @discardableResult
   func run(seconds: Double, until isDone: () -> Bool = { false }) -> Bool {
-    let end = now + Int64(seconds * 1e9)
+    let end = now + .nanoseconds(Int64(seconds * 1e9))
     while !isDone() {
       guard let next = events.first, next.at <= end else {
         now = end
@@ -119,7 +120,9 @@ final class PeerWorld {
   }
 
   func chance(_ percent: Int) -> Bool { now < calmAt && Int.random(in: 0..<100, using: &random) < percent }
-  private func delay() -> Int64 { Int64.random(in: 1...max(1, trouble.delay), using: &random) * 1_000_000 }
+  private func delay() -> Duration {
+    .milliseconds(Int64.random(in: 1...max(1, trouble.delay.milliseconds), using: &random))
+  }
 
   // MARK: Peers
 
@@ -182,7 +185,7 @@ final class PeerWorld {
   private func setTimer(_ end: End) {
     guard let wanted = end.flow.nextDeadline, wanted != end.deadline else { return }
     end.deadline = wanted
-    after(max(1_000_000, wanted - now)) { [self] in
+    after(max(.milliseconds(1), wanted - now)) { [self] in
       guard end.deadline == wanted else { return }
       end.deadline = nil
       handle(.timer, end)
@@ -238,7 +241,7 @@ final class PeerWorld {
     end.media = nil
     guard media.state == .connected else { return }
     // The other side hears of it, or notices some time later.
-    let notices = chance(40) ? 10_000_000_000 : delay()
+    let notices = chance(40) ? .seconds(10) : delay()
     for other in ends where other !== end && other.media?.remote == media.name {
       let name = other.media?.name
       after(notices) { [self] in
@@ -292,22 +295,24 @@ final class PeerWorld {
   private func send(_ request: MailboxRequest, _ number: Int, _ end: End) {
     let isLost = chance(trouble.lostRequests)
     // Lost on the way there, or on the way back.
-    if isLost, Bool.random(using: &random) { return fail(end, number, .failed(RoomError(.timeout)), after: 2_000) }
+    if isLost, Bool.random(using: &random) {
+      return fail(end, number, .failed(RoomError(.timeout)), after: .seconds(2))
+    }
     after(delay()) { [self] in
       guard !end.isGone else { return }
       let result = answer(request, number, end)
       tellWatches()
       guard let result else { return }
-      if isLost { return fail(end, number, .failed(RoomError(.timeout)), after: 2_000) }
+      if isLost { return fail(end, number, .failed(RoomError(.timeout)), after: .seconds(2)) }
       after(delay()) { [self] in handle(.answered(request: number, result), end) }
       if chance(trouble.doubledAnswers) {
-        after(10 * delay()) { [self] in handle(.answered(request: number, result), end) }
+        after(delay() * 10) { [self] in handle(.answered(request: number, result), end) }
       }
     }
   }
 
-  private func fail(_ end: End, _ number: Int, _ fault: MailboxFault, after milliseconds: Int64 = 1) {
-    after(milliseconds * 1_000_000) { [self] in handle(.answered(request: number, .failure(fault)), end) }
+  private func fail(_ end: End, _ number: Int, _ fault: MailboxFault, after span: Duration = .milliseconds(1)) {
+    after(span) { [self] in handle(.answered(request: number, .failure(fault)), end) }
   }
 
   private func answer(

@@ -9,7 +9,8 @@ import Transport
     let server = try await CannedServer([nil])
     let loop = MediaLoop(name: "test")
     let publisher = LiveKitPublisher(
-      url: "ws://127.0.0.1:\(server.port)", token: "t", loop: loop, logger: LoopbackTests.quiet, patience: 200_000_000)
+      url: "ws://127.0.0.1:\(server.port)", token: "t", loop: loop, logger: LoopbackTests.quiet,
+      patience: .milliseconds(200))
     do throws(RoomError) {
       try await publisher.join()
       Issue.record("joined a server that says nothing")

@@ -1,10 +1,10 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Rooms
 
 @Suite struct ReconnectPolicyTests {
-  static let second: Int64 = 1_000_000_000
   let refused = RoomError(.refused)
   let signalLost = RoomError(.signalLost)
 
@@ -13,37 +13,37 @@ import Testing
     var settings = ReconnectPolicy.Settings()
     change(&settings)
     var policy = ReconnectPolicy(settings: settings, seed: 42)
-    #expect(policy.handle(.start, at: -10 * Self.second) == .attempt(.join(relayOnly: settings.relayOnly)))
-    #expect(policy.handle(.joined, at: -9 * Self.second) == .none)
-    #expect(policy.handle(.connected, at: 0) == .none)
+    #expect(policy.handle(.start, at: .seconds(-10)) == .attempt(.join(relayOnly: settings.relayOnly)))
+    #expect(policy.handle(.joined, at: .seconds(-9)) == .none)
+    #expect(policy.handle(.connected, at: .zero) == .none)
     #expect(policy.state == .connected && policy.nextDeadline == nil)
     return policy
   }
 
   /// Goes on to the next deadline.
-  func wait(_ policy: inout ReconnectPolicy, _ now: inout Int64) -> ReconnectPolicy.Decision {
+  func wait(_ policy: inout ReconnectPolicy, _ now: inout Instant) -> ReconnectPolicy.Decision {
     now = max(now, policy.nextDeadline ?? now)
     return policy.handle(.timer, at: now)
   }
 
   @Test func aLossIsResumedFirstAndThenJoinedAnew() {
     var policy = connected()
-    var now: Int64 = 100
+    var now = Instant.nanoseconds(100)
     #expect(policy.handle(.lost(signalLost, canResume: true), at: now) == .attempt(.resume))
     var starts = [now]
     var kinds: [ReconnectPolicy.Attempt] = [.resume]
-    while now < 60 * Self.second {
+    while now < .seconds(60) {
       #expect(policy.handle(.failed(refused), at: now) == .none)
       guard case .attempt(let kind) = wait(&policy, &now) else { break }
       starts.append(now)
       kinds.append(kind)
     }
     for (index, pair) in zip(starts, starts.dropFirst()).enumerated() {
-      let span = min(ReconnectPolicy.cap, ReconnectPolicy.base << Int64(min(index, 10)))
+      let span = min(ReconnectPolicy.cap, ReconnectPolicy.base * (1 << min(index, 10)))
       #expect((max(span / 2, ReconnectPolicy.spacing)...span).contains(pair.1 - pair.0), "attempt \(index)")
     }
     for (start, kind) in zip(starts, kinds) {
-      #expect(kind == (start - 100 <= ReconnectPolicy.resumeTime ? .resume : .join(relayOnly: false)))
+      #expect(kind == (start - .nanoseconds(100) <= ReconnectPolicy.resumeTime ? .resume : .join(relayOnly: false)))
     }
     #expect(policy.state == .rejoining && policy.attempts == starts.count)
     #expect(policy.handle(.joined, at: now) == .none)
@@ -53,9 +53,9 @@ import Testing
 
   @Test func pausesBecomeLongerWhenTheLossIsOld() {
     var policy = connected()
-    var now: Int64 = 0
+    var now = Instant.zero
     _ = policy.handle(.lost(signalLost, canResume: false), at: now)
-    now = ReconnectPolicy.patienceAfter + Self.second
+    now += ReconnectPolicy.patienceAfter + .seconds(1)
     for _ in 0..<8 {
       _ = policy.handle(.failed(refused), at: now)
       _ = wait(&policy, &now)
@@ -67,9 +67,9 @@ import Testing
   }
 
   @Test func theSeedDecidesTheJitter() {
-    func deadlines(_ seed: UInt64) -> [Int64?] {
+    func deadlines(_ seed: UInt64) -> [Instant?] {
       var policy = ReconnectPolicy(seed: seed)
-      var now: Int64 = 0
+      var now = Instant.zero
       for event in [ReconnectPolicy.Event.start, .joined, .connected, .lost(signalLost, canResume: false)] {
         _ = policy.handle(event, at: now)
       }
@@ -86,19 +86,19 @@ import Testing
   @Test func aRefusedResumeIsFollowedByAJoinAtOnceButOnlyOnce() {
     var policy = connected()
     let unknown = RoomError(.sessionUnknown)
-    #expect(policy.handle(.lost(signalLost, canResume: true), at: 0) == .attempt(.resume))
-    #expect(policy.handle(.refused(unknown), at: 5) == .attempt(.join(relayOnly: false)))
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: .zero) == .attempt(.resume))
+    #expect(policy.handle(.refused(unknown), at: .nanoseconds(5)) == .attempt(.join(relayOnly: false)))
     #expect(policy.attempts == 1 && policy.error == unknown && policy.action == .rejoin)
-    #expect(policy.handle(.refused(unknown), at: 10) == .none)
-    #expect(policy.nextAttemptAt ?? 0 >= ReconnectPolicy.spacing)
+    #expect(policy.handle(.refused(unknown), at: .nanoseconds(10)) == .none)
+    #expect(policy.nextAttemptAt ?? .zero >= .zero + ReconnectPolicy.spacing)
   }
 
   @Test func aFullRoomIsTriedSlowly() {
-    var policy = connected { $0.limit = 100 * Self.second }
-    var now: Int64 = 0
+    var policy = connected { $0.limit = .seconds(100) }
+    var now = Instant.zero
     _ = policy.handle(.lost(signalLost, canResume: false), at: now)
     let full = RoomError(.roomFull)
-    var pauses: [Int64] = []
+    var pauses: [Duration] = []
     while true {
       let start = now
       #expect(policy.handle(.failed(full), at: now) == .none)
@@ -111,15 +111,15 @@ import Testing
       pauses.append(now - start)
     }
     #expect(pauses.allSatisfy { $0 >= ReconnectPolicy.slowBase / 2 && $0 <= ReconnectPolicy.slowCap })
-    #expect(now == 100 * Self.second && pauses.count >= 4 && policy.action == .fail)
+    #expect(now == .seconds(100) && pauses.count >= 4 && policy.action == .fail)
   }
 
   @Test func theLimitCountsFromTheLossAndInterruptsAnAttempt() {
-    var policy = connected { $0.limit = 10 * Self.second }
-    _ = policy.handle(.lost(signalLost, canResume: true), at: Self.second)
-    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: 5 * Self.second)
-    #expect(policy.nextDeadline ?? 0 <= 11 * Self.second)
-    guard case .finish(let error) = policy.handle(.timer, at: 11 * Self.second) else {
+    var policy = connected { $0.limit = .seconds(10) }
+    _ = policy.handle(.lost(signalLost, canResume: true), at: .seconds(1))
+    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: .seconds(5))
+    #expect(policy.nextDeadline ?? .zero <= .seconds(11))
+    guard case .finish(let error) = policy.handle(.timer, at: .seconds(11)) else {
       Issue.record("goes on")
       return
     }
@@ -128,16 +128,16 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 7]) func fixedRulesMakeSoManyAttemptsWithTheirInterval(most: Int) {
-    var policy = connected { $0.rule = .fixed(attempts: most, interval: 10 * Self.second) }
-    var now: Int64 = 0
+    var policy = connected { $0.rule = .fixed(attempts: most, interval: .seconds(10)) }
+    var now = Instant.zero
     #expect(policy.handle(.lost(signalLost, canResume: true), at: now) == .attempt(.resume))
     for attempt in 1..<max(2, most) where attempt < most {
-      #expect(policy.handle(.failed(refused), at: now + 5) == .none)
+      #expect(policy.handle(.failed(refused), at: now + .nanoseconds(5)) == .none)
       guard case .attempt = wait(&policy, &now) else {
         Issue.record("no attempt \(attempt + 1)")
         return
       }
-      #expect(now == Int64(attempt) * 10 * Self.second)
+      #expect(now == .seconds(Int64(attempt) * 10))
     }
     guard case .finish(let error) = policy.handle(.failed(refused), at: now) else {
       Issue.record("goes on")
@@ -149,7 +149,7 @@ import Testing
   @Test func withoutReconnectionALossIsTheEnd() {
     for error in [signalLost, RoomError(.serverSilent), RoomError(.mediaLost), RoomError(.serverLeaves)] {
       var policy = connected { $0.allowsReconnect = false }
-      #expect(policy.handle(.lost(error, canResume: true), at: 0) == .finish(error))
+      #expect(policy.handle(.lost(error, canResume: true), at: .zero) == .finish(error))
       #expect(policy.action == .fail)
     }
   }
@@ -157,17 +157,17 @@ import Testing
   @Test func theFirstJoinFailsAtOnceWithoutWaiting() {
     for kind in RoomError.Kind.allCases where kind.row.exitCode != nil {
       var policy = ReconnectPolicy(seed: 1)
-      _ = policy.handle(.start, at: 0)
-      #expect(policy.handle(.failed(RoomError(kind)), at: 5) == .finish(RoomError(kind)))
+      _ = policy.handle(.start, at: .zero)
+      #expect(policy.handle(.failed(RoomError(kind)), at: .nanoseconds(5)) == .finish(RoomError(kind)))
       #expect(policy.action == .fail)
     }
   }
 
   @Test func aRoomIsWaitedForUntilTheTimeIsOver() {
     var settings = ReconnectPolicy.Settings()
-    settings.waitForRoom = 60 * Self.second
+    settings.waitForRoom = .seconds(60)
     var policy = ReconnectPolicy(settings: settings, seed: 1)
-    var now: Int64 = 0
+    var now = Instant.zero
     _ = policy.handle(.start, at: now)
     let missing = RoomError(.roomNotFound)
     var attempts = 1
@@ -177,7 +177,7 @@ import Testing
       attempts += 1
     }
     // The last attempt is made when the time is over.
-    #expect(policy.state == .ended && policy.error == missing && now == 60 * Self.second && attempts > 5)
+    #expect(policy.state == .ended && policy.error == missing && now == .seconds(60) && attempts > 5)
   }
 
   /// Whatever the server says of why there is no room to join, and however long it lasts.
@@ -185,16 +185,16 @@ import Testing
   func aRoomThatIsWaitedForIsTriedAtLeastEachSecond(kind: RoomError.Kind) {
     for seed in 0..<20 as Range<UInt64> {
       var settings = ReconnectPolicy.Settings()
-      settings.waitForRoom = 3600 * Self.second
+      settings.waitForRoom = .seconds(3600)
       var policy = ReconnectPolicy(settings: settings, seed: seed)
-      var now: Int64 = 0
+      var now = Instant.zero
       _ = policy.handle(.start, at: now)
       var last = now
-      while now < 1200 * Self.second {
+      while now < .seconds(1200) {
         #expect(policy.handle(.failed(RoomError(kind)), at: now) == .none)
         #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
-        guard now - last <= Self.second else {
-          Issue.record("seed \(seed): \(now - last) ns between two attempts")
+        guard now - last <= .seconds(1) else {
+          Issue.record("seed \(seed): \(now - last) between two attempts")
           return
         }
         last = now
@@ -204,10 +204,10 @@ import Testing
 
   @Test func aRoomThatIsToldToBeThereIsTriedAtOnce() {
     var settings = ReconnectPolicy.Settings()
-    settings.waitForRoom = 600 * Self.second
+    settings.waitForRoom = .seconds(600)
     var policy = ReconnectPolicy(settings: settings, seed: 1)
     let missing = RoomError(.roomNotFound)
-    var now: Int64 = 0
+    var now = Instant.zero
     _ = policy.handle(.start, at: now)
     for _ in 0..<8 {
       _ = policy.handle(.failed(missing), at: now)
@@ -215,22 +215,22 @@ import Testing
     }
     // An attempt is under way, which comes too early; the one after it follows soon.
     let early = now
-    #expect(policy.handle(.roomSeen, at: early + 10_000_000) == .none)
-    #expect(policy.handle(.failed(missing), at: early + 20_000_000) == .none)
+    #expect(policy.handle(.roomSeen, at: early + .milliseconds(10)) == .none)
+    #expect(policy.handle(.failed(missing), at: early + .milliseconds(20)) == .none)
     #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
     #expect(now - early <= ReconnectPolicy.base)
     _ = policy.handle(.failed(missing), at: now)
     #expect(policy.handle(.roomSeen, at: now + ReconnectPolicy.spacing) == .attempt(.join(relayOnly: false)))
     // Whoever is in the room hears nothing new.
     _ = policy.handle(.joined, at: now)
-    #expect(policy.handle(.roomSeen, at: now + Self.second) == .none && policy.state == .joined)
+    #expect(policy.handle(.roomSeen, at: now + .seconds(1)) == .none && policy.state == .joined)
   }
 
   @Test func theRoomThatComesIntoBeingIsJoined() {
     var settings = ReconnectPolicy.Settings()
-    settings.waitForRoom = 60 * Self.second
+    settings.waitForRoom = .seconds(60)
     var policy = ReconnectPolicy(settings: settings, seed: 1)
-    var now: Int64 = 0
+    var now = Instant.zero
     _ = policy.handle(.start, at: now)
     _ = policy.handle(.failed(RoomError(.roomNotFound)), at: now)
     _ = wait(&policy, &now)
@@ -243,25 +243,25 @@ import Testing
   @Test func admissionHasATimeOfItsOwn() {
     var settings = ReconnectPolicy.Settings()
     var policy = ReconnectPolicy(settings: settings, seed: 1)
-    _ = policy.handle(.start, at: 0)
-    #expect(policy.handle(.held, at: 1) == .finish(RoomError(.notPermitted, "canSubscribe is false")))
-    settings.waitForAdmission = 30 * Self.second
+    _ = policy.handle(.start, at: .zero)
+    #expect(policy.handle(.held, at: .nanoseconds(1)) == .finish(RoomError(.notPermitted, "canSubscribe is false")))
+    settings.waitForAdmission = .seconds(30)
     policy = ReconnectPolicy(settings: settings, seed: 1)
-    _ = policy.handle(.start, at: 0)
-    #expect(policy.handle(.held, at: Self.second) == .none)
-    #expect(policy.state == .waitingForAdmission && policy.nextDeadline == 31 * Self.second)
+    _ = policy.handle(.start, at: .zero)
+    #expect(policy.handle(.held, at: .seconds(1)) == .none)
+    #expect(policy.state == .waitingForAdmission && policy.nextDeadline == .seconds(31))
     // A broken connection is made again, and the time goes on.
-    #expect(policy.handle(.lost(signalLost, canResume: true), at: 5 * Self.second) == .attempt(.join(relayOnly: false)))
-    var now = 5 * Self.second
+    #expect(policy.handle(.lost(signalLost, canResume: true), at: .seconds(5)) == .attempt(.join(relayOnly: false)))
+    var now = Instant.seconds(5)
     #expect(policy.handle(.failed(refused), at: now) == .none)
     #expect(wait(&policy, &now) == .attempt(.join(relayOnly: false)))
     #expect(policy.handle(.held, at: now) == .none)
-    #expect(policy.nextDeadline == 31 * Self.second)
+    #expect(policy.nextDeadline == .seconds(31))
     #expect(wait(&policy, &now) == .finish(RoomError(.notAdmitted)))
     policy = ReconnectPolicy(settings: settings, seed: 1)
-    _ = policy.handle(.start, at: 0)
-    _ = policy.handle(.held, at: Self.second)
-    #expect(policy.handle(.admitted, at: 2 * Self.second) == .none)
+    _ = policy.handle(.start, at: .zero)
+    _ = policy.handle(.held, at: .seconds(1))
+    #expect(policy.handle(.admitted, at: .seconds(2)) == .none)
     #expect(policy.state == .joined && policy.nextDeadline == nil)
   }
 
@@ -269,16 +269,16 @@ import Testing
     let failed = RoomError(.mediaFailed)
     var policy = connected()
     policy.hasRelays = true
-    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: 0)
-    _ = policy.handle(.joined, at: 5)
-    #expect(policy.handle(.mediaFailed(failed), at: 4 * Self.second) == .attempt(.join(relayOnly: true)))
+    _ = policy.handle(.lost(RoomError(.mediaLost), canResume: true), at: .zero)
+    _ = policy.handle(.joined, at: .nanoseconds(5))
+    #expect(policy.handle(.mediaFailed(failed), at: .seconds(4)) == .attempt(.join(relayOnly: true)))
     #expect(policy.state == .relaying)
-    _ = policy.handle(.joined, at: 4 * Self.second)
-    _ = policy.handle(.connected, at: 5 * Self.second)
+    _ = policy.handle(.joined, at: .seconds(4))
+    _ = policy.handle(.connected, at: .seconds(5))
     // What worked is used again, until it fails or the network changes.
-    let again = policy.handle(.lost(signalLost, canResume: false), at: 60 * Self.second)
+    let again = policy.handle(.lost(signalLost, canResume: false), at: .seconds(60))
     #expect(again == .attempt(.join(relayOnly: true)))
-    #expect(policy.handle(.networkChanged, at: 61 * Self.second) == .attempt(.join(relayOnly: false)))
+    #expect(policy.handle(.networkChanged, at: .seconds(61)) == .attempt(.join(relayOnly: false)))
   }
 
   @Test func mediaThatNeverWorkedIsGivenUp() {
@@ -288,13 +288,13 @@ import Testing
       settings.relayOnly = relayOnly
       var policy = ReconnectPolicy(settings: settings, seed: 1)
       policy.hasRelays = hasRelays
-      var now: Int64 = 0
+      var now = Instant.zero
       var decision = policy.handle(.start, at: now)
       var joins = 0
       while joins < 10, case .attempt = decision {
         joins += 1
         _ = policy.handle(.joined, at: now)
-        now += 15 * Self.second
+        now += .seconds(15)
         decision = policy.handle(.mediaFailed(failed), at: now)
       }
       #expect(decision == .finish(failed))
@@ -310,22 +310,22 @@ import Testing
     let expired = RoomError(.tokenExpired)
     var policy = connected()
     policy.canRenewToken = true
-    _ = policy.handle(.lost(signalLost, canResume: true), at: 0)
-    #expect(policy.handle(.failed(expired), at: Self.second) == .attempt(.join(relayOnly: false)))
-    #expect(policy.handle(.failed(expired), at: 2 * Self.second) == .finish(expired))
+    _ = policy.handle(.lost(signalLost, canResume: true), at: .zero)
+    #expect(policy.handle(.failed(expired), at: .seconds(1)) == .attempt(.join(relayOnly: false)))
+    #expect(policy.handle(.failed(expired), at: .seconds(2)) == .finish(expired))
     policy = connected()
-    _ = policy.handle(.lost(signalLost, canResume: true), at: 0)
-    #expect(policy.handle(.failed(expired), at: Self.second) == .finish(expired))
+    _ = policy.handle(.lost(signalLost, canResume: true), at: .zero)
+    #expect(policy.handle(.failed(expired), at: .seconds(1)) == .finish(expired))
   }
 
   @Test(arguments: [RoomError.Kind.evicted, .removed, .roomEnded, .unauthorized, .notPermitted])
   func theServersEndIsNeverFought(kind: RoomError.Kind) {
     for loss in [false, true] {
       var policy = connected()
-      if loss { _ = policy.handle(.lost(signalLost, canResume: true), at: 0) }
-      #expect(policy.handle(.over(RoomError(kind)), at: Self.second) == .finish(RoomError(kind)))
+      if loss { _ = policy.handle(.lost(signalLost, canResume: true), at: .zero) }
+      #expect(policy.handle(.over(RoomError(kind)), at: .seconds(1)) == .finish(RoomError(kind)))
       for event in [ReconnectPolicy.Event.networkChanged, .timer, .lost(signalLost, canResume: true), .start] {
-        #expect(policy.handle(event, at: 100 * Self.second) == .none)
+        #expect(policy.handle(event, at: .seconds(100)) == .none)
       }
       #expect(policy.nextDeadline == nil)
     }
@@ -333,7 +333,7 @@ import Testing
 
   @Test func aChangedNetworkMakesTheNextAttemptAtOnce() {
     var policy = connected()
-    var now: Int64 = 0
+    var now = Instant.zero
     _ = policy.handle(.lost(signalLost, canResume: false), at: now)
     for _ in 0..<6 {
       _ = policy.handle(.failed(refused), at: now)
@@ -341,7 +341,7 @@ import Testing
     }
     _ = policy.handle(.failed(refused), at: now)
     now += ReconnectPolicy.spacing
-    #expect(policy.nextAttemptAt ?? 0 > now)
+    #expect(policy.nextAttemptAt ?? .zero > now)
     #expect(policy.handle(.networkChanged, at: now) == .attempt(.join(relayOnly: false)))
   }
 
@@ -352,13 +352,13 @@ import Testing
   func attemptsKeepTheirDistanceAndNeverStop(seed: Int) {
     var random = SeededRandom(seed: UInt64(seed))
     var settings = ReconnectPolicy.Settings()
-    if seed % 5 == 0 { settings.rule = .fixed(attempts: 50, interval: 3 * Self.second) }
-    if seed % 3 == 0 { settings.waitForRoom = 1000 * Self.second }
-    if seed % 4 == 0 { settings.waitForAdmission = 1000 * Self.second }
+    if seed % 5 == 0 { settings.rule = .fixed(attempts: 50, interval: .seconds(3)) }
+    if seed % 3 == 0 { settings.waitForRoom = .seconds(1000) }
+    if seed % 4 == 0 { settings.waitForAdmission = .seconds(1000) }
     var policy = ReconnectPolicy(settings: settings, seed: UInt64(seed))
     policy.hasRelays = seed % 2 == 0
-    var now: Int64 = 0
-    var lastStart: Int64?
+    var now = Instant.zero
+    var lastStart: Instant?
     var isUnderWay = false
     var immediate = 0
     var event = ReconnectPolicy.Event.start
@@ -366,7 +366,7 @@ import Testing
     for _ in 0..<300 {
       let before = policy.state
       let decision = policy.handle(event, at: now)
-      log.append("\(now / 1_000_000) ms \(before) \(event) -> \(policy.state) \(decision)")
+      log.append("\(now) s \(before) \(event) -> \(policy.state) \(decision)")
       func fault(_ text: String) { Issue.record("seed \(seed): \(text)\n\(log.suffix(12).joined(separator: "\n"))") }
       if before == .ended, decision != .none { return fault("something after the end") }
       if !policy.isLost { immediate = 0 }
@@ -394,9 +394,9 @@ import Testing
 
   /// Something that can happen in this state.
   static func next(
-    after policy: ReconnectPolicy, isUnderWay: Bool, now: Int64, _ random: inout SeededRandom
-  ) -> (ReconnectPolicy.Event, Int64) {
-    let later = now + Int64.random(in: 0...4_000_000_000, using: &random)
+    after policy: ReconnectPolicy, isUnderWay: Bool, now: Instant, _ random: inout SeededRandom
+  ) -> (ReconnectPolicy.Event, Instant) {
+    let later = now + .nanoseconds(Int64.random(in: 0...4_000_000_000, using: &random))
     if !isUnderWay, let deadline = policy.nextDeadline, Int.random(in: 0..<4, using: &random) > 0 {
       return (.timer, max(now, deadline))
     }

@@ -24,7 +24,7 @@ import Testing
       script.handle(.socketClosed(attempt: attempt, "gone")) == [
         "close socket", "socket \(attempt + 2) \(resumeQuery)1 T0",
       ])
-    script.now += 500_000_000
+    script.now += .milliseconds(500)
     #expect(script.receive { $0.reconnect = .init() } == ["send sync answer=7 offer=7"])
     // What happened meanwhile comes as ordinary updates.
     var gone = Script.person("ben", version: 2)
@@ -56,10 +56,10 @@ import Testing
     // The server is asked half a second after the last packet.
     let begin = script.now
     var lines: [String] = []
-    while !lines.contains(where: { $0.hasPrefix("> lost") }), script.now < begin + 5_000_000_000 {
+    while !lines.contains(where: { $0.hasPrefix("> lost") }), script.now < begin + .seconds(5) {
       lines += script.pass(seconds: 0.05)
     }
-    #expect((1_000_000_000...1_350_000_000).contains(script.now - begin))
+    #expect((Duration.seconds(1) ... .milliseconds(1350)).contains(script.now - begin))
     #expect(lines.contains("send ping rtt=0") && lines.last == "> lost The room server says nothing any more")
     // The same connections carry on when the outage was short: the first packet is enough.
     lines = script.pass(seconds: 1)
@@ -73,10 +73,10 @@ import Testing
     script.cut()
     let begin = script.now
     var lines: [String] = []
-    while !lines.contains(where: { $0.hasPrefix("socket") }), script.now < begin + 10_000_000_000 {
+    while !lines.contains(where: { $0.hasPrefix("socket") }), script.now < begin + .seconds(10) {
       lines += script.pass(seconds: 0.05)
     }
-    #expect((3_000_000_000...4_000_000_000).contains(script.now - begin))
+    #expect((Duration.seconds(3) ... .seconds(4)).contains(script.now - begin))
     #expect(lines.last == "socket 3 \(resumeQuery)1 T0")
     #expect(script.session.policy.error?.kind == .serverSilent)
     // The resume is accepted; pictures are true again when packets come.
@@ -90,8 +90,8 @@ import Testing
     (script.mediaFlows, script.answersProbes) = (false, false)
     let begin = script.now
     var lines: [String] = []
-    while lines.isEmpty, script.now < begin + 5_000_000_000 { lines += script.passQuietly(seconds: 0.05) }
-    #expect((1_000_000_000...1_350_000_000).contains(script.now - begin))
+    while lines.isEmpty, script.now < begin + .seconds(5) { lines += script.passQuietly(seconds: 0.05) }
+    #expect((Duration.seconds(1) ... .milliseconds(1350)).contains(script.now - begin))
     #expect(lines == ["> lost The media connection was lost"])
     // An outage that ends soon needs nothing else.
     script.answersProbes = true
@@ -101,7 +101,7 @@ import Testing
     let cut = script.now
     lines = script.passUntilSocket(seconds: 10)
     #expect(lines == ["close socket", "socket 3 \(resumeQuery)3 T0"])
-    #expect(script.now - cut < 4_000_000_000)
+    #expect(script.now - cut < .seconds(4))
     // The server takes the session up, but ICE finds no way; nor does a new session; then there is one.
     _ = script.receive { $0.reconnect = .init() }
     lines = script.passUntilSocket(seconds: 10)
@@ -142,10 +142,10 @@ import Testing
     script.mediaFlows = false
     let begin = script.now
     var lines: [String] = []
-    while !lines.contains(where: { $0.hasPrefix("socket") }), script.now < begin + 60_000_000_000 {
+    while !lines.contains(where: { $0.hasPrefix("socket") }), script.now < begin + .seconds(60) {
       lines += script.passQuietly(seconds: 0.1)
     }
-    #expect((19_900_000_000...20_500_000_000).contains(script.now - begin))
+    #expect((Duration.milliseconds(19_900) ... .milliseconds(20_500)).contains(script.now - begin))
     #expect(lines.last == "socket 3 \(joinQuery) T0")
     #expect(script.session.policy.error?.kind == .mediaLost)
     func rejoin() {
@@ -239,7 +239,7 @@ import Testing
   // MARK: Waiting
 
   @Test func aBotThatMayNotReceiveWaitsToBeLetIn() {
-    var script = Script { $0.waitForAdmission = 60_000_000_000 }
+    var script = Script { $0.waitForAdmission = .seconds(60) }
     _ = script.handle(.connect)
     func held(_ people: [Livekit_ParticipantInfo]) -> Livekit_JoinResponse {
       var join = Script.join(people)
@@ -266,7 +266,7 @@ import Testing
   }
 
   @Test func nobodyLetsTheBotIn() {
-    var script = Script { $0.waitForAdmission = 60_000_000_000 }
+    var script = Script { $0.waitForAdmission = .seconds(60) }
     _ = script.handle(.connect)
     var join = Script.join([])
     join.participant.permission.canSubscribe = false
@@ -279,7 +279,7 @@ import Testing
   var notAdmitted: String { "connectionLost(\"\(RoomError(.notAdmitted).cause)\")" }
 
   @Test func aRoomThatDoesNotExistIsWaitedFor() {
-    var script = Script { $0.waitForRoom = 600_000_000_000 }
+    var script = Script { $0.waitForRoom = .seconds(600) }
     _ = script.handle(.connect)
     for _ in 0..<5 {
       #expect(script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound))) == [])
@@ -382,19 +382,20 @@ import Testing
   }
 
   @Test func attemptsGoOnWithGrowingWaitsUntilTheLimit() {
-    var script = Script(limit: 60_000_000_000)
+    var script = Script(limit: .seconds(60))
     script.joined()
     // Nothing is known of the media connection.
     (script.mediaFlows, script.answersProbes) = (false, nil)
     _ = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
-    var times: [Int64] = []
+    var times: [Duration] = []
     var lines: [String] = []
     let begin = script.now
     while script.session.signal.phase != .ended {
       let failed = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.refused, "host")))
       lines += failed
       if script.session.signal.phase == .ended { break }
-      lines += script.pass(seconds: Double((script.session.nextDeadline ?? script.now) - script.now) / 1e9)
+      let wait = (script.session.nextDeadline ?? script.now) - script.now
+      lines += script.pass(seconds: Double(wait.nanoseconds) / 1e9)
       times.append(script.now - begin)
     }
     #expect(lines.filter { $0.contains("reconnect=1") }.count >= 4)
@@ -402,7 +403,7 @@ import Testing
     #expect(lines.filter { $0.hasPrefix("socket") }.count > 8)
     #expect(lines.last?.hasSuffix("reconnectTimeout") == true)
     #expect(script.session.policy.error?.codes.enablex == 5074)
-    #expect(times.last ?? 0 == 60_000_000_000)
+    #expect(times.last ?? .zero == .seconds(60))
   }
 
   @Test func mediaThatNeverComesAboutIsAnErrorAfterTwoJoins() {

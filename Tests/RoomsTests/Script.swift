@@ -2,6 +2,7 @@ import FrameEncryption
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Transport
 
 @testable import Rooms
@@ -9,7 +10,7 @@ import Transport
 /// A LiveKit session in manual time, whose actions are read as lines of text.
 struct Script {
   var session: LiveKitSession
-  var now: Int64 = 1_000_000_000_000
+  var now = Instant.seconds(1000)
   /// Media sections that the "peer connection" has, by mid.
   var sections: [MediaSection] = []
   /// Whether packets come, while the transport is connected.
@@ -24,7 +25,7 @@ struct Script {
   var logs: [String] = []
 
   init(
-    tokens: TokenSource = .given("T0"), limit: Int64? = nil, relayOnly: Bool = false,
+    tokens: TokenSource = .given("T0"), limit: Duration? = nil, relayOnly: Bool = false,
     receivesMedia: Bool = true, selection: RoomSelection = RoomSelection(), keys: FrameKeys? = nil,
     _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
   ) {
@@ -34,7 +35,7 @@ struct Script {
     change(&settings)
     session = LiveKitSession(
       settings: .init(
-        tokens: tokens, connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
+        tokens: tokens, connectTimeout: .seconds(15), mediaTimeout: .seconds(15), iceServers: [],
         wallClockOffset: 0, receivesMedia: receivesMedia, selection: selection, keys: keys),
       policy: ReconnectPolicy(settings: settings, seed: 1))
   }
@@ -44,7 +45,7 @@ struct Script {
 
   /// Goes on until the session opens a socket, `seconds` at most.
   mutating func passUntilSocket(seconds: Double) -> [String] {
-    let end = now + Int64(seconds * 1e9)
+    let end = now + .nanoseconds(Int64(seconds * 1e9))
     var lines: [String] = []
     while now < end, !lines.contains(where: { $0.hasPrefix("socket") }) { lines += passQuietly(seconds: 0.05) }
     return lines
@@ -55,7 +56,7 @@ struct Script {
     if mediaFlows, session.media.isUp { session.traffic.lastPacketAt = now }
     if let answersProbes {
       if answersProbes || mediaFlows, session.media.isUp { session.traffic.heardAt = now }
-      session.traffic.heardAt = session.traffic.heardAt ?? 0
+      session.traffic.heardAt = session.traffic.heardAt ?? .zero
     } else {
       session.traffic.heardAt = nil
     }
@@ -69,14 +70,14 @@ struct Script {
 
   /// Goes on to the next deadline, or to `end` if that is earlier, again and again until `end`.
   mutating func pass(seconds: Double) -> [String] {
-    let end = now + Int64(seconds * 1e9)
+    let end = now + .nanoseconds(Int64(seconds * 1e9))
     var lines: [String] = []
     while let deadline = session.nextDeadline, deadline <= end {
       now = max(now, deadline)
       let said = handle(.timer)
       lines += said
       if answersPings, session.signal.isOpen, said.contains(where: { $0.hasPrefix("send ping") }) {
-        let milliseconds = now / 1_000_000
+        let milliseconds = now.nanoseconds / 1_000_000
         lines += receive { $0.pongResp.lastPingTimestamp = milliseconds }
       }
     }
@@ -95,7 +96,7 @@ struct Script {
     _ = receive { $0.join = Script.join(people) }
     _ = offer(tracks)
     _ = handle(.transport(generation: session.media.generation, .connected))
-    now += 1_000_000_000
+    now += .seconds(1)
     _ = handle(.timer)
   }
 

@@ -50,7 +50,7 @@ import Transport
       let camera = try await publisher.publish(.init(name: "camera", source: .camera, width: 64, height: 48))
       loop.post { [self] in
         var number: UInt32 = 0
-        loop.timer(after: 20_000_000, repeats: true) { [weak self] in
+        loop.timer(after: .milliseconds(20), repeats: true) { [weak self] in
           _ = publisher
           number += 1
           self?.counter.store(Int(number), ordering: .relaxed)

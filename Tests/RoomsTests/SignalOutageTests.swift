@@ -6,8 +6,6 @@ import Testing
 
 /// Signalling is lost, media is not: what loses least.
 @Suite struct SignalOutageTests {
-  let second: Int64 = 1_000_000_000
-
   func flowing() -> Script {
     var script = Script()
     script.joined([Script.person("anna", tracks: ["TR_V1"])], tracks: ["0": "TR_V1"])
@@ -20,9 +18,9 @@ import Testing
   ) -> Double? {
     let begin = script.now
     var lines = script.handle(.socketClosed(attempt: script.session.signal.attempt, "gone"))
-    while script.now < begin + seconds * second {
+    while script.now < begin + .seconds(seconds) {
       if lines.contains(where: { $0.hasPrefix("socket") && !$0.contains("reconnect=1") }) {
-        return Double(script.now - begin) / 1e9
+        return (script.now - begin) / .seconds(1)
       }
       each(&script)
       lines = script.handle(.socketFailed(attempt: script.session.signal.attempt, error))
@@ -62,7 +60,7 @@ import Testing
     let begin = script.now
     let seconds = try #require(
       secondsUntilJoin(&script, RoomError(.refused), within: 120) { script in
-        if script.now - begin > 40 * second { script.cut() }
+        if script.now - begin > .seconds(40) { script.cut() }
       })
     #expect((54...58).contains(seconds))
   }

@@ -32,7 +32,7 @@ final class CollectingSink: SessionSink {
 @Suite struct SignalSocketTests {
   /// Joins and returns the error's kind and detail.
   func failure(
-    url: String, ca: String? = nil, timeout: Int64 = 5_000_000_000, tokens: TokenSource = .given("T0")
+    url: String, ca: String? = nil, timeout: Duration = .seconds(5), tokens: TokenSource = .given("T0")
   ) async -> RoomError? {
     let loop = MediaLoop(name: "test")
     defer { loop.stop() }
@@ -75,7 +75,7 @@ final class CollectingSink: SessionSink {
 
   @Test func aSilentServerIsATimeout() async throws {
     let server = try await CannedServer([nil])
-    #expect(await failure(url: "ws://127.0.0.1:\(server.port)", timeout: 300_000_000)?.kind == .timeout)
+    #expect(await failure(url: "ws://127.0.0.1:\(server.port)", timeout: .milliseconds(300))?.kind == .timeout)
     await server.stop()
   }
 

@@ -7,7 +7,7 @@ import Testing
   /// Who has the secret asks for the list of rooms beside the attempts to join.
   @Test func aRoomInTheListIsJoinedAtOnce() {
     let tokens = TokenSource.minted(apiKey: "key", apiSecret: "secret", room: "lobby", identity: "bot", name: "")
-    var script = Script(tokens: tokens) { $0.waitForRoom = 600_000_000_000 }
+    var script = Script(tokens: tokens) { $0.waitForRoom = .seconds(600) }
     _ = script.handle(.connect)
     let missing = RoomError(.roomNotFound)
     _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, missing))
@@ -28,7 +28,7 @@ import Testing
 
   @Test func aServerThatDoesNotListRoomsIsAskedOnce() {
     let tokens = TokenSource.minted(apiKey: "key", apiSecret: "secret", room: "lobby", identity: "bot", name: "")
-    var script = Script(tokens: tokens) { $0.waitForRoom = 600_000_000_000 }
+    var script = Script(tokens: tokens) { $0.waitForRoom = .seconds(600) }
     _ = script.handle(.connect)
     _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))
     var lines: [String] = []
@@ -44,7 +44,7 @@ import Testing
 
   /// With the room's own token only, somebody else's word is needed.
   @Test func aRoomThatIsSaidToHaveBegunIsJoinedAtOnce() {
-    var script = Script { $0.waitForRoom = 600_000_000_000 }
+    var script = Script { $0.waitForRoom = .seconds(600) }
     _ = script.handle(.connect)
     for _ in 0..<5 {
       _ = script.handle(.socketFailed(attempt: script.session.signal.attempt, RoomError(.roomNotFound)))

@@ -1,14 +1,27 @@
-/// A clock that a test moves by hand: monotonic nanoseconds.
+public import MediaCore
+
+/// A clock that a test moves by hand.
 public struct ManualTime: Sendable {
-  /// The present moment, in nanoseconds.
-  public private(set) var now: Int64
+  /// The present moment.
+  public private(set) var now: Instant
 
   /// A clock that stands at `now`.
-  public init(_ now: Int64 = 0) { self.now = now }
+  public init(_ now: Instant = .zero) { self.now = now }
 
-  /// Lets so many milliseconds pass.
-  public mutating func advance(milliseconds: Int64) { advance(to: now &+ milliseconds &* 1_000_000) }
+  /// Lets time pass.
+  public mutating func advance(by span: Duration) { advance(to: now + span) }
 
   /// Lets time pass until a moment; nothing happens when that has been already.
-  public mutating func advance(to moment: Int64) { now = max(now, moment) }
+  public mutating func advance(to moment: Instant) { now = max(now, moment) }
+}
+
+extension Instant {
+  /// The beginning of a test's clock.
+  public static let zero = Instant(nanoseconds: 0)
+  /// So many nanoseconds after it.
+  public static func nanoseconds(_ value: Int64) -> Instant { .zero + .nanoseconds(value) }
+  /// So many milliseconds after it.
+  public static func milliseconds(_ value: Int64) -> Instant { .zero + .milliseconds(value) }
+  /// So many seconds after it.
+  public static func seconds(_ value: Int64) -> Instant { .zero + .seconds(value) }
 }

@@ -27,14 +27,14 @@ public struct NetworkConditions: Hashable, Sendable {
   public var loss = Share.none
   /// Packets lost in bursts, besides `loss`.
   public var bursts: Bursts?
-  /// How long every packet travels, in nanoseconds.
-  public var delay: Int64 = 0
-  /// How much longer at most, in nanoseconds: evenly distributed, and without changing the order.
-  public var jitter: Int64 = 0
+  /// How long every packet travels.
+  public var delay = Duration.zero
+  /// How much longer at most: evenly distributed, and without changing the order.
+  public var jitter = Duration.zero
   /// Packets that are held back, so that later ones overtake them.
   public var reorder = Share.none
-  /// How long those are held back, in nanoseconds.
-  public var holdBack: Int64 = 20_000_000
+  /// How long those are held back.
+  public var holdBack = Duration.milliseconds(20)
   /// Packets that arrive twice.
   public var duplicate = Share.none
   /// Packets in which one bit is changed.

@@ -25,22 +25,22 @@ public struct NetworkScript: Hashable, Sendable {
     case loss(Share)
     /// Packets lost in bursts.
     case bursts(NetworkConditions.Bursts)
-    /// Travel time in nanoseconds.
-    case delay(Int64)
-    /// Largest addition to it in nanoseconds.
-    case jitter(Int64)
-    /// Packets held back, and for how many nanoseconds.
-    case reorder(Share, Int64)
+    /// Travel time.
+    case delay(Duration)
+    /// Largest addition to it.
+    case jitter(Duration)
+    /// Packets held back, and for how long.
+    case reorder(Share, Duration)
     /// Packets that arrive twice.
     case duplicate(Share)
     /// Packets in which a bit is changed.
     case corrupt(Share)
     /// Bits a second; nil for no limit.
     case rate(Int64?)
-    /// The bottleneck's longest wait in nanoseconds.
-    case queue(Int64)
-    /// Nothing passes for so many nanoseconds; nil until `clear`.
-    case outage(Int64?)
+    /// The bottleneck's longest wait.
+    case queue(Duration)
+    /// Nothing passes for so long; nil until `clear`.
+    case outage(Duration?)
     /// A perfect network.
     case clear
     /// Another address.
@@ -49,8 +49,8 @@ public struct NetworkScript: Hashable, Sendable {
 
   /// One statement.
   public struct Statement: Hashable, Sendable {
-    /// When, in nanoseconds from the script's beginning.
-    public var at: Int64
+    /// When, from the script's beginning.
+    public var at: Duration
     /// For which packets.
     public var scope: PacketScope
     /// In order.
@@ -87,7 +87,7 @@ public struct NetworkScript: Hashable, Sendable {
   private static func statement(_ words: [String]) throws(Mistake) -> Statement {
     let whole = words.joined(separator: " ")
     var rest = words[...]
-    var at: Int64 = 0
+    var at = Duration.zero
     if let time = rest.first.flatMap(duration) {
       at = time
       rest.removeFirst()
@@ -158,10 +158,10 @@ public struct NetworkScript: Hashable, Sendable {
     }
   }
 
-  /// `250ms`, `1.5s`, `2m` in nanoseconds, at most a day; nil for anything else.
-  public static func duration(_ text: String) -> Int64? {
+  /// `250ms`, `1.5s`, `2m`, at most a day; nil for anything else.
+  public static func duration(_ text: String) -> Duration? {
     number(text, units: ["us": 1000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000]).flatMap {
-      $0 <= 86_400_000_000_000 ? $0 : nil
+      $0 <= 86_400_000_000_000 ? .nanoseconds($0) : nil
     }
   }
 

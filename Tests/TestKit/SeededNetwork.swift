@@ -1,4 +1,4 @@
-import MediaCore
+public import MediaCore
 
 /// A network between two sides that treats packets badly in just the way that a seed and a script say. Pure: packets and
 /// times go in, packets and times come out; the same input gives the same output on every machine.
@@ -22,8 +22,8 @@ public struct SeededNetwork<Packet> {
     }
     /// What happened.
     public var kind: Kind
-    /// When it was due, in nanoseconds.
-    public var at: Int64
+    /// When it was due.
+    public var at: Instant
     /// Which packets it is about.
     public var scope: PacketScope
     /// The statement as it was written.
@@ -66,13 +66,13 @@ public struct SeededNetwork<Packet> {
     var conditions = NetworkConditions()
     var random: SeededRandom
     var isBad = false
-    var cutUntil = Int64.min
-    var lastDue = Int64.min
+    var cutUntil = Instant.distantPast
+    var lastDue = Instant.distantPast
     var statistics = Statistics()
   }
 
   private struct Flight {
-    var due: Int64
+    var due: Instant
     var number: Int64
     var packet: Packet
     var cell: Int
@@ -81,7 +81,7 @@ public struct SeededNetwork<Packet> {
   }
 
   private struct Timed {
-    var at: Int64
+    var at: Instant
     var number: Int64
     var scope: PacketScope
     var text: String
@@ -92,8 +92,8 @@ public struct SeededNetwork<Packet> {
   private var cells: [Cell]
   // The bottleneck of each direction: bits a second, the longest wait before it, and until when it is busy.
   private var rates: [Int64?] = [nil, nil]
-  private var queues: [Int64] = [200_000_000, 200_000_000]
-  private var busyUntil: [Int64] = [.min, .min]
+  private var queues: [Duration] = [.milliseconds(200), .milliseconds(200)]
+  private var busyUntil: [Instant] = [.distantPast, .distantPast]
   // A binary heap, the earliest first.
   private var flights: [Flight] = []
   // Ascending.
@@ -117,27 +117,27 @@ public struct SeededNetwork<Packet> {
     cells[Self.index(direction, kind)].statistics
   }
 
-  /// Lets a script begin at `now` (ns), besides those that are running.
-  public mutating func schedule(_ script: NetworkScript, at now: Int64) {
+  /// Lets a script begin at `now`, besides those that are running.
+  public mutating func schedule(_ script: NetworkScript, at now: Instant) {
     for statement in script.statements {
       insert(
         Timed(
-          at: now &+ statement.at, number: nextNumber(), scope: statement.scope, text: statement.text,
+          at: now + statement.at, number: nextNumber(), scope: statement.scope, text: statement.text,
           actions: statement.actions))
     }
     bringUp(to: now)
   }
 
   /// When to poll; nil for never.
-  public var deadline: Int64? {
+  public var deadline: Instant? {
     if let event = events.first { return event.at }
     guard let flight = flights.first else { return timeline.first?.at }
     return timeline.first.map { min($0.at, flight.due) } ?? flight.due
   }
 
-  /// A packet of `count` bytes enters at `now` (ns). Times must not go back.
+  /// A packet of `count` bytes enters at `now`. Times must not go back.
   public mutating func send(
-    _ packet: Packet, count: Int, _ direction: Direction, _ kind: PacketClass, at now: Int64
+    _ packet: Packet, count: Int, _ direction: Direction, _ kind: PacketClass, at now: Instant
   ) {
     bringUp(to: now)
     let index = Self.index(direction, kind)
@@ -146,10 +146,11 @@ public struct SeededNetwork<Packet> {
     let draw = Draw(&cells[index].random)
     guard let due = passes(index, direction, count: count, draw: draw, at: now) else { return }
     let conditions = cells[index].conditions
-    var arrival = due &+ conditions.delay &+ SeededRandom.below(conditions.jitter &+ 1, draw.jitter)
+    var arrival =
+      due + conditions.delay + .nanoseconds(SeededRandom.below(conditions.jitter.nanoseconds + 1, draw.jitter))
     if conditions.reorder.holds(draw.reorder) {
       cells[index].statistics.reordered += 1
-      arrival = max(arrival, cells[index].lastDue) &+ conditions.holdBack
+      arrival = max(arrival, cells[index].lastDue) + conditions.holdBack
     } else {
       arrival = max(arrival, cells[index].lastDue)
       cells[index].lastDue = arrival
@@ -167,8 +168,8 @@ public struct SeededNetwork<Packet> {
     }
   }
 
-  /// What comes out at `now` (ns), in order; nil when there is nothing (more) yet.
-  public mutating func poll(at now: Int64) -> Output? {
+  /// What comes out at `now`, in order; nil when there is nothing (more) yet.
+  public mutating func poll(at now: Instant) -> Output? {
     // Packets that arrive before a statement's time come out before its event.
     if events.isEmpty, let next = timeline.first?.at, next <= now, flights.first.map({ $0.due < next }) != true {
       bringUp(to: next)
@@ -207,8 +208,8 @@ public struct SeededNetwork<Packet> {
 
   /// When the packet has left the bottleneck; nil when it is lost.
   private mutating func passes(
-    _ index: Int, _ direction: Direction, count: Int, draw: Draw, at now: Int64
-  ) -> Int64? {
+    _ index: Int, _ direction: Direction, count: Int, draw: Draw, at now: Instant
+  ) -> Instant? {
     if let bursts = cells[index].conditions.bursts {
       let changes = cells[index].isBad ? bursts.ends : bursts.begins
       if changes.holds(draw.burst) { cells[index].isBad.toggle() }
@@ -227,12 +228,12 @@ public struct SeededNetwork<Packet> {
     }
     guard let rate = rates[direction.rawValue] else { return now }
     let begins = max(now, busyUntil[direction.rawValue])
-    guard begins &- now <= queues[direction.rawValue] else {
+    guard begins - now <= queues[direction.rawValue] else {
       cells[index].statistics.queueDrops += 1
       return nil
     }
     let (product, overflow) = Int64(count).multipliedReportingOverflow(by: 8_000_000_000)
-    let left = begins &+ (overflow ? .max / 2 : product / max(1, rate))
+    let left = begins + .nanoseconds(overflow ? .max / 2 : product / max(1, rate))
     busyUntil[direction.rawValue] = left
     return left
   }
@@ -240,7 +241,7 @@ public struct SeededNetwork<Packet> {
   // MARK: - The script
 
   /// Performs everything whose time has come.
-  private mutating func bringUp(to now: Int64) {
+  private mutating func bringUp(to now: Instant) {
     while let next = timeline.first, next.at <= now {
       timeline.removeFirst()
       if let actions = next.actions {
@@ -256,7 +257,7 @@ public struct SeededNetwork<Packet> {
   private mutating func perform(_ action: NetworkScript.Action, _ timed: Timed) {
     switch action {
     case .outage(let length):
-      let until = length.map { timed.at &+ $0 } ?? .max
+      let until = length.map { timed.at + $0 } ?? .distantFuture
       change(timed.scope) { $0.cutUntil = max($0.cutUntil, until) }
       events.append(Event(kind: .outageBegan, at: timed.at, scope: timed.scope, text: timed.text))
       if length != nil {
@@ -267,7 +268,7 @@ public struct SeededNetwork<Packet> {
     case .rate(let rate):
       for direction in timed.scope.directions {
         rates[direction.rawValue] = rate
-        busyUntil[direction.rawValue] = .min
+        busyUntil[direction.rawValue] = .distantPast
       }
     case .queue(let length): for direction in timed.scope.directions { queues[direction.rawValue] = length }
     case .clear: clear(timed)
@@ -291,7 +292,7 @@ public struct SeededNetwork<Packet> {
     change(timed.scope) { cell in
       wasCut = wasCut || cell.cutUntil > timed.at
       cell.conditions = NetworkConditions()
-      (cell.isBad, cell.cutUntil) = (false, .min)
+      (cell.isBad, cell.cutUntil) = (false, .distantPast)
     }
     if timed.scope.classes.count == PacketClass.allCases.count {
       for direction in timed.scope.directions { rates[direction.rawValue] = nil }

@@ -9,21 +9,22 @@ import Testing
       5s outage 3s; 0s jitter=1.5ms
       rebind
       """)
-    #expect(script.statements.map(\.at) == [0, 0, 5_000_000_000, 12_000_000_000])
+    #expect(script.statements.map(\.at) == [.zero, .zero, .seconds(5), .seconds(12)])
     #expect(script.statements.map(\.text) == ["jitter=1.5ms", "rebind", "outage 3s", "loss=10% delay=30ms"])
-    #expect(script.statements[0].actions == [.jitter(1_500_000)])
-    #expect(script.statements[2].actions == [.outage(3_000_000_000)])
-    #expect(script.statements[3].actions == [.loss(.percent(10)), .delay(30_000_000)])
+    #expect(script.statements[0].actions == [.jitter(.microseconds(1500))])
+    #expect(script.statements[2].actions == [.outage(.seconds(3))])
+    #expect(script.statements[3].actions == [.loss(.percent(10)), .delay(.milliseconds(30))])
     #expect(script.statements[3].scope == PacketScope([.down], [.udp]))
     #expect(script.statements.map(\.scope.description) == ["all", "all", "all", "down udp"])
   }
 
   @Test(arguments: [
     ("burst=10%/4", NetworkScript.Action.bursts(.init(share: .percent(10), length: 4))),
-    ("reorder=5%/20ms", .reorder(.percent(5), 20_000_000)), ("reorder=5%", .reorder(.percent(5), 20_000_000)),
+    ("reorder=5%/20ms", .reorder(.percent(5), .milliseconds(20))),
+    ("reorder=5%", .reorder(.percent(5), .milliseconds(20))),
     ("duplicate=1%", .duplicate(.percent(1))), ("corrupt=0.25%", .corrupt(Share(millionths: 2500))),
     ("rate=300kbit", .rate(300_000)), ("rate=1.5Mbit", .rate(1_500_000)), ("rate=none", .rate(nil)),
-    ("queue=2m", .queue(120_000_000_000)), ("outage", .outage(nil)), ("clear", .clear), ("rebind", .rebind),
+    ("queue=2m", .queue(.seconds(120))), ("outage", .outage(nil)), ("clear", .clear), ("rebind", .rebind),
   ])
   func readsEveryAction(text: String, action: NetworkScript.Action) throws {
     #expect(try NetworkScript(text).statements.first?.actions == [action])

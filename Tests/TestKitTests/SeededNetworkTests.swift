@@ -7,7 +7,7 @@ import Testing
     var trace = try Trace(seed: 1, "")
     trace.send(100)
     #expect(trace.arrived == Array(0..<100))
-    #expect(trace.travelled.allSatisfy { $0 == 0 })
+    #expect(trace.travelled.allSatisfy { $0 == .zero })
   }
 
   /// Exact: what one seed does to some forty packets. A change here changes what every seed of a failed run means.
@@ -81,10 +81,10 @@ import Testing
     var other = try Trace(seed: 5, "udp up loss=10%; down loss=50%; udp up jitter=20ms reorder=20% corrupt=10%")
     for number in 0..<500 {
       other.send(1, first: number, .up, .udp, drains: false)
-      other.send(2, first: 1000 + 2 * number, every: 0, .down, .udp, drains: false)
-      other.send(1, first: 3000 + number, every: 0, .up, .tcp, drains: false)
+      other.send(2, first: 1000 + 2 * number, every: .zero, .down, .udp, drains: false)
+      other.send(1, first: 3000 + number, every: .zero, .up, .tcp, drains: false)
     }
-    other.run(until: other.time.now + 1_000_000_000)
+    other.run(until: other.time.now + .seconds(1))
     #expect(Set(plain.arrived) == Set(other.arrived.filter { $0 < 500 }))
   }
 
@@ -92,7 +92,7 @@ import Testing
     var lost: [Set<Int>] = []
     for percent in [1, 5, 10, 30] {
       var trace = try Trace(seed: 3, "loss=\(percent)%")
-      trace.send(10_000, every: 1_000_000)
+      trace.send(10_000, every: .milliseconds(1))
       lost.append(Set(0..<10_000).subtracting(trace.arrived))
       #expect(abs(lost.last.map { $0.count - percent * 100 } ?? 0) <= 100)
     }
@@ -101,7 +101,7 @@ import Testing
 
   @Test func burstsHaveTheirShareAndLength() throws {
     var trace = try Trace(seed: 9, "burst=10%/5")
-    trace.send(100_000, every: 1_000_000)
+    trace.send(100_000, every: .milliseconds(1))
     let lost = Set(0..<100_000).subtracting(trace.arrived)
     let bursts = lost.filter { !lost.contains($0 - 1) }.count
     #expect((9_000...11_000).contains(lost.count), "lost \(lost.count)")
@@ -113,8 +113,8 @@ import Testing
     var trace = try Trace(seed: 4, "delay=30ms jitter=50ms")
     trace.send(2000)
     #expect(trace.arrived == Array(0..<2000))
-    #expect(trace.travelled.allSatisfy { (30_000_000...80_000_000).contains($0) })
-    #expect((trace.travelled.max() ?? 0) - (trace.travelled.min() ?? 0) > 45_000_000)
+    #expect(trace.travelled.allSatisfy { (Duration.milliseconds(30) ... .milliseconds(80)).contains($0) })
+    #expect((trace.travelled.max() ?? .zero) - (trace.travelled.min() ?? .zero) > .milliseconds(45))
   }
 
   @Test func whatIsHeldBackIsOvertaken() throws {
@@ -139,19 +139,19 @@ import Testing
   @Test func aBottleneckQueuesThenDrops() throws {
     var trace = try Trace(seed: 1, "rate=400kbit queue=100ms")
     trace.send(500)
-    #expect(trace.travelled.first == 20_000_000)
-    #expect(trace.travelled.max() == 120_000_000)
+    #expect(trace.travelled.first == .milliseconds(20))
+    #expect(trace.travelled.max() == .milliseconds(120))
     #expect((245...260).contains(trace.arrived.count))
     #expect(trace.network.statistics(.up, .udp).queueDrops == 500 - trace.arrived.count)
   }
 
   @Test func aBottleneckIsSharedByAllPacketsOfItsDirection() throws {
     var trace = try Trace(seed: 1, "up rate=800kbit")
-    trace.send(1, every: 0, .up, .udp, drains: false)
-    trace.send(1, first: 1, every: 0, .up, .tcp, drains: false)
-    trace.send(1, first: 2, every: 0, .down, .udp)
+    trace.send(1, every: .zero, .up, .udp, drains: false)
+    trace.send(1, first: 1, every: .zero, .up, .tcp, drains: false)
+    trace.send(1, first: 2, every: .zero, .down, .udp)
     #expect(trace.arrived == [2, 0, 1])
-    #expect(trace.travelled == [0, 10_000_000, 20_000_000])
+    #expect(trace.travelled == [.zero, .milliseconds(10), .milliseconds(20)])
   }
 
   @Test func anOutageCutsItsPacketsOnly() throws {
@@ -183,7 +183,7 @@ import Testing
     var trace = try Trace(seed: 1, "delay=50ms; 100ms outage 1s")
     trace.send(20)
     #expect(trace.arrived == Array(0..<10))
-    #expect(trace.time.now >= 1_100_000_000)
+    #expect(trace.time.now >= .milliseconds(1100))
   }
 
   @Test func scriptsMayBeginAtAnyTime() throws {
@@ -199,15 +199,15 @@ import Testing
       var trace = try Trace(
         seed: seed, "jitter=40ms; 100ms loss=10%; 130ms outage 30ms; 200ms reorder=20%; 210ms rebind; 250ms clear")
       // Polled too late: the order must still be that of the times.
-      trace.send(40, every: 10_000_000, drains: false)
+      trace.send(40, every: .milliseconds(10), drains: false)
       var network = trace.network
-      var last = Int64.min
+      var last = Instant.distantPast
       network.schedule(try NetworkScript("5ms delay=1ms; 15ms rebind"), at: trace.time.now)
       for number in 0..<20 {
-        network.send(number, count: 1, .up, .udp, at: trace.time.now + Int64(number) * 1_000_000)
+        network.send(number, count: 1, .up, .udp, at: trace.time.now + .milliseconds(number))
       }
       var outputs = 0
-      while let deadline = network.deadline, let output = network.poll(at: trace.time.now + 1_000_000_000) {
+      while let deadline = network.deadline, let output = network.poll(at: trace.time.now + .seconds(1)) {
         if case .event(let event) = output { #expect(event.at >= last, "seed \(seed)") }
         last = max(last, deadline)
         outputs += 1

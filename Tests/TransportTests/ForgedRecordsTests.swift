@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Transport
@@ -193,15 +194,15 @@ import Testing
   }
 
   @Test func aDoubtedHandshakeIsGivenUpSooner() {
-    var deadline = HandshakeDeadline(began: 5)
-    #expect(deadline.due == 5 + HandshakeDeadline.limit)
-    deadline.doubt(at: 1_000_000_000)
-    #expect(deadline.due == 1_000_000_000 + HandshakeDeadline.doubtLimit)
+    var deadline = HandshakeDeadline(began: .nanoseconds(5))
+    #expect(deadline.due == Instant.nanoseconds(5) + HandshakeDeadline.limit)
+    deadline.doubt(at: .seconds(1))
+    #expect(deadline.due == Instant.seconds(1) + HandshakeDeadline.doubtLimit)
     // Further signs, which anybody can send, put nothing off.
-    deadline.doubt(at: 9_000_000_000)
-    #expect(deadline.due == 1_000_000_000 + HandshakeDeadline.doubtLimit)
-    var late = HandshakeDeadline(began: 0)
-    late.doubt(at: HandshakeDeadline.limit - 1)
-    #expect(late.due == HandshakeDeadline.limit)
+    deadline.doubt(at: .seconds(9))
+    #expect(deadline.due == Instant.seconds(1) + HandshakeDeadline.doubtLimit)
+    var late = HandshakeDeadline(began: .zero)
+    late.doubt(at: .zero + HandshakeDeadline.limit - .nanoseconds(1))
+    #expect(late.due == Instant.zero + HandshakeDeadline.limit)
   }
 }

@@ -1,11 +1,12 @@
+import MediaCore
+import TestKit
 import Testing
 
 @testable import Transport
 
 /// What is known of the peer without input and output: whether it lives, and what it is told of.
 @Suite struct LivenessTests {
-  static let now: Int64 = 1_000_000_000_000
-  static let second: Int64 = 1_000_000_000
+  static let now = Instant.seconds(1000)
 
   @Test func silenceAndDeathByTheClock() {
     // After so many seconds of silence, and whether another pair is looked for: what is so then.
@@ -17,7 +18,7 @@ import Testing
     for (seconds, mayDie, isSilent, isDead) in table {
       var liveness = Liveness()
       liveness.begin(at: Self.now)
-      #expect(liveness.check(mayDie: mayDie, at: Self.now + seconds * Self.second) == isDead, "\(seconds) s")
+      #expect(liveness.check(mayDie: mayDie, at: Self.now + .seconds(seconds)) == isDead, "\(seconds) s")
       #expect(liveness.isSilent == isSilent && liveness.isDead == isDead, "\(seconds) s")
     }
   }
@@ -25,11 +26,11 @@ import Testing
   @Test func whatIsHeardEndsSilenceButNotDeath() {
     var liveness = Liveness()
     liveness.begin(at: Self.now)
-    _ = liveness.check(mayDie: true, at: Self.now + 11 * Self.second)
-    liveness.heard(at: Self.now + 11 * Self.second)
-    _ = liveness.check(mayDie: true, at: Self.now + 12 * Self.second)
-    #expect(!liveness.isSilent && liveness.heardAt == Self.now + 11 * Self.second)
-    let late = Self.now + 60 * Self.second
+    _ = liveness.check(mayDie: true, at: Self.now + .seconds(11))
+    liveness.heard(at: Self.now + .seconds(11))
+    _ = liveness.check(mayDie: true, at: Self.now + .seconds(12))
+    #expect(!liveness.isSilent && liveness.heardAt == Self.now + .seconds(11))
+    let late = Self.now + .seconds(60)
     #expect(liveness.check(mayDie: true, at: late) == true)
     // It is given up once, and stays so.
     liveness.heard(at: late)
@@ -37,8 +38,8 @@ import Testing
     #expect(liveness.isDead)
     liveness.doubt()
     #expect(!liveness.isDead && liveness.isSilent)
-    _ = liveness.check(mayDie: true, at: late + 31 * Self.second)
-    liveness.begin(at: late + 32 * Self.second)
+    _ = liveness.check(mayDie: true, at: late + .seconds(31))
+    liveness.begin(at: late + .seconds(32))
     #expect(!liveness.isDead && !liveness.isSilent)
   }
 

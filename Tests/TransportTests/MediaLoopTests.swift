@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import Platform
+import TestKit
 import Testing
 
 @testable import Transport
@@ -52,9 +53,9 @@ import Testing
     let start = MonotonicClock.now
     loop.post {
       for delay in [30, 10, 20] {
-        loop.timer(after: Int64(delay) * 1_000_000) {
+        loop.timer(after: .milliseconds(delay)) {
           box.numbers.append(delay)
-          if MonotonicClock.now - start < Int64(delay) * 1_000_000 { box.strangers += 1 }
+          if MonotonicClock.now - start < .milliseconds(delay) { box.strangers += 1 }
           heard.add { $0.gatheringDone += 1 }
         }
       }
@@ -70,11 +71,11 @@ import Testing
     let box = Box()
     let heard = Heard()
     loop.post {
-      for delay in [5, 1, 4, 2, 3] { loop.timer(after: Int64(delay) * 100_000) { box.numbers.append(delay) } }
-      let cancelled = loop.timer(after: 200_000) { box.strangers += 1 }
+      for delay in [5, 1, 4, 2, 3] { loop.timer(after: .microseconds(delay * 100)) { box.numbers.append(delay) } }
+      let cancelled = loop.timer(after: .microseconds(200)) { box.strangers += 1 }
       cancelled.cancel()
-      loop.timer(after: 600_000) { heard.add { $0.gatheringDone = 1 } }
-      let until = MonotonicClock.now + 5_000_000
+      loop.timer(after: .microseconds(600)) { heard.add { $0.gatheringDone = 1 } }
+      let until = MonotonicClock.now + .milliseconds(5)
       while MonotonicClock.now < until {}
     }
     #expect(heard.wait { $0.gatheringDone == 1 })
@@ -86,7 +87,7 @@ import Testing
     let loop = MediaLoop(name: "zero")
     defer { loop.stop() }
     let box = Box()
-    loop.post { loop.timer(after: 0, repeats: true) { box.strangers += 1 } }
+    loop.post { loop.timer(after: .zero, repeats: true) { box.strangers += 1 } }
     #expect(loop.sync { 1 } == 1)
     #expect(loop.sync { 2 } == 2)
   }
@@ -94,14 +95,14 @@ import Testing
   @Test func theTimerQueueSorts() {
     var random = SeededRandom(seed: 6)
     var queue = TimerQueue()
-    var expected: [Int64] = []
+    var expected: [Instant] = []
     for _ in 0..<1000 {
-      let interval = Int64.random(in: 0...300, using: &random)
-      expected.append(interval)
-      queue.add(LoopTimer(interval: interval, repeats: false, now: 0) {})
+      let interval = Duration.nanoseconds(Int64.random(in: 0...300, using: &random))
+      expected.append(.zero + interval)
+      queue.add(LoopTimer(interval: interval, repeats: false, now: .zero) {})
     }
-    var taken: [Int64] = []
-    while let timer = queue.takeDue(now: 1000) { taken.append(timer.due) }
+    var taken: [Instant] = []
+    while let timer = queue.takeDue(now: .nanoseconds(1000)) { taken.append(timer.due) }
     #expect(taken == expected.sorted())
     #expect(queue.next === nil)
   }
@@ -114,7 +115,7 @@ import Testing
     loop.post {
       var count = 0
       var timer: LoopTimer?
-      timer = loop.timer(after: 5_000_000, repeats: true) {
+      timer = loop.timer(after: .milliseconds(5), repeats: true) {
         count += 1
         if count == 20 {
           timer?.cancel()
@@ -124,7 +125,7 @@ import Testing
       }
     }
     #expect(heard.wait { $0.gatheringDone >= 20 })
-    #expect(MonotonicClock.now - start >= 100_000_000)
+    #expect(MonotonicClock.now - start >= .milliseconds(100))
     loop.sync {}
     #expect(heard.read { $0.gatheringDone } == 20)
   }
@@ -143,11 +144,11 @@ import Testing
 
   /// In a debug build, which the tests are.
   @Test func theDoorsStopWhoIsOnAnotherThread() async {
-    await #expect(processExitsWith: .failure) { MediaLoop(name: "door").timer(after: 0) {} }
+    await #expect(processExitsWith: .failure) { MediaLoop(name: "door").timer(after: .zero) {} }
     await #expect(processExitsWith: .failure) { MediaLoop(name: "door").offload({ 1 }, completion: { _ in }) }
     await #expect(processExitsWith: .success) {
       let loop = MediaLoop(name: "door")
-      loop.sync { _ = loop.timer(after: 0) {} }
+      loop.sync { _ = loop.timer(after: .zero) {} }
       loop.stop()
     }
   }
@@ -159,7 +160,7 @@ import Testing
     #expect(!loop.isCurrent)
     let isCurrent = loop.sync {
       // Nobody is left to fire it.
-      loop.timer(after: 0) { Issue.record("a timer of a loop that has ended") }
+      loop.timer(after: .zero) { Issue.record("a timer of a loop that has ended") }
       return loop.sync { loop.isCurrent }
     }
     #expect(isCurrent)

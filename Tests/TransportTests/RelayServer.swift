@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import Platform
 import SystemKit
 
@@ -54,7 +55,7 @@ final class RelayServer {
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     let request: [UInt8] = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
     let address = RelayServer.loopback(port: port)
-    let deadline = MonotonicClock.now + 30_000_000_000
+    let deadline = MonotonicClock.now + .seconds(30)
     var answer = [UInt8](repeating: 0, count: 500)
     while MonotonicClock.now < deadline {
       _ = withUnsafePointer(to: address) {

@@ -97,7 +97,7 @@ final class TestEnd: MediaTransportDelegate, @unchecked Sendable {
     let done = Heard()
     loop.post { [loop] in
       var timer: LoopTimer?
-      timer = loop.timer(after: 2_000_000, repeats: true) { [weak self] in
+      timer = loop.timer(after: .milliseconds(2), repeats: true) { [weak self] in
         guard let transport = self?.transport, !holds(transport) else {
           timer?.cancel()
           done.add { $0.gatheringDone = 1 }
@@ -135,12 +135,12 @@ final class TestEnd: MediaTransportDelegate, @unchecked Sendable {
     if closesOnConnect, state == .connected { transport.close() }
   }
 
-  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Int64) {
+  func transport(_ transport: MediaTransport, receivedRTP buffer: MediaBuffer, at now: Instant) {
     let bytes = Array(buffer.bytes)
     heard.add { $0.rtp.append(bytes) }
   }
 
-  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Int64) {
+  func transport(_ transport: MediaTransport, receivedRTCP bytes: UnsafeRawBufferPointer, at now: Instant) {
     let copy = Array(bytes)
     heard.add { $0.rtcp.append(copy) }
   }

@@ -161,7 +161,7 @@ import Testing
     // A pipe cannot be synced: EINVAL, as a dead disk gives EIO.
     var pipe: [Int32] = [0, 0]
     #expect(Glibc.pipe(&pipe) == 0)
-    let syncer = FileSyncer.start(descriptor: pipe[1], interval: 1_000_000)
+    let syncer = FileSyncer.start(descriptor: pipe[1], interval: .milliseconds(1))
     syncer?.markDirty()
     var turns = 0
     while syncer?.failureNumber == 0, turns < 10_000_000 {

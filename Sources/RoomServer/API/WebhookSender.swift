@@ -41,12 +41,12 @@ final class WebhookSender: @unchecked Sendable {
 
   /// How many events wait for one URL at most.
   private static let queueLimit = 200
-  /// After this an event is given up, in seconds.
-  private static let patience: Int64 = 30
-  /// For one connection and its answer, in seconds.
-  private static let timeout: Int64 = 5
-  /// How long the end of the server waits for the last events, in seconds.
-  private static let farewell: Int64 = 2
+  /// After this an event is given up.
+  private static let patience = Duration.seconds(30)
+  /// For one connection and its answer.
+  private static let timeout = Duration.seconds(5)
+  /// How long the end of the server waits for the last events.
+  private static let farewell = Duration.seconds(2)
   /// A token's lifetime in seconds.
   private static let lifetime: Int64 = 300
 
@@ -59,7 +59,7 @@ final class WebhookSender: @unchecked Sendable {
     eventLoop = group.next()
     queues = urls.map { _ in Queue() }
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(Self.timeout)))
+      redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(Self.timeout)))
     configuration.httpVersion = .http1Only
     // A receiver that refuses is asked again by the rules here.
     configuration.connectionPool.retryConnectionEstablishment = false
@@ -88,7 +88,7 @@ final class WebhookSender: @unchecked Sendable {
       isEnding = true
       onDrained = { drained.succeed(()) }
       noteDrained()
-      eventLoop.scheduleTask(in: .seconds(Self.farewell)) { drained.succeed(()) }
+      eventLoop.scheduleTask(in: TimeAmount(Self.farewell)) { drained.succeed(()) }
     }
     try? drained.futureResult.wait()
     // Its connections end; what was still under way is not told any more.
@@ -131,23 +131,23 @@ final class WebhookSender: @unchecked Sendable {
   }
 
   private func finished(_ index: Int, _ event: Event, _ outcome: Outcome) {
-    var retryAfter: Int64?
+    var retryAfter: Duration?
     switch outcome {
     case .taken: break
     case .refused(let reason):
       logger.warning("a webhook was refused", metadata: ["url": "\(urls[index])", "reason": "\(reason)"])
     case .failed(let reason):
-      let isOld = NIODeadline.now() - event.at > .seconds(Self.patience)
+      let isOld = NIODeadline.now() - event.at > TimeAmount(Self.patience)
       if isOld || isEnding {
         logger.warning("a webhook was not delivered", metadata: ["url": "\(urls[index])", "reason": "\(reason)"])
       } else {
         // 250 ms, 500 ms, 1 s … 8 s
-        retryAfter = 250 << Int64(min(event.attempts, 5))
+        retryAfter = .milliseconds(250 << min(event.attempts, 5))
       }
     }
     if let retryAfter {
       if !queues[index].events.isEmpty { queues[index].events[0].attempts += 1 }
-      eventLoop.scheduleTask(in: .milliseconds(retryAfter)) { [self] in
+      eventLoop.scheduleTask(in: TimeAmount(retryAfter)) { [self] in
         queues[index].isBusy = false
         next(index)
       }
@@ -179,7 +179,7 @@ final class WebhookSender: @unchecked Sendable {
       request.headers.add(name: "Connection", value: "close")
       let answer = http.execute(
         request: request, delegate: StatusReader(status), eventLoop: .delegateAndChannel(on: eventLoop),
-        deadline: .now() + .seconds(Self.timeout))
+        deadline: .now() + TimeAmount(Self.timeout))
       // Without effect when the status is known.
       answer.futureResult.whenFailure { status.fail($0) }
     } catch {

@@ -6,14 +6,14 @@ import Signaling
 /// not even those fit. Sound always flows. Confined to the room's loop.
 struct BandwidthKeeper {
   private var downlink = Downlink()
-  private var samples: [(at: Int64, bytes: UInt64)] = []
+  private var samples: [(at: Instant, bytes: UInt64)] = []
   private var isLimiting = false
   private var sent = 0
 
-  /// How often it looks, in nanoseconds.
-  static let interval: Int64 = 200_000_000
-  /// The time over which the sent bits are measured, in nanoseconds.
-  private static let window: Int64 = 1_000_000_000
+  /// How often it looks.
+  static let interval = Duration.milliseconds(200)
+  /// The time over which the sent bits are measured.
+  private static let window = Duration.seconds(1)
 
   /// No limit yet.
   init() {}
@@ -22,12 +22,12 @@ struct BandwidthKeeper {
   private(set) var limit: Int?
 
   /// The subscriber's estimate (REMB).
-  mutating func note(estimate bits: UInt64, now: Int64) { downlink.note(estimate: bits, now: now) }
+  mutating func note(estimate bits: UInt64, now: Instant) { downlink.note(estimate: bits, now: now) }
 
   /// Looks at what was sent and what it led to. `imposed` is a limit from outside, `mayPause` whether the subscriber
   /// takes pauses. True when the shares were divided anew: layers must be chosen and stream states told.
   mutating func tick(
-    _ subscriptions: [Subscription], bytesSent: UInt64, imposed: Int?, mayPause: Bool, now: Int64
+    _ subscriptions: [Subscription], bytesSent: UInt64, imposed: Int?, mayPause: Bool, now: Instant
   ) -> Bool {
     sent = rate(bytesSent, now)
     downlink.note(loss: loss(subscriptions), now: now)
@@ -62,11 +62,11 @@ struct BandwidthKeeper {
   }
 
   /// Bits per second over the last second.
-  private mutating func rate(_ bytes: UInt64, _ now: Int64) -> Int {
+  private mutating func rate(_ bytes: UInt64, _ now: Instant) -> Int {
     samples.append((now, bytes))
-    while samples.count > 2, now &- samples[1].at >= Self.window { samples.removeFirst() }
+    while samples.count > 2, now - samples[1].at >= Self.window { samples.removeFirst() }
     guard let first = samples.first, now > first.at else { return 0 }
-    return Int(clamping: (bytes &- first.bytes) &* 8_000_000_000 / UInt64(now &- first.at))
+    return Int(clamping: (bytes &- first.bytes) &* 8_000_000_000 / UInt64((now - first.at).nanoseconds))
   }
 
   /// The share of packets lost of all streams, each counted by its packets.
@@ -83,7 +83,7 @@ struct BandwidthKeeper {
 
   /// What a stream costs. Cautious: what isn't sent now counts a little more, so that rates that sway around the limit
   /// don't make it come and go.
-  private func demand(of video: Subscription, isCautious: Bool, now: Int64) -> StreamDemand {
+  private func demand(of video: Subscription, isCautious: Bool, now: Instant) -> StreamDemand {
     let publication = video.publication
     let isPaused = video.pauses.contains(.congestion)
     let current = video.layerLimit ?? .max
@@ -102,7 +102,7 @@ struct BandwidthKeeper {
   }
 
   /// The bits per second of all video with the next layer or the next stream; nil when all is as wanted.
-  private func nextStep(_ videos: [Subscription], now: Int64) -> Int? {
+  private func nextStep(_ videos: [Subscription], now: Instant) -> Int? {
     guard isLimiting else { return nil }
     let ordered = videos.map { (video: $0, demand: demand(of: $0, isCautious: false, now: now)) }
       .sorted { $0.demand.rank < $1.demand.rank }

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// A video stream that a subscriber wants, for the division of its bandwidth.
 struct StreamDemand: Hashable, Sendable {
   /// What the streams are ordered by; the first ones are served first and paused last.
@@ -6,16 +8,17 @@ struct StreamDemand: Hashable, Sendable {
     var priority: UInt32 = 0
     /// Shared screens go before cameras.
     var isScreen = false
-    /// When its owner last spoke, in nanoseconds; 0 for never.
-    var spokenAt: Int64 = 0
+    /// When its owner last spoke; `distantPast` for never.
+    var spokenAt = Instant.distantPast
     /// Position among all streams, in the order of publishing.
     var position = 0
 
     static func < (a: Rank, b: Rank) -> Bool {
-      func key(_ rank: Rank) -> (UInt32, Int, Int64, Int) {
-        (rank.priority == 0 ? .max : rank.priority, rank.isScreen ? 0 : 1, -rank.spokenAt, rank.position)
+      func key(_ rank: Rank, _ spokenAt: Instant) -> (UInt32, Int, Instant, Int) {
+        (rank.priority == 0 ? .max : rank.priority, rank.isScreen ? 0 : 1, spokenAt, rank.position)
       }
-      return key(a) < key(b)
+      // Who spoke later goes first.
+      return key(a, b.spokenAt) < key(b, a.spokenAt)
     }
   }
 

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What a subscriber wants of a video track (UpdateTrackSettings).
 struct VideoWish: Hashable, Sendable {
   /// True while the subscriber wants nothing at all.
@@ -20,8 +22,8 @@ struct LayerState: Hashable, Sendable {
   var width = 0
   /// Picture height that the publisher announced, in pixels; 0 when unknown.
   var height = 0
-  /// When its last packet came, in nanoseconds; nil before the first.
-  var lastPacket: Int64?
+  /// When its last packet came; nil before the first.
+  var lastPacket: Instant?
   /// Highest temporal layer seen.
   var highestTemporalLayer: UInt8 = 0
   /// Frames per second, measured over about a second; 0 before that.
@@ -32,7 +34,7 @@ struct LayerState: Hashable, Sendable {
 
   /// Frames that the track's other layers had since its last packet.
   private var framesElsewhere = 0
-  private var windowStart: Int64 = 0
+  private var windowStart = Instant.distantPast
   private var windowFrames = 0
   private var windowBytes = 0
 
@@ -43,18 +45,18 @@ struct LayerState: Hashable, Sendable {
   }
 
   /// Counts a packet.
-  mutating func note(startsFrame: Bool, temporalLayer: UInt8, bytes: Int, now: Int64) {
+  mutating func note(startsFrame: Bool, temporalLayer: UInt8, bytes: Int, now: Instant) {
     lastPacket = now
     framesElsewhere = 0
     highestTemporalLayer = max(highestTemporalLayer, min(temporalLayer, 3))
     windowBytes &+= bytes
     guard startsFrame else { return }
     windowFrames += 1
-    let elapsed = now &- windowStart
-    guard elapsed >= 1_000_000_000 else { return }
-    if elapsed < 3_000_000_000 {
-      framesPerSecond = Int(Int64(windowFrames) * 1_000_000_000 / elapsed)
-      bitsPerSecond = Int(clamping: Int64(windowBytes) &* 8_000_000_000 / elapsed)
+    let elapsed = now - windowStart
+    guard elapsed >= .seconds(1) else { return }
+    if elapsed < .seconds(3) {
+      framesPerSecond = Int(Int64(windowFrames) * 1_000_000_000 / elapsed.nanoseconds)
+      bitsPerSecond = Int(clamping: Int64(windowBytes) &* 8_000_000_000 / elapsed.nanoseconds)
     }
     windowStart = now
     windowFrames = 0
@@ -65,16 +67,16 @@ struct LayerState: Hashable, Sendable {
   mutating func noteFrameElsewhere() { framesElsewhere &+= 1 }
 
   /// True while packets come.
-  func isFlowing(at now: Int64) -> Bool {
-    lastPacket.map { now &- $0 < LayerChoice.silence && framesElsewhere < LayerChoice.framesElsewhere } ?? false
+  func isFlowing(at now: Instant) -> Bool {
+    lastPacket.map { now - $0 < LayerChoice.silence && framesElsewhere < LayerChoice.framesElsewhere } ?? false
   }
 }
 
 /// Chooses the layer for a subscriber. Pure.
 enum LayerChoice {
-  /// A layer without packets for this long, in nanoseconds, is taken for switched off: publishers stop the large
+  /// A layer without packets for this long is taken for switched off: publishers stop the large
   /// layers when bandwidth or computing power is short. Must be longer than the slowest frame rate's period.
-  static let silence: Int64 = 1_500_000_000
+  static let silence = Duration.milliseconds(1500)
   /// So is one that lets so many frames of the others pass: when the network stalls it holds up all of them, and a layer of
   /// a fifth of the others' frame rate lets ten pass.
   static let framesElsewhere = 20
@@ -82,7 +84,7 @@ enum LayerChoice {
   /// The layer to send: the largest one that flows up to what is wanted, else the smallest that flows. Nil when
   /// nothing is wanted. Before anything has flowed it is what is wanted. `limit` is the highest one that fits through
   /// the subscriber's network.
-  static func layer(of layers: [LayerState], wish: VideoWish, limit: Int = .max, now: Int64) -> Int? {
+  static func layer(of layers: [LayerState], wish: VideoWish, limit: Int = .max, now: Instant) -> Int? {
     guard !wish.isDisabled, !layers.isEmpty else { return nil }
     let wanted = min(wantedLayer(layers, wish), max(0, limit))
     if let best = layers.indices.last(where: { $0 <= wanted && layers[$0].isFlowing(at: now) }) { return best }

@@ -57,8 +57,8 @@ struct LayerForwarder {
     return timestamp &+ active.timestampOffset
   }
 
-  /// What becomes of a packet; nil when it isn't passed on. `now` is in nanoseconds on any steady clock.
-  mutating func forward(_ packet: ForwardedPacket, now: Int64) -> OutgoingNumbers? {
+  /// What becomes of a packet; nil when it isn't passed on.
+  mutating func forward(_ packet: ForwardedPacket, now: Instant) -> OutgoingNumbers? {
     guard layers.indices.contains(packet.layer) else { return nil }
     let isInOrder = note(packet)
     guard targetLayer != nil else { return nil }
@@ -98,7 +98,7 @@ struct LayerForwarder {
       : packet.layer < currentLayer && packet.layer >= targetLayer
   }
 
-  private mutating func switchStream(to packet: ForwardedPacket, now: Int64) {
+  private mutating func switchStream(to packet: ForwardedPacket, now: Instant) {
     let timestamp = timestampAfterSwitch(to: packet, now: now)
     swap(&active, &retired)
     active.start(with: packet, after: position, timestamp: timestamp)
@@ -106,9 +106,9 @@ struct LayerForwarder {
   }
 
   /// The RTP time of the first packet after a switch: always later than the last one.
-  private func timestampAfterSwitch(to packet: ForwardedPacket, now: Int64) -> UInt32 {
+  private func timestampAfterSwitch(to packet: ForwardedPacket, now: Instant) -> UInt32 {
     guard let position, active.isStarted else { return packet.timestamp }
-    let elapsed = ticks(max(0, now &- position.arrival))
+    let elapsed = ticks(max(.zero, now - position.arrival).nanoseconds)
     let byArrival = max(1, elapsed)
     let isSameStream = active.ssrc == packet.ssrc
     var step = byArrival

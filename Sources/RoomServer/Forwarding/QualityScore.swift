@@ -1,3 +1,4 @@
+import MediaCore
 import Signaling
 
 /// How well a participant's connection does, as others are told (ConnectionQualityUpdate). Pure.
@@ -8,8 +9,8 @@ enum QualityScore {
     var isLost = false
     /// The largest share of packets lost in either direction, 0...1.
     var loss = 0.0
-    /// The longest round trip, in nanoseconds; 0 when unknown.
-    var roundTrip: Int64 = 0
+    /// The longest round trip; zero when unknown.
+    var roundTrip = Duration.zero
     /// It gets less than it wants for want of bandwidth.
     var isLimited = false
   }
@@ -18,7 +19,7 @@ enum QualityScore {
   static func rate(_ facts: Facts) -> (quality: Livekit_ConnectionQuality, score: Float) {
     if facts.isLost { return (.lost, 1) }
     // A percent of loss costs as much as 40 ms of delay beyond 150 ms.
-    let late = max(0, facts.roundTrip &- 150_000_000) / 40_000_000
+    let late = max(.zero, facts.roundTrip - .milliseconds(150)).milliseconds / 40
     let penalty = facts.loss * 100 + Double(late) + (facts.isLimited ? 4 : 0)
     switch penalty {
     case ..<3: return (.excellent, Float(5 - penalty / 3))

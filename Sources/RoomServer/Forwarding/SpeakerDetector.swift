@@ -13,8 +13,8 @@ struct SpeakerDetector {
   static let silentIntervals = 2
   /// Loudness steps that are told apart.
   static let steps = 8.0
-  /// The longest time that one packet stands for, in nanoseconds (Opus frames end at 60 ms, bundles at 120 ms).
-  static let longestPacket: Int64 = 120_000_000
+  /// The longest time that one packet stands for (Opus frames end at 60 ms, bundles at 120 ms).
+  static let longestPacket = Duration.milliseconds(120)
 
   /// Loudness 0...1 in steps of 1/8; 0 while nobody speaks.
   private(set) var level: Float = 0
@@ -23,7 +23,7 @@ struct SpeakerDetector {
 
   private var smoothed = 0.0
   private var silent = 0
-  private var speech: Int64 = 0
+  private var speech = Duration.zero
   private var loudest: UInt8 = 127
   private var lastTimestamp: UInt32?
 
@@ -31,23 +31,23 @@ struct SpeakerDetector {
   mutating func note(level: UInt8, timestamp: UInt32) {
     defer { lastTimestamp = timestamp }
     guard level <= Self.activeLevel else { return }
-    var duration: Int64 = 20_000_000
+    var duration = Duration.milliseconds(20)
     if let lastTimestamp {
       let ticks = Int64(Int32(bitPattern: timestamp &- lastTimestamp))
-      if ticks > 0 { duration = min(ticks * 1_000_000 / 48, Self.longestPacket) }
+      if ticks > 0 { duration = min(.nanoseconds(ticks * 1_000_000 / 48), Self.longestPacket) }
     }
     speech += duration
     loudest = min(loudest, level)
   }
 
-  /// Ends an interval of `interval` nanoseconds; true when the outcome (`level`) changed.
-  mutating func endInterval(_ interval: Int64) -> Bool {
+  /// Ends an interval of this length; true when the outcome (`level`) changed.
+  mutating func endInterval(_ interval: Duration) -> Bool {
     var now = 0.0
     if speech * 100 >= interval * Self.activePercent {
       // 6 dB are a factor of two; -0 dBov is 1.
       now = Self.linear[min(Int(loudest), Self.linear.count - 1)]
     }
-    speech = 0
+    speech = .zero
     loudest = 127
     smoothed += (now - smoothed) * Self.smoothing
     silent = now > 0 ? 0 : silent + 1

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// How one incoming RTP stream's numbers become those of the subscriber's stream, from the packet with which the
 /// subscriber was switched to it. Remembers the last packets, so that late ones get the numbers kept free for them.
 struct StreamMapping {
@@ -41,8 +43,8 @@ struct StreamMapping {
     var timestamp: UInt32
     /// VP8's numbers.
     var picture: PictureNumbers
-    /// When that packet came in, in nanoseconds.
-    var arrival: Int64
+    /// When that packet came in.
+    var arrival: Instant
   }
 
   /// A mapping that is not in use yet.
@@ -121,7 +123,7 @@ struct StreamMapping {
   }
 
   /// Where the subscriber's stream stands after a packet that `forward` let pass.
-  func position(after numbers: OutgoingNumbers, now: Int64) -> Position {
+  func position(after numbers: OutgoingNumbers, now: Instant) -> Position {
     Position(
       sequence: highest &+ sequenceOffset, timestamp: numbers.timestamp, picture: numbers.picture, arrival: now)
   }

@@ -163,7 +163,7 @@ final class SignalHandler: ChannelDuplexHandler {
   private func ping(_ context: ChannelHandlerContext) {
     guard !isClosing, held == nil else { return }
     // Pongs count too, so a client is silent only when its machine or its network is gone.
-    if NIODeadline.now() - heard > .seconds(limits.signalTimeout) {
+    if NIODeadline.now() - heard > TimeAmount(limits.signalTimeout) {
       context.close(promise: nil)
       return
     }

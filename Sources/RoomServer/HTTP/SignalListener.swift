@@ -96,7 +96,7 @@ final class SignalListener: Sendable {
       let pipeline = channel.pipeline.syncOperations
       let handler = HTTPHandler(
         gate: gate, decision: decision, sink: sink, services: services, door: door,
-        limit: .seconds(limits.handshakeTimeout))
+        limit: TimeAmount(limits.handshakeTimeout))
       let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
       try pipeline.configureHTTPServerPipeline(
         withServerUpgrade: (

@@ -1,3 +1,4 @@
+import MediaCore
 import Platform
 import Signaling
 import Transport
@@ -31,12 +32,12 @@ final class MailboxService: @unchecked Sendable {
   private struct Watch {
     var call: Call
     var after: UInt64
-    var until: Int64
+    var until: Instant
     var reply: Reply
   }
 
-  /// How long a request waits for a change, nanoseconds: shorter than what proxies cut off.
-  static let patience: Int64 = 20_000_000_000
+  /// How long a request waits for a change: shorter than what proxies cut off.
+  static let patience = Duration.seconds(20)
 
   private let loop: MediaLoop
   private let iceServers: [MailboxView.Server]
@@ -90,7 +91,7 @@ final class MailboxService: @unchecked Sendable {
 
   /// The result, nil when the request waits.
   private func result(
-    of call: Call, _ number: Int, at now: Int64, _ reply: @escaping Reply
+    of call: Call, _ number: Int, at now: Instant, _ reply: @escaping Reply
   ) -> Result<MailboxView, MailboxState.Refusal>? {
     let (room, identity, session) = (call.room, call.identity, call.session)
     do throws(MailboxState.Refusal) {
@@ -114,7 +115,7 @@ final class MailboxService: @unchecked Sendable {
           watch.reply(.success(complete(view)))
         }
         state.watching(true, room, identity: identity, session: session, at: now)
-        watches[number] = Watch(call: call, after: revision, until: now &+ Self.patience, reply: reply)
+        watches[number] = Watch(call: call, after: revision, until: now + Self.patience, reply: reply)
         return nil
       }
     } catch {
@@ -123,7 +124,7 @@ final class MailboxService: @unchecked Sendable {
   }
 
   /// Answers those who wait and for whom something has changed, or whose time is over.
-  private func tellWatches(at now: Int64) {
+  private func tellWatches(at now: Instant) {
     for (number, watch) in watches.sorted(by: { $0.key < $1.key }) {
       let call = watch.call
       let result: Result<MailboxView, MailboxState.Refusal>
@@ -140,12 +141,12 @@ final class MailboxService: @unchecked Sendable {
     }
   }
 
-  private func stopped(_ watch: Watch, at now: Int64) {
+  private func stopped(_ watch: Watch, at now: Instant) {
     let call = watch.call
     state.watching(false, call.room, identity: call.identity, session: call.session, at: now)
   }
 
-  private func advance(to now: Int64) { _ = state.advance(to: now) }
+  private func advance(to now: Instant) { _ = state.advance(to: now) }
 
   private func complete(_ view: MailboxView) -> MailboxView {
     guard !iceServers.isEmpty else { return view }
@@ -162,7 +163,7 @@ final class MailboxService: @unchecked Sendable {
       return
     }
     guard timer == nil else { return }
-    timer = loop.timer(after: 1_000_000_000, repeats: true) { [weak self] in
+    timer = loop.timer(after: .seconds(1), repeats: true) { [weak self] in
       guard let self else { return }
       let now = MonotonicClock.now
       advance(to: now)

@@ -1,7 +1,8 @@
+import MediaCore
 import Signaling
 
 /// Rooms of two seats, in which peers leave session descriptions and candidates for each other. A pure value: time is
-/// an argument (nanoseconds of one monotonic clock).
+/// an argument.
 ///
 /// A seat belongs to an identity and, within it, to a session: the newest session of an identity has the seat, and
 /// what an earlier one stored is gone. A peer that is not heard of for as long as the lease lasts loses its seat; a room
@@ -17,10 +18,10 @@ struct MailboxState: Sendable {
     var candidateBytes = 512
     /// Bytes of a name, a session, an id.
     var nameBytes = 256
-    /// How long a peer may be silent, nanoseconds.
-    var lease: Int64 = 10_000_000_000
-    /// For how long a goodbye can be seen, nanoseconds.
-    var farewell: Int64 = 30_000_000_000
+    /// How long a peer may be silent.
+    var lease = Duration.seconds(10)
+    /// For how long a goodbye can be seen.
+    var farewell = Duration.seconds(30)
   }
 
   /// Why something was refused.
@@ -47,7 +48,7 @@ struct MailboxState: Sendable {
     var wish: PeerRole?
     var description: MailboxDescription?
     var hasLeft = false
-    var heardAt: Int64
+    var heardAt: Instant
     /// Requests that wait for a change: while there is one, the peer is there.
     var watches = 0
   }
@@ -77,7 +78,7 @@ struct MailboxState: Sendable {
   /// Takes a seat, or takes it again. The first who doesn't care becomes the host, the second the guest; who doesn't
   /// care makes room for who does.
   mutating func takeSeat(
-    in name: String, identity: String, _ request: SeatRequest, at now: Int64
+    in name: String, identity: String, _ request: SeatRequest, at now: Instant
   ) throws(Refusal) -> MailboxView {
     guard !request.session.isEmpty, request.session.utf8.count <= limits.nameBytes else {
       throw .invalid("session: 1 to \(limits.nameBytes) bytes")
@@ -124,7 +125,9 @@ struct MailboxState: Sendable {
   }
 
   /// Says goodbye.
-  mutating func leave(_ name: String, identity: String, session: String, at now: Int64) throws(Refusal) -> MailboxView {
+  mutating func leave(
+    _ name: String, identity: String, session: String, at now: Instant
+  ) throws(Refusal) -> MailboxView {
     let role = try seat(name, identity, session)
     return try change(name, role, at: now) { seat in
       seat.hasLeft = true
@@ -136,7 +139,7 @@ struct MailboxState: Sendable {
 
   /// Stores a description in the place of what was stored before.
   mutating func put(
-    _ name: String, identity: String, session: String, _ description: MailboxDescription, at now: Int64
+    _ name: String, identity: String, session: String, _ description: MailboxDescription, at now: Instant
   ) throws(Refusal) -> MailboxView {
     let role = try seat(name, identity, session)
     try check(description)
@@ -145,7 +148,7 @@ struct MailboxState: Sendable {
 
   /// Adds candidates to the description that is stored.
   mutating func add(
-    _ name: String, identity: String, session: String, _ more: MailboxCandidates, at now: Int64
+    _ name: String, identity: String, session: String, _ more: MailboxCandidates, at now: Instant
   ) throws(Refusal) -> MailboxView {
     let role = try seat(name, identity, session)
     guard var description = rooms[name]?.seats[role]?.description, description.id == more.id else { throw .stale }
@@ -155,7 +158,9 @@ struct MailboxState: Sendable {
   }
 
   /// Deletes the description: the other side starts over.
-  mutating func clear(_ name: String, identity: String, session: String, at now: Int64) throws(Refusal) -> MailboxView {
+  mutating func clear(
+    _ name: String, identity: String, session: String, at now: Instant
+  ) throws(Refusal) -> MailboxView {
     let role = try seat(name, identity, session)
     return try change(name, role, at: now) { $0.description = nil }
   }
@@ -172,7 +177,9 @@ struct MailboxState: Sendable {
   // MARK: Watching
 
   /// The room as the peer sees it now. Counts as a sign of life.
-  mutating func look(_ name: String, identity: String, session: String, at now: Int64) throws(Refusal) -> MailboxView {
+  mutating func look(
+    _ name: String, identity: String, session: String, at now: Instant
+  ) throws(Refusal) -> MailboxView {
     let role = try seat(name, identity, session)
     rooms[name]?.seats[role]?.heardAt = now
     guard let room = rooms[name] else { throw .noSeat }
@@ -180,7 +187,7 @@ struct MailboxState: Sendable {
   }
 
   /// The peer waits for a change (true), or waits no longer. A peer that waits is there.
-  mutating func watching(_ isWatching: Bool, _ name: String, identity: String, session: String, at now: Int64) {
+  mutating func watching(_ isWatching: Bool, _ name: String, identity: String, session: String, at now: Instant) {
     guard let role = try? seat(name, identity, session) else { return }
     let before = rooms[name]?.seats[role]?.watches ?? 0
     rooms[name]?.seats[role]?.watches = max(0, before + (isWatching ? 1 : -1))
@@ -188,7 +195,7 @@ struct MailboxState: Sendable {
   }
 
   /// Takes the seats of peers that were silent for too long. Gives the rooms that have changed.
-  mutating func advance(to now: Int64) -> [String] {
+  mutating func advance(to now: Instant) -> [String] {
     var changed: [String] = []
     for (name, before) in rooms {
       var room = before
@@ -200,10 +207,10 @@ struct MailboxState: Sendable {
     return changed.sorted()
   }
 
-  private func expire(_ room: inout Room, at now: Int64) {
+  private func expire(_ room: inout Room, at now: Instant) {
     for (role, seat) in room.seats {
       let patience = seat.hasLeft ? limits.farewell : limits.lease
-      guard seat.hasLeft || seat.watches == 0, now &- seat.heardAt >= patience else { continue }
+      guard seat.hasLeft || seat.watches == 0, now - seat.heardAt >= patience else { continue }
       room.seats[role] = nil
       room.revision += 1
     }
@@ -219,7 +226,7 @@ struct MailboxState: Sendable {
   }
 
   private mutating func change(
-    _ name: String, _ role: PeerRole, at now: Int64, _ change: (inout Seat) -> Void
+    _ name: String, _ role: PeerRole, at now: Instant, _ change: (inout Seat) -> Void
   ) throws(Refusal) -> MailboxView {
     guard var room = rooms[name], var seat = room.seats[role] else { throw .noSeat }
     change(&seat)

@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import Signaling
 
 /// The shell of one client in a room: its signal connection and its two media connections. Confined to the room's loop.
@@ -15,8 +16,8 @@ final class ClientSession {
   private(set) var publisher: Publisher?
   /// The connection on which it receives; nil without the right.
   private(set) var subscriber: Subscriber?
-  /// When it last spoke, in nanoseconds; 0 for never.
-  var spokenAt: Int64 = 0
+  /// When it last spoke; `distantPast` for never.
+  var spokenAt = Instant.distantPast
 
   init(sid: String, identity: String, connection: any SignalSender, room: Room) {
     self.sid = sid

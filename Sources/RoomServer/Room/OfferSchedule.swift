@@ -1,13 +1,14 @@
+import MediaCore
+
 /// When the server may offer on a subscriber's connection (RFC 8829 section 3.2: one exchange at a time).
 ///
 /// Changes are gathered for a moment, so that a participant with three tracks costs one exchange. While an offer
-/// waits for its answer no other is made; changes meanwhile lead to one more afterwards. Pure: times are arguments,
-/// in nanoseconds on one steady clock.
+/// waits for its answer no other is made; changes meanwhile lead to one more afterwards. Pure: times are arguments.
 struct OfferSchedule {
   /// What the owner has to do now.
   enum Action: Hashable, Sendable {
     /// Nothing before this time; nil: nothing at all.
-    case wait(until: Int64?)
+    case wait(until: Instant?)
     /// Make and send an offer; the schedule counts it as sent.
     case offer
     /// The answer hasn't come in time: the connection can't go on.
@@ -15,16 +16,16 @@ struct OfferSchedule {
   }
 
   /// How long changes are gathered.
-  static let debounce: Int64 = 100_000_000
+  static let debounce = Duration.milliseconds(100)
   /// How long the first offer waits; a joining client waits for it.
-  static let firstDebounce: Int64 = 10_000_000
+  static let firstDebounce = Duration.milliseconds(10)
   /// How long a client may take to answer.
-  static let answerTimeout: Int64 = 15_000_000_000
+  static let answerTimeout = Duration.seconds(15)
 
   private enum State {
     case idle
-    case gathering(until: Int64)
-    case offered(at: Int64, again: Bool)
+    case gathering(until: Instant)
+    case offered(at: Instant, again: Bool)
     case failed
   }
 
@@ -41,16 +42,16 @@ struct OfferSchedule {
   }
 
   /// Something changed that needs an offer.
-  mutating func request(now: Int64) {
+  mutating func request(now: Instant) {
     switch state {
-    case .idle: state = .gathering(until: now &+ (hasOffered ? Self.debounce : Self.firstDebounce))
+    case .idle: state = .gathering(until: now + (hasOffered ? Self.debounce : Self.firstDebounce))
     case .offered(let at, _): state = .offered(at: at, again: true)
     case .gathering, .failed: break
     }
   }
 
   /// The answer came. False when none was awaited: it must not be applied.
-  mutating func answered(now: Int64) -> Bool {
+  mutating func answered(now: Instant) -> Bool {
     guard case .offered(_, let again) = state else { return false }
     state = .idle
     if again { request(now: now) }
@@ -58,14 +59,14 @@ struct OfferSchedule {
   }
 
   /// The offer that was sent, if any, will not be answered; another one is due.
-  mutating func withdrawn(now: Int64) {
+  mutating func withdrawn(now: Instant) {
     guard case .offered = state else { return }
     state = .idle
     request(now: now)
   }
 
   /// Says what is to be done; call it after every change and at the time that it names.
-  mutating func next(now: Int64) -> Action {
+  mutating func next(now: Instant) -> Action {
     switch state {
     case .idle, .failed: return .wait(until: nil)
     case .gathering(let until):
@@ -74,7 +75,7 @@ struct OfferSchedule {
       state = .offered(at: now, again: false)
       return .offer
     case .offered(let at, _):
-      guard now >= at &+ Self.answerTimeout else { return .wait(until: at &+ Self.answerTimeout) }
+      guard now >= at + Self.answerTimeout else { return .wait(until: at + Self.answerTimeout) }
       state = .failed
       return .giveUp
     }

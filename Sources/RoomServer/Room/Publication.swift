@@ -14,8 +14,8 @@ final class Publication {
   let kind: MediaKind
   /// The sid of who publishes it.
   let owner: String
-  /// When its owner last spoke, in nanoseconds; 0 for never.
-  var ownerSpokenAt: Int64 = 0
+  /// When its owner last spoke; `distantPast` for never.
+  var ownerSpokenAt = Instant.distantPast
   /// True while the publisher has muted the track: nothing is passed on.
   private(set) var isMuted: Bool
   /// Whether it is a shared screen.
@@ -49,7 +49,7 @@ final class Publication {
   /// A layer's wish for a keyframe, and the publisher's clock against the layer's.
   private struct KeyframeRequest {
     var isWanted = false
-    var lastSent: Int64 = .min
+    var lastSent = Instant.distantPast
     var report: SenderReport?
   }
 
@@ -57,12 +57,12 @@ final class Publication {
     var ssrc: UInt32
     var ntp: NTPTime
     var rtpTimestamp: UInt32
-    var at: Int64
+    var at: Instant
   }
 
-  /// Keyframes are expensive for the publisher and for the network: not more than one request in this time, in
-  /// nanoseconds, however many subscribers ask.
-  static let keyframeInterval: Int64 = 500_000_000
+  /// Keyframes are expensive for the publisher and for the network: not more than one request in this time,
+  /// however many subscribers ask.
+  static let keyframeInterval = Duration.milliseconds(500)
   /// Streams that are told apart in one track; more are somebody's mischief.
   private static let sourceLimit = 16
 
@@ -98,7 +98,7 @@ final class Publication {
   // MARK: Subscriptions
 
   /// Begins to pass packets on to a subscriber.
-  func add(_ subscription: Subscription, now: Int64) {
+  func add(_ subscription: Subscription, now: Instant) {
     for (layer, request) in requests.enumerated() {
       guard let report = request.report else { continue }
       subscription.note(report, layer: layer)
@@ -113,7 +113,7 @@ final class Publication {
   // MARK: Changes by the publisher
 
   /// Mutes or unmutes.
-  func setMuted(_ muted: Bool, now: Int64) {
+  func setMuted(_ muted: Bool, now: Instant) {
     isMuted = muted
     if muted { _ = speaker.reset() }
     for subscription in subscriptions { choose(for: subscription, now: now) }
@@ -121,8 +121,8 @@ final class Publication {
 
   // MARK: Packets
 
-  /// Takes a packet of the publisher and passes it on. `now` is when it came, in nanoseconds of the steady clock.
-  func receive(_ packet: RTPPacket, rid: RID?, now: Int64) {
+  /// Takes a packet of the publisher and passes it on. `now` is when it came.
+  func receive(_ packet: RTPPacket, rid: RID?, now: Instant) {
     let ssrc = packet.ssrc.rawValue
     guard let layer = layer(of: ssrc, rid) else { return }
     switch kind {
@@ -131,7 +131,7 @@ final class Publication {
     }
   }
 
-  private func receiveAudio(_ packet: RTPPacket, now: Int64) {
+  private func receiveAudio(_ packet: RTPPacket, now: Instant) {
     guard packet.isPaddingOnly || receiver.mediaCodec(of: packet.payloadType) == codec else { return }
     layers[0].note(startsFrame: true, temporalLayer: 0, bytes: packet.payloadCount &+ Self.overhead, now: now)
     guard !isMuted else { return }
@@ -147,7 +147,7 @@ final class Publication {
     }
   }
 
-  private func receiveVideo(_ packet: RTPPacket, ssrc: UInt32, layer: Int, now: Int64) {
+  private func receiveVideo(_ packet: RTPPacket, ssrc: UInt32, layer: Int, now: Instant) {
     let payload = packet.payload
     let isOurs = receiver.codec(of: packet.payloadType) == codec
     let parsed = packet.isPaddingOnly || !isOurs ? nil : codec.depacketize(payload)
@@ -197,7 +197,7 @@ final class Publication {
   }
 
   /// Takes a sender report of the publisher.
-  func receiveReport(rid: RID?, ntp: NTPTime, rtpTimestamp: UInt32, at now: Int64) {
+  func receiveReport(rid: RID?, ntp: NTPTime, rtpTimestamp: UInt32, at now: Instant) {
     let layer = rid.flatMap { rids.firstIndex(of: $0) } ?? 0
     guard requests.indices.contains(layer), let source = sources.last(where: { $0.layer == layer }) else { return }
     let report = SenderReport(ssrc: source.ssrc, ntp: ntp, rtpTimestamp: rtpTimestamp, at: now)
@@ -226,7 +226,7 @@ final class Publication {
   // MARK: Layers and keyframes
 
   /// Looks again at what every subscriber gets, and asks for the keyframes that are needed.
-  func tick(now: Int64) {
+  func tick(now: Instant) {
     var flowing: UInt8 = 0
     for layer in layers.indices where layers[layer].isFlowing(at: now) { flowing |= 1 << UInt8(layer) }
     if flowing != flowingLayers {
@@ -239,17 +239,17 @@ final class Publication {
   }
 
   /// Sets the layer that a subscriber shall get.
-  func choose(for subscription: Subscription, now: Int64) {
+  func choose(for subscription: Subscription, now: Instant) {
     guard !isMuted else { return subscription.pause() }
     if let layer = subscription.choose(of: layers, now: now) { requestKeyframe(layer: layer, now: now) }
   }
 
   /// Asks the publisher for a keyframe of a layer, now or as soon as it may be asked again.
-  func requestKeyframe(layer: Int, now: Int64) {
+  func requestKeyframe(layer: Int, now: Instant) {
     guard kind == .video, requests.indices.contains(layer), !isMuted else { return }
     requests[layer].isWanted = true
     let last = requests[layer].lastSent
-    guard last == .min || now &- last >= Self.keyframeInterval else { return }
+    guard now - last >= Self.keyframeInterval else { return }
     requests[layer].lastSent = now
     requests[layer].isWanted = false
     receiver.requestKeyframe(rid: rids.isEmpty ? nil : rids[layer])
@@ -262,7 +262,7 @@ final class Publication {
   var bitsPerSecond: Int? { isMuted ? nil : layers.first?.bitsPerSecond }
 
   /// Bits per second of each layer up to the one that is wanted; nil for those that don't flow.
-  func layerRates(upTo wish: VideoWish, now: Int64) -> [Int?] {
+  func layerRates(upTo wish: VideoWish, now: Instant) -> [Int?] {
     let wanted = LayerChoice.wantedLayer(layers, wish)
     return layers.prefix(wanted + 1).map { $0.isFlowing(at: now) ? $0.bitsPerSecond : nil }
   }
@@ -272,8 +272,8 @@ final class Publication {
   /// Loudness of speech, 0...1; 0 while there is none.
   var speakerLevel: Float { speaker.level }
 
-  /// Ends an interval of the speaker detection, in nanoseconds.
-  func endSpeakerInterval(_ interval: Int64) {
+  /// Ends an interval of the speaker detection.
+  func endSpeakerInterval(_ interval: Duration) {
     guard kind == .audio, !isMuted else { return }
     _ = speaker.endInterval(interval)
   }

@@ -204,14 +204,14 @@ final class Publisher: PeerConnectionDelegate {
   func peerConnection(_ pc: RTCPeerConnection, receiverRemoved receiver: RTPReceiver) { unbind(receiver) }
 
   func peerConnection(
-    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Int64
+    _ pc: RTCPeerConnection, receiver: RTPReceiver, received packet: RTPPacket, rid: RID?, at now: Instant
   ) {
     receivers[ObjectIdentifier(receiver)]?.receive(packet, rid: rid, now: now)
   }
 
   func peerConnection(
     _ pc: RTCPeerConnection, receiver: RTPReceiver, rid: RID?, senderReport ntp: NTPTime, rtpTimestamp: UInt32,
-    at now: Int64
+    at now: Instant
   ) {
     receivers[ObjectIdentifier(receiver)]?.receiveReport(rid: rid, ntp: ntp, rtpTimestamp: rtpTimestamp, at: now)
   }

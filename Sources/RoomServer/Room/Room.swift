@@ -26,15 +26,17 @@ final class Room {
   /// What has happened while something was being done; it comes after that.
   private var events: [RoomMachine.Event] = []
   private var isActing = false
-  private var closing: (timer: LoopTimer, at: Int64)?
+  private var closing: (timer: LoopTimer, at: Instant)?
   private var ticking: LoopTimer?
   private var tickCount: Int64 = 0
   private var monitor = TickMonitor(interval: Room.tickInterval)
 
-  /// The time from one tick to the next, in nanoseconds.
-  private static let tickInterval: Int64 = 100_000_000
+  /// The time from one tick to the next.
+  private static let tickInterval = Duration.milliseconds(100)
   /// Speakers are told every so many ticks.
   static let speakerTicks: Int64 = 3
+  /// What subscribers can take is looked at every so many ticks.
+  private static let bandwidthTicks = Int64(BandwidthKeeper.interval / tickInterval)
   /// Connection qualities are told every so many ticks.
   private static let qualityTicks: Int64 = 50
 
@@ -240,7 +242,7 @@ final class Room {
     if closing?.at != machine.closesAt {
       closing?.timer.cancel()
       closing = machine.closesAt.map { at in
-        let timer = loop.timer(after: max(0, at &- MonotonicClock.now)) { [weak self] in
+        let timer = loop.timer(after: max(.zero, at - MonotonicClock.now)) { [weak self] in
           self?.closing = nil
           self?.handle(.tick)
         }
@@ -263,10 +265,10 @@ final class Room {
     if let lateness = monitor.note(now) {
       logger.warning(
         "the room server has too much to do",
-        metadata: ["late": "\(lateness / 1_000_000) ms", "participants": "\(participants.count)"])
+        metadata: ["late": "\(lateness.milliseconds) ms", "participants": "\(participants.count)"])
     }
     for track in tracks.values { track.tick(now: now) }
-    if tickCount % (BandwidthKeeper.interval / Self.tickInterval) == 0 {
+    if tickCount % Self.bandwidthTicks == 0 {
       for participant in participants.values { participant.subscriber?.keepBandwidth(now: now) }
     }
     handle(.tick)
@@ -274,14 +276,14 @@ final class Room {
     if tickCount % Self.qualityTicks == 0 { handle(.qualities(participants.mapValues(\.quality))) }
   }
 
-  private func endSpeakerInterval(now: Int64) {
+  private func endSpeakerInterval(now: Instant) {
     var levels: [String: Float] = [:]
     for track in tracks.values {
-      track.endSpeakerInterval(Self.speakerTicks &* Self.tickInterval)
+      track.endSpeakerInterval(Self.tickInterval * Self.speakerTicks)
       levels[track.owner, default: 0] = max(levels[track.owner] ?? 0, track.speakerLevel)
     }
     for (sid, level) in levels where level > 0 { participants[sid]?.spokenAt = now }
-    for track in tracks.values { track.ownerSpokenAt = participants[track.owner]?.spokenAt ?? 0 }
+    for track in tracks.values { track.ownerSpokenAt = participants[track.owner]?.spokenAt ?? .distantPast }
     handle(.levels(levels))
   }
 }
@@ -298,8 +300,8 @@ extension RoomMachine.Settings {
 extension RoomMachine.Limits {
   /// As the server has it.
   init(_ configuration: EmbeddedRoomServer.Configuration) {
-    resumeTime = Int64(configuration.resumeTimeout) * 1_000_000_000
-    connectTime = Int64(configuration.connectTimeout) * 1_000_000_000
+    resumeTime = .seconds(configuration.resumeTimeout)
+    connectTime = .seconds(configuration.connectTimeout)
     pausesVideo = configuration.pausesVideo
     iceServers = configuration.iceServers.map { server in
       var message = Livekit_ICEServer()

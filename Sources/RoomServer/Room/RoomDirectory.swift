@@ -42,7 +42,7 @@ final class RoomDirectory: SignalSink, @unchecked Sendable {
       // A machine without IPv6.
       ?? (address == "::" ? ICEListener(loop: loop, address: "0.0.0.0", port: port) : nil)
     var limits = MailboxState.Limits()
-    limits.lease = Int64(max(1, min(configuration.seatTimeout, 3600))) * 1_000_000_000
+    limits.lease = .seconds(max(1, min(configuration.seatTimeout, 3600)))
     mailbox = MailboxService(loop: loop, iceServers: configuration.iceServers, limits: limits)
   }
 

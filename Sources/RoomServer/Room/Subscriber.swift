@@ -156,7 +156,7 @@ final class Subscriber: PeerConnectionDelegate {
   // MARK: Bandwidth
 
   /// Fits what is sent to what arrives; due every `BandwidthKeeper.interval`.
-  func keepBandwidth(now: Int64) {
+  func keepBandwidth(now: Instant) {
     guard isConnected, !subscriptions.isEmpty else { return }
     let imposed = [simulatedBandwidth, imposedBandwidth].compactMap { $0 }.min()
     let before = keeper.limit
@@ -177,7 +177,7 @@ final class Subscriber: PeerConnectionDelegate {
     facts.isLost = connection.state == .disconnected || connection.state == .failed
     for subscription in subscriptions.values {
       facts.loss = max(facts.loss, subscription.sender.fractionLost)
-      facts.roundTrip = max(facts.roundTrip, subscription.sender.roundTripTime ?? 0)
+      facts.roundTrip = max(facts.roundTrip, subscription.sender.roundTripTime ?? .zero)
       facts.isLimited = facts.isLimited || subscription.pauses.contains(.congestion)
     }
     return facts
@@ -200,7 +200,7 @@ final class Subscriber: PeerConnectionDelegate {
     switch schedule.next(now: now) {
     case .wait(let until):
       guard let until else { return }
-      pumping = participant.room.loop.timer(after: max(0, until &- now)) { [weak self] in self?.pump() }
+      pumping = participant.room.loop.timer(after: max(.zero, until - now)) { [weak self] in self?.pump() }
     case .offer:
       if sendOffer() { pump() }
     case .giveUp:
@@ -251,7 +251,7 @@ final class Subscriber: PeerConnectionDelegate {
   func addCandidate(_ candidate: String) { connection.addRemoteCandidate(candidate) }
 
   /// Asks for the keyframes with which new streams begin.
-  private func startStreams(now: Int64) {
+  private func startStreams(now: Instant) {
     for subscription in subscriptions.values { subscription.publication.choose(for: subscription, now: now) }
   }
 

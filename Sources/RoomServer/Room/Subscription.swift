@@ -58,7 +58,7 @@ final class Subscription {
   }
 
   /// Chooses among the layers. Returns the one of which a keyframe is needed, if any.
-  func choose(of layers: [LayerState], now: Int64) -> Int? {
+  func choose(of layers: [LayerState], now: Instant) -> Int? {
     guard pauses.isEmpty else {
       forwarder.setTarget(nil)
       return nil
@@ -78,7 +78,7 @@ final class Subscription {
   func pause() { forwarder.setTarget(nil) }
 
   /// `isRedundant`: the packet carries older sound again (RFC 2198).
-  func forwardAudio(_ packet: RTPPacket, _ described: ForwardedPacket, isRedundant: Bool, now: Int64) {
+  func forwardAudio(_ packet: RTPPacket, _ described: ForwardedPacket, isRedundant: Bool, now: Instant) {
     guard let numbers = numbers(for: described, now: now) else { return }
     guard !numbers.isFiller else { return fill(packet, numbers) }
     if isRedundant {
@@ -93,7 +93,7 @@ final class Subscription {
   }
 
   /// The numbers under which a packet is passed on; nil when it isn't.
-  func numbers(for packet: ForwardedPacket, now: Int64) -> OutgoingNumbers? {
+  func numbers(for packet: ForwardedPacket, now: Instant) -> OutgoingNumbers? {
     // A stream that can't flow yet begins at the next keyframe, not in the middle.
     guard sender.isSending else { return nil }
     return forwarder.forward(packet, now: now)

@@ -19,7 +19,7 @@ final class FaultInjector: RoomInterposer {
   private unowned let directory: RoomDirectory
   private var faults = Faults()
   /// Since when news have been kept from participants, by their sids.
-  private var deafSince: [String: Int64] = [:]
+  private var deafSince: [String: Instant] = [:]
 
   init(directory: RoomDirectory) { self.directory = directory }
 
@@ -49,7 +49,7 @@ final class FaultInjector: RoomInterposer {
     case .cutMedia(let target, let time): return try begin(.mediaCut, target, for: time)
     case .dropUpdates(let target, let time): return try begin(.updatesDropped, target, for: time)
     case .delayAnswers(let target, let delay, let time):
-      return try begin(.descriptionsDelayed(Self.span(delay)), target, for: time)
+      return try begin(.descriptionsDelayed(delay), target, for: time)
     case .restart(let wipes): return directory.restart(wipes: wipes)
     case .migrate(let target, let action):
       return try each(target) { participant in
@@ -131,7 +131,7 @@ final class FaultInjector: RoomInterposer {
 
   private func end(_ number: Int, after time: Duration?) {
     guard let time else { return }
-    directory.loop.timer(after: Self.span(time)) { [weak self] in
+    directory.loop.timer(after: time) { [weak self] in
       guard let self else { return }
       self.faults.end(number)
       self.applyConditions()
@@ -147,9 +147,6 @@ final class FaultInjector: RoomInterposer {
     deafSince = deafSince.filter { sids.contains($0.key) }
     return participants.count
   }
-
-  /// Nanoseconds that can still be added to a time of the clock.
-  private static func span(_ time: Duration) -> Int64 { min(time.nanoseconds, .max / 2) }
 
   private func apply(to participant: ClientSession) {
     let condition = faults.condition(room: participant.room.name, identity: participant.identity)

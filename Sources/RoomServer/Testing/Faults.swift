@@ -5,8 +5,7 @@ struct Faults {
     case signalCut(SignalCut)
     case mediaCut
     case updatesDropped
-    /// In nanoseconds.
-    case descriptionsDelayed(Int64)
+    case descriptionsDelayed(Duration)
     /// Tokens from before this time (seconds since 1970) count as expired.
     case tokensExpired(Int64)
     /// In bits per second.
@@ -21,8 +20,8 @@ struct Faults {
     var isMediaCut = false
     /// No news are sent.
     var isDeaf = false
-    /// Offers, answers and candidates are held back so long, in nanoseconds.
-    var delay: Int64 = 0
+    /// Offers, answers and candidates are held back so long.
+    var delay = Duration.zero
     /// What reaches the subscriber, in bits per second.
     var bandwidth: Int?
   }

@@ -1,3 +1,4 @@
+import MediaCore
 import Platform
 import Signaling
 import Transport
@@ -8,7 +9,7 @@ final class FaultySender: SignalSender {
   private let loop: MediaLoop
   private var condition = Faults.Condition()
   /// Descriptions that are held back until their time.
-  private var delayed: [(message: Livekit_SignalResponse, due: Int64)] = []
+  private var delayed: [(message: Livekit_SignalResponse, due: Instant)] = []
 
   init(_ base: any SignalSender, loop: MediaLoop) {
     self.base = base
@@ -19,7 +20,7 @@ final class FaultySender: SignalSender {
   func setCondition(_ new: Faults.Condition) {
     if new.isSilent != condition.isSilent { (base as? SignalConnection)?.setSilent(new.isSilent) }
     condition = new
-    if new.delay == 0 { sendDelayed(all: true) }
+    if new.delay == .zero { sendDelayed(all: true) }
   }
 
   private func sendDelayed(all: Bool = false) {
@@ -42,11 +43,11 @@ final class FaultySender: SignalSender {
   }
 
   func describe(_ message: Livekit_SignalResponse) {
-    guard condition.delay > 0 || !delayed.isEmpty else { return base.describe(message) }
+    guard condition.delay > .zero || !delayed.isEmpty else { return base.describe(message) }
     let now = MonotonicClock.now
-    let due = max(now &+ condition.delay, delayed.last?.due ?? 0)
+    let due = max(now + condition.delay, delayed.last?.due ?? .distantPast)
     delayed.append((message, due))
-    loop.timer(after: due &- now) { [weak self] in self?.sendDelayed() }
+    loop.timer(after: due - now) { [weak self] in self?.sendDelayed() }
   }
 
   func close() { base.close() }

@@ -11,10 +11,10 @@ protocol ConnectionMachine: Sendable {
 
   /// True until something has happened.
   var isIdle: Bool { get }
-  /// When `timer` must be handled, ns; nil for never.
-  var nextDeadline: Int64? { get }
+  /// When `timer` must be handled; nil for never.
+  var nextDeadline: Instant? { get }
   /// Takes an input and returns what is to be done, in order.
-  mutating func handle(_ input: Input, at now: Int64) -> [RoomAction<Request>]
+  mutating func handle(_ input: Input, at now: Instant) -> [RoomAction<Request>]
   /// Takes what is known of the media connection's traffic; before each input.
   mutating func observe(_ traffic: MediaTraffic)
 }
@@ -61,8 +61,8 @@ enum RoomWish: Sendable {
 protocol RoomTransport: AnyObject {
   associatedtype Machine: ConnectionMachine
 
-  /// How often `sample` is called while there is a peer connection, ns.
-  static var samplingInterval: Int64 { get }
+  /// How often `sample` is called while there is a peer connection.
+  static var samplingInterval: Duration { get }
 
   /// The join begins: the machine's first input.
   func start(_ connection: RoomConnection<Self>) -> Machine.Input

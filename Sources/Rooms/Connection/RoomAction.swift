@@ -41,15 +41,15 @@ struct MediaRequest: Sendable, Equatable {
 
 /// What is known of the media connection's traffic when a machine takes an event.
 struct MediaTraffic: Sendable, Equatable {
-  /// When the last RTP or RTCP packet came, ns. Nil before the first.
-  var lastPacketAt: Int64?
-  /// When the last datagram of any kind came, ns. Nil when that cannot be known.
-  var heardAt: Int64?
+  /// When the last RTP or RTCP packet came. Nil before the first.
+  var lastPacketAt: Instant?
+  /// When the last datagram of any kind came. Nil when that cannot be known.
+  var heardAt: Instant?
   /// Whether no ICE restart can bring media back.
   var isBeyondRestart = false
 
-  /// When something last came, ns; nil when nothing is known of that.
-  var newestAt: Int64? {
+  /// When something last came; nil when nothing is known of that.
+  var newestAt: Instant? {
     guard let lastPacketAt else { return heardAt }
     return max(lastPacketAt, heardAt ?? lastPacketAt)
   }

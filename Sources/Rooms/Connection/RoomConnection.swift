@@ -27,7 +27,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   private var isHandling = false
   private var waitingInputs: [Link.Machine.Input] = []
   private var timer: LoopTimer?
-  private var timerAt: Int64?
+  private var timerAt: Instant?
   private var sampling: LoopTimer?
   private var network: NetworkWatcher?
   private var onJoin: (@Sendable (RoomError?) -> Void)?
@@ -170,7 +170,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     timer?.cancel()
     (timer, timerAt) = (nil, wanted)
     guard let wanted else { return }
-    timer = loop.timer(after: max(1_000_000, wanted &- MonotonicClock.now)) { [weak self] in
+    timer = loop.timer(after: max(.milliseconds(1), wanted - MonotonicClock.now)) { [weak self] in
       guard let self else { return }
       timerAt = nil
       handle(.timer)
@@ -235,7 +235,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
     transport.bound([:])
     sampling?.cancel()
     sampling = nil
-    loop.timer(after: 0) { _ = closing }
+    loop.timer(after: .zero) { _ = closing }
   }
 
   /// What the m-lines carry, for the machine.

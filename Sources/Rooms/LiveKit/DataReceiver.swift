@@ -11,19 +11,19 @@ struct DataReceiver: Sendable {
     let rate: Int64
     let burst: Int64
     var left: Int64
-    var since: Int64?
+    var since: Instant?
 
     init(rate: Int64, burst: Int64) {
       (self.rate, self.burst, left) = (rate, burst, burst)
     }
 
     /// False when it is used up.
-    mutating func spend(_ bytes: Int, at now: Int64) -> Bool {
-      let elapsed = max(0, min(now &- (since ?? now), 60_000_000_000))
+    mutating func spend(_ bytes: Int, at now: Instant) -> Bool {
+      let elapsed = max(.zero, min(now - (since ?? now), .seconds(60)))
       // Spent time counts only in whole bytes, so that many small steps add up to the same.
-      let gained = elapsed / (1_000_000_000 / rate)
+      let gained = elapsed.nanoseconds / (1_000_000_000 / rate)
       left = min(burst, left + gained)
-      since = since.map { $0 &+ gained &* (1_000_000_000 / rate) } ?? now
+      since = since.map { $0 + .nanoseconds(gained &* (1_000_000_000 / rate)) } ?? now
       if left == burst { since = now }
       guard left >= Int64(bytes) else { return false }
       left -= Int64(bytes)
@@ -64,9 +64,9 @@ struct DataReceiver: Sendable {
   /// Streams that are not complete yet.
   var openStreams: Int { streams.count }
 
-  /// Takes one message of a data channel at `now` (ns). `roster` tells whose session an id is, and whose track.
+  /// Takes one message of a data channel at `now`. `roster` tells whose session an id is, and whose track.
   mutating func receive(
-    _ packet: Livekit_DataPacket, isReliable: Bool, roster: LiveKitRoster, at now: Int64
+    _ packet: Livekit_DataPacket, isReliable: Bool, roster: LiveKitRoster, at now: Instant
   ) -> [RoomEvent] {
     guard !isReliable || isNew(packet, roster), let value = packet.value else { return [] }
     let sender = sender(of: packet, roster)
@@ -131,7 +131,7 @@ struct DataReceiver: Sendable {
   // MARK: Data
 
   private mutating func receive(
-    _ user: Livekit_UserPacket, from sender: ParticipantIdentity?, at now: Int64
+    _ user: Livekit_UserPacket, from sender: ParticipantIdentity?, at now: Instant
   ) -> [RoomEvent] {
     if user.topic == Self.oldChatTopic, let old = LegacyChatMessage(json: user.payload) {
       guard !old.isDuplicate else { return [] }
@@ -145,7 +145,7 @@ struct DataReceiver: Sendable {
   }
 
   private mutating func message(
-    _ topic: String, _ payload: some Collection<UInt8>, from sender: ParticipantIdentity?, at now: Int64
+    _ topic: String, _ payload: some Collection<UInt8>, from sender: ParticipantIdentity?, at now: Instant
   ) -> [RoomEvent] {
     guard payload.count <= TextStreams.contentLimit, data.spend(payload.count + Self.eventCost, at: now) else {
       dropped &+= 1
@@ -163,7 +163,7 @@ struct DataReceiver: Sendable {
       action: message.deleted ? .deleted : message.hasEditTimestamp ? .edited : .posted, isCut: isCut)
   }
 
-  private mutating func chat(_ message: ChatMessage, at now: Int64) -> [RoomEvent] {
+  private mutating func chat(_ message: ChatMessage, at now: Instant) -> [RoomEvent] {
     let key = "\(message.participant?.rawValue ?? "")\u{0}\(message.id)\u{0}\(message.action.rawValue)"
     if message.action == .posted, !message.id.isEmpty {
       guard !recent.contains(key) else { return [] }
@@ -180,7 +180,7 @@ struct DataReceiver: Sendable {
   // MARK: Transcriptions
 
   private mutating func receive(
-    _ transcription: Livekit_Transcription, from sender: ParticipantIdentity?, roster: LiveKitRoster, at now: Int64
+    _ transcription: Livekit_Transcription, from sender: ParticipantIdentity?, roster: LiveKitRoster, at now: Instant
   ) -> [RoomEvent] {
     var speaker = roster.track(TrackID(transcription.trackID))?.participant
     if !transcription.transcribedParticipantIdentity.isEmpty {
@@ -194,7 +194,7 @@ struct DataReceiver: Sendable {
     }
   }
 
-  private mutating func caption(_ caption: Caption, at now: Int64) -> [RoomEvent] {
+  private mutating func caption(_ caption: Caption, at now: Instant) -> [RoomEvent] {
     guard words.spend(caption.text.utf8.count + Self.eventCost, at: now) else {
       dropped &+= 1
       return []
@@ -206,7 +206,7 @@ struct DataReceiver: Sendable {
 
   /// A transcription in a stream begins: that is when the words were spoken.
   private mutating func begun(
-    _ header: Livekit_DataStream.Header, _ sender: ParticipantIdentity?, _ roster: LiveKitRoster, at now: Int64
+    _ header: Livekit_DataStream.Header, _ sender: ParticipantIdentity?, _ roster: LiveKitRoster, at now: Instant
   ) -> [RoomEvent] {
     guard header.topic == Self.transcriptionTopic else { return [] }
     let (id, speaker) = segment(header.streamID, header.attributes, sender, roster)
@@ -221,7 +221,7 @@ struct DataReceiver: Sendable {
   }
 
   private mutating func finished(
-    _ stream: TextStreams.Finished, _ roster: LiveKitRoster, at now: Int64
+    _ stream: TextStreams.Finished, _ roster: LiveKitRoster, at now: Instant
   ) -> [RoomEvent] {
     guard stream.isText else {
       // A file; one that was cut is of no use.

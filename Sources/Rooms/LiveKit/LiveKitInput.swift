@@ -67,8 +67,8 @@ enum LiveKitRequest: Sendable, Equatable {
 /// What doesn't change in a LiveKit session.
 struct LiveKitSettings: Sendable {
   var tokens: TokenSource
-  var connectTimeout: Int64
-  var mediaTimeout: Int64
+  var connectTimeout: Duration
+  var mediaTimeout: Duration
   var iceServers: [ICEServer]
   /// Wall-clock nanoseconds since 1970 minus monotonic nanoseconds.
   var wallClockOffset: Int64

@@ -49,7 +49,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
   private let token: Redacted<String>
   private let loop: MediaLoop
   private let logger: Logger
-  private let patience: Int64
+  private let patience: Duration
   private let onKeyframeRequest: @Sendable (TrackID) -> Void
 
   // On the loop from here on.
@@ -66,10 +66,10 @@ public final class LiveKitPublisher: @unchecked Sendable {
   private var isNegotiating = false
   private var isClosed = false
 
-  /// Makes a participant that does nothing yet. `patience`: how long an answer of the server is waited for, ns.
+  /// Makes a participant that does nothing yet. `patience`: how long an answer of the server is waited for.
   /// `onKeyframeRequest` is called when somebody needs a keyframe.
   public init(
-    url: String, token: String, loop: MediaLoop, logger: Logger, patience: Int64 = 10_000_000_000,
+    url: String, token: String, loop: MediaLoop, logger: Logger, patience: Duration = .seconds(10),
     onKeyframeRequest: @escaping @Sendable (TrackID) -> Void = { _ in }
   ) {
     self.url = url
@@ -177,9 +177,9 @@ public final class LiveKitPublisher: @unchecked Sendable {
     switch response.message {
     case .join(let join):
       openMedia()
-      let interval = max(1, Int64(join.pingInterval)) * 1_000_000_000
+      let interval = Duration.seconds(max(1, join.pingInterval))
       pingTimer = loop.timer(after: interval, repeats: true) { [weak self] in
-        self?.send(.pingReq(.with { $0.timestamp = MonotonicClock.now / 1_000_000 }))
+        self?.send(.pingReq(.with { $0.timestamp = MonotonicClock.now.nanoseconds / 1_000_000 }))
       }
       joined(nil)
       next()

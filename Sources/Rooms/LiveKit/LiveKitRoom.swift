@@ -98,7 +98,7 @@ struct LiveKitRoom: Sendable {
 
   /// Takes a message about the room. `own`: the bot's session id.
   mutating func receive(
-    _ message: Livekit_SignalResponse.OneOf_Message, own: String, tells: Bool, at now: Int64
+    _ message: Livekit_SignalResponse.OneOf_Message, own: String, tells: Bool, at now: Instant
   ) -> [Action] {
     switch message {
     case .speakersChanged(let change):
@@ -147,12 +147,12 @@ struct LiveKitRoom: Sendable {
   // MARK: What people and applications send
 
   /// A message came on one of the two data channels.
-  mutating func receive(_ bytes: [UInt8], isReliable: Bool, at now: Int64) -> [Action] {
+  mutating func receive(_ bytes: [UInt8], isReliable: Bool, at now: Instant) -> [Action] {
     messages.receive(bytes, isReliable: isReliable, roster: roster, at: now)
   }
 
   /// What an encrypted message holds; nil when it could not be decrypted.
-  mutating func decrypted(_ content: [UInt8]?, from sender: ParticipantIdentity, at now: Int64) -> [Action] {
+  mutating func decrypted(_ content: [UInt8]?, from sender: ParticipantIdentity, at now: Instant) -> [Action] {
     messages.decrypted(content, from: sender, roster: roster, at: now)
   }
 
@@ -170,13 +170,13 @@ struct LiveKitRoom: Sendable {
   }
 
   /// The recording shows these tracks from now on. Without signalling (`isOpen`) only the choice is kept.
-  mutating func view(_ tracks: Set<TrackID>, isOpen: Bool, at now: Int64) -> [Action] {
+  mutating func view(_ tracks: Set<TrackID>, isOpen: Bool, at now: Instant) -> [Action] {
     let requests = subscriptions.view(tracks, in: roster, at: now)
     return isOpen ? sent(requests) : []
   }
 
   /// The recording asks for a track that does not come.
-  mutating func subscribe(_ id: TrackID, at now: Int64) -> [Action] {
+  mutating func subscribe(_ id: TrackID, at now: Instant) -> [Action] {
     guard receivesMedia, let track = roster.track(id) else { return [] }
     let (requests, isRepeated) = subscriptions.ask(for: track, in: roster, at: now)
     guard isRepeated, !report.hasToldLack(of: id) else { return sent(requests) }

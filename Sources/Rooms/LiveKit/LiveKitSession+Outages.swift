@@ -1,9 +1,10 @@
+import MediaCore
 import Session
 
 /// What an outage does, and its end.
 extension LiveKitSession {
   /// The machine's addresses changed: what is waiting is tried at once; what stands is looked at.
-  mutating func networkChanged(at now: Int64) {
+  mutating func networkChanged(at now: Instant) {
     log(.info, RoomError(.networkChanged).summary)
     guard signal.isOpen, !policy.isLost else { return follow(.networkChanged, at: now) }
     outage.networkChanged(at: now)
@@ -11,7 +12,7 @@ extension LiveKitSession {
   }
 
   /// Looks at media and signalling, and draws the conclusions. After every input.
-  mutating func look(at now: Int64) {
+  mutating func look(at now: Instant) {
     guard signal.isLive, hasJoined, media.generation > 0 else { return }
     if outage.isOver(signal, media, at: now) { tellReturn(at: now) }
     outage.measure(expectsMedia: room.expectsMedia(), lastPacketAt: media.traffic.lastPacketAt, at: now)
@@ -42,12 +43,12 @@ extension LiveKitSession {
   var isTelling: Bool { hasJoined && !outage.isTold }
 
   /// Pictures and sound are not true any more.
-  mutating func tellLoss(at now: Int64) {
+  mutating func tellLoss(at now: Instant) {
     if hasJoined, signal.phase != .ended, outage.tell(at: now) { add(.emit(.connectionLost(outage.text))) }
   }
 
   /// Tells what has changed since the loss, with everybody and everything that is there.
-  private mutating func tellReturn(at now: Int64) {
+  private mutating func tellReturn(at now: Instant) {
     outage.end()
     if media.isSilent {
       media.spoke()

@@ -5,7 +5,7 @@ import Signaling
 import Transport
 
 /// All decisions of a LiveKit subscriber in the classic mode (the server offers, we answer), without input and
-/// output: what happened goes in, what to do comes out. Times are nanoseconds of one monotonic clock.
+/// output: what happened goes in, what to do comes out. Times are moments of one monotonic clock.
 ///
 /// It is put together from machines that keep their own state, gives each its part of what happened, and puts what they
 /// want in order. Two connections live side by side, and either can be lost while the other lives on.
@@ -33,9 +33,9 @@ struct LiveKitSession: Sendable {
     case inside
   }
 
-  /// When coming back: the time for media, ns. Every fourth attempt gets the long time of the first join, for slow
+  /// When coming back: the time for media. Every fourth attempt gets the long time of the first join, for slow
   /// networks; the short one makes sure that checks never pause for long.
-  static let returnMediaTime: Int64 = 4_000_000_000
+  static let returnMediaTime = Duration.seconds(4)
 
   var policy: ReconnectPolicy
   var signal: SignalLink
@@ -68,7 +68,7 @@ struct LiveKitSession: Sendable {
   var hasJoined: Bool { presence == .inside }
 
   /// When `timer` must be handled; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     guard signal.isLive else { return signal.nextDeadline }
     return [
       signal.nextDeadline, media.nextDeadline, outage.nextDeadline, policy.nextDeadline, poll.nextDeadline,
@@ -76,7 +76,7 @@ struct LiveKitSession: Sendable {
   }
 
   /// Takes an input and returns what is to be done, in order.
-  mutating func handle(_ input: Input, at now: Int64) -> [Action] {
+  mutating func handle(_ input: Input, at now: Instant) -> [Action] {
     actions.removeAll(keepingCapacity: true)
     guard signal.isLive else {
       switch input {
@@ -98,7 +98,7 @@ struct LiveKitSession: Sendable {
     return actions
   }
 
-  private mutating func dispatch(_ input: Input, at now: Int64) {
+  private mutating func dispatch(_ input: Input, at now: Instant) {
     switch input {
     case .connect: if signal.phase == .idle { follow(.start, at: now) }
     case .unusable(let error): if signal.phase == .idle { finish(.connectionLost(error.summary), error) }
@@ -142,7 +142,7 @@ struct LiveKitSession: Sendable {
     }
   }
 
-  private mutating func timer(at now: Int64) {
+  private mutating func timer(at now: Instant) {
     if signal.isOverdue(at: now) {
       perform(.closeSocket)
       attemptFailed(RoomError(.timeout), at: now)
@@ -177,11 +177,11 @@ struct LiveKitSession: Sendable {
 
 extension LiveKitSession {
   /// Asks the policy, and does what it says.
-  mutating func follow(_ event: ReconnectPolicy.Event, at now: Int64) {
+  mutating func follow(_ event: ReconnectPolicy.Event, at now: Instant) {
     follow(policy.handle(event, at: now), at: now)
   }
 
-  private mutating func follow(_ decision: ReconnectPolicy.Decision, at now: Int64) {
+  private mutating func follow(_ decision: ReconnectPolicy.Decision, at now: Instant) {
     switch decision {
     case .none: break
     case .attempt(let attempt): begin(attempt, at: now)
@@ -191,7 +191,7 @@ extension LiveKitSession {
     }
   }
 
-  private mutating func begin(_ kind: ReconnectPolicy.Attempt, at now: Int64) {
+  private mutating func begin(_ kind: ReconnectPolicy.Attempt, at now: Instant) {
     if signal.isInUse { closeSignal() }
     // A new session has new media; the old one may carry on until then.
     if kind != .resume { media.stopExpecting() }
@@ -212,14 +212,14 @@ extension LiveKitSession {
     media.stopRecovering()
   }
 
-  private mutating func attemptFailed(_ error: RoomError, at now: Int64) {
+  private mutating func attemptFailed(_ error: RoomError, at now: Instant) {
     signal.failed()
     // Who waits for a room hears the same each second.
     log(policy.error == error ? .debug : .notice, "could not join: \(error.summary)")
     follow(.failed(error), at: now)
   }
 
-  private mutating func socketClosed(_ text: String, at now: Int64) {
+  private mutating func socketClosed(_ text: String, at now: Instant) {
     if signal.attempted != nil {
       attemptFailed(RoomError(.protocolError, "closed before the first message: \(text)"), at: now)
     } else if signal.isOpen {
@@ -228,7 +228,7 @@ extension LiveKitSession {
   }
 
   /// Either connection is lost: gives up signalling (media may live on) and comes back.
-  mutating func lost(_ loss: OutageWatch.Loss, at now: Int64) {
+  mutating func lost(_ loss: OutageWatch.Loss, at now: Instant) {
     let error = RoomError(loss.kind, loss.text)
     log(.notice, error.summary)
     closeSignal()
@@ -237,7 +237,7 @@ extension LiveKitSession {
     follow(.lost(error, canResume: loss.canResume), at: now)
   }
 
-  private mutating func transportChanged(_ change: MediaLink.Change, at now: Int64) {
+  private mutating func transportChanged(_ change: MediaLink.Change, at now: Instant) {
     switch change {
     case .none: break
     case .connected: if signal.isOpen { follow(.connected, at: now) }
@@ -250,7 +250,7 @@ extension LiveKitSession {
   }
 
   /// Media did not come about after a join or a resume. The policy knows what may help.
-  private mutating func mediaFailed(_ text: String, at now: Int64) {
+  private mutating func mediaFailed(_ text: String, at now: Instant) {
     if signal.isOpen { closeSignal() }
     media.stopExpecting()
     outage.explain(text)
@@ -260,13 +260,13 @@ extension LiveKitSession {
     follow(.mediaFailed(RoomError(.mediaFailed, text)), at: now)
   }
 
-  /// Media is needed from now on: it is there, or has so long (ns) to be connected.
-  private mutating func needMedia(within time: Int64, at now: Int64) {
+  /// Media is needed from now on: it is there, or has so long to be connected.
+  private mutating func needMedia(within time: Duration, at now: Instant) {
     if media.isFlowing { follow(.connected, at: now) } else { media.expect(within: time, at: now) }
   }
 
   /// How long media may take to be connected by the present attempt.
-  private var mediaTime: Int64 {
+  private var mediaTime: Duration {
     guard hasJoined, policy.isLost, policy.attempts % 4 != 0 else { return settings.mediaTimeout }
     return min(settings.mediaTimeout, Self.returnMediaTime * (policy.state == .relaying ? 2 : 1))
   }
@@ -274,7 +274,7 @@ extension LiveKitSession {
   // MARK: Joining
 
   private mutating func receiveFirst(
-    _ message: Livekit_SignalResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64
+    _ message: Livekit_SignalResponse, _ kind: ReconnectPolicy.Attempt, at now: Instant
   ) {
     signal.answered()
     switch message.message {
@@ -285,12 +285,12 @@ extension LiveKitSession {
     }
   }
 
-  private mutating func misunderstood(_ text: String, at now: Int64) {
+  private mutating func misunderstood(_ text: String, at now: Instant) {
     perform(.closeSocket)
     attemptFailed(RoomError(.protocolError, text), at: now)
   }
 
-  private mutating func joined(_ join: Livekit_JoinResponse, _ kind: ReconnectPolicy.Attempt, at now: Int64) {
+  private mutating func joined(_ join: Livekit_JoinResponse, _ kind: ReconnectPolicy.Attempt, at now: Instant) {
     guard join.hasParticipant, !join.participant.sid.isEmpty, join.hasRoom else {
       return misunderstood("the join response has no participant or no room", at: now)
     }
@@ -326,7 +326,7 @@ extension LiveKitSession {
     return servers
   }
 
-  private mutating func openMedia(_ servers: [ICEServer], relayOnly: Bool, at now: Int64) {
+  private mutating func openMedia(_ servers: [ICEServer], relayOnly: Bool, at now: Instant) {
     if media.generation > 0 { add(.closeMedia) }
     media.open(within: mediaTime, at: now)
     add(.openMedia(generation: media.generation, MediaRequest(iceServers: servers, relayOnly: relayOnly)))
@@ -347,7 +347,7 @@ extension LiveKitSession {
   }
 
   /// The server changed what the bot may do.
-  private mutating func permissionChanged(_ permission: Livekit_ParticipantPermission, at now: Int64) {
+  private mutating func permissionChanged(_ permission: Livekit_ParticipantPermission, at now: Instant) {
     guard case .held(let name) = presence else {
       if !permission.canSubscribe { log(.notice, "the bot may not receive anything any more") }
       return
@@ -359,7 +359,7 @@ extension LiveKitSession {
     needMedia(within: settings.mediaTimeout, at: now)
   }
 
-  private mutating func resumed(_ response: Livekit_ReconnectResponse, at now: Int64) {
+  private mutating func resumed(_ response: Livekit_ReconnectResponse, at now: Instant) {
     signal.open(at: now)
     _ = policy.handle(.joined, at: now)
     // Credentials of TURN servers are short-lived; the restart of ICE that follows uses the new ones.
@@ -375,7 +375,7 @@ extension LiveKitSession {
   }
 
   /// The server answered an attempt with `leave`.
-  private mutating func sentAway(_ leave: Livekit_LeaveRequest, _ kind: ReconnectPolicy.Attempt, at now: Int64) {
+  private mutating func sentAway(_ leave: Livekit_LeaveRequest, _ kind: ReconnectPolicy.Attempt, at now: Instant) {
     perform(.closeSocket)
     signal.refused()
     let error = leave.error
@@ -393,7 +393,7 @@ extension LiveKitSession {
   // MARK: Ends
 
   /// `leave` in the middle of a session.
-  private mutating func receiveLeave(_ leave: Livekit_LeaveRequest, at now: Int64) {
+  private mutating func receiveLeave(_ leave: Livekit_LeaveRequest, at now: Instant) {
     let error = leave.error
     if leave.reason == .clientInitiated {
       finish(.stopped, nil)
@@ -408,7 +408,7 @@ extension LiveKitSession {
   }
 
   /// We go: tells the server, so that it doesn't keep the participant for the time of a resume.
-  private mutating func leave(at now: Int64) {
+  private mutating func leave(at now: Instant) {
     guard signal.isOpen else { return finish(.stopped, nil) }
     send { $0.leave = .with { ($0.reason, $0.action) = (.clientInitiated, .disconnect) } }
     signal.leave(at: now)
@@ -424,7 +424,7 @@ extension LiveKitSession {
 
   // MARK: Messages
 
-  private mutating func receive(_ message: Livekit_SignalResponse, at now: Int64) {
+  private mutating func receive(_ message: Livekit_SignalResponse, at now: Instant) {
     if let kind = signal.attempted { return receiveFirst(message, kind, at: now) }
     guard signal.isOpen else { return }
     signal.heard(at: now)
@@ -472,7 +472,7 @@ extension LiveKitSession {
   }
 
   /// Tells where the connection stands, when that is news.
-  private mutating func tellStatus(at now: Int64) {
+  private mutating func tellStatus(at now: Instant) {
     if let status = status.news(of: policy, in: room, at: now) { add(.status(status)) }
   }
 }

@@ -59,7 +59,7 @@ extension LiveKitTransport {
 
   /// Tells the session when a track begins, or ceases, to be readable.
   private func note(
-    _ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Int64, for connection: Connection
+    _ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Instant, for connection: Connection
   ) {
     guard routes[mid]?.readability.note(isOpened: refusal == nil, at: now) ?? false else { return }
     let reason: String? =

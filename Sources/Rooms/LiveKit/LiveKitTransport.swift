@@ -22,7 +22,7 @@ extension RoomConnection where Link == LiveKitTransport {
     let settings = LiveKitSettings(
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
-      wallClockOffset: WallClock.nanoseconds &- MonotonicClock.now, receivesMedia: options.receivesMedia,
+      wallClockOffset: WallClock.nanoseconds &- MonotonicClock.now.nanoseconds, receivesMedia: options.receivesMedia,
       selection: options.selection, keys: options.keys)
     let policy = ReconnectPolicy(settings: options.reconnect, seed: options.seed)
     self.init(
@@ -51,9 +51,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     var hasMissed = false
   }
 
-  static let samplingInterval: Int64 = 1_000_000_000
+  static let samplingInterval = Duration.seconds(1)
   /// How long the server waits before it is looked again whether the recording has taken what came.
-  private static let crowdPause: Int64 = 20_000_000
+  private static let crowdPause = Duration.milliseconds(20)
 
   var routes: [MID: Route] = [:]
   var decryption: FrameDecryption?
@@ -63,9 +63,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   private var addresses: ServerAddresses?
   private var lookout: RoomLookout?
   private var malformedMessages = 0
-  /// Time that the server's messages have taken since it was last let go on, ns.
-  private var spent: Int64 = 0
-  private var sampledAt: Int64 = 0
+  /// Time that the server's messages have taken since it was last let go on.
+  private var spent = Duration.zero
+  private var sampledAt = Instant.distantPast
 
   init(options: RoomOptions) {
     self.options = options
@@ -136,7 +136,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     case .message(let message):
       let start = MonotonicClock.now
       connection.handle(.message(attempt: attempt, message))
-      spent &+= MonotonicClock.now &- start
+      spent += MonotonicClock.now - start
     case .malformed(let text):
       malformedMessages += 1
       connection.logger.notice(
@@ -151,9 +151,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   /// of the loop's time is left for media; and until the recording has taken what it has, when that is much.
   private func readMore(of attempt: Int, for connection: Connection) {
     guard attempt == connection.machine.signal.attempt else { return }
-    let pause = connection.sink.isCrowded ? Self.crowdPause : spent < 1_000_000 ? 0 : spent
-    spent = 0
-    guard pause > 0 else {
+    let pause = connection.sink.isCrowded ? Self.crowdPause : spent < .milliseconds(1) ? .zero : spent
+    spent = .zero
+    guard pause > .zero else {
       socket?.readMore()
       return
     }
@@ -196,17 +196,17 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   /// Tells how the connection does, each second.
   func sample(_ media: RTCPeerConnection, for connection: Connection) {
     let now = MonotonicClock.now
-    let elapsed = max(1, now &- sampledAt)
+    let milliseconds = max(1, (now - sampledAt).milliseconds)
     sampledAt = now
     let sample = media.sampleReception()
-    func rate(_ bytes: Int64) -> Int64 { bytes &* 8_000 / max(1, elapsed / 1_000_000) }
+    func rate(_ bytes: Int64) -> Int64 { bytes &* 8_000 / milliseconds }
     connection.handle(
       .network(
         generation: connection.generation,
         NetworkReport(
           incoming: rate(sample.bytes), incomingAudio: rate(sample.audioBytes),
           incomingVideo: rate(sample.videoBytes), flowingVideos: sample.flowingVideos,
-          lossPerMille: sample.lossPerMille, queueDelay: SessionTime(nanoseconds: sample.queueDelay),
+          lossPerMille: sample.lossPerMille, queueDelay: SessionTime(nanoseconds: sample.queueDelay.nanoseconds),
           estimate: sample.estimate.map { Int64(clamping: $0) }, path: media.path)))
   }
 

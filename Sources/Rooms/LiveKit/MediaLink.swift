@@ -4,7 +4,7 @@ import Signaling
 import Transport
 
 /// The media connection of a LiveKit session: a peer connection, one number (generation) for each, for which the server
-/// makes the offers. It can live on while signalling is lost. A pure value; times are nanoseconds of one monotonic clock.
+/// makes the offers. It can live on while signalling is lost. A pure value; times are moments of one monotonic clock.
 ///
 /// | state | `isUp` | `isSilent` | leaves it |
 /// | --- | --- | --- | --- |
@@ -28,13 +28,13 @@ struct MediaLink: Sendable {
     case failed(String)
   }
 
-  /// How long the transport may be without answer before the session is resumed, ns; the transport itself says so only
+  /// How long the transport may be without answer before the session is resumed; the transport itself says so only
   /// after 10 s.
-  static let disconnectedTime: Int64 = 1_000_000_000
-  /// How long the server has to say why it closed the media, before the session is resumed, ns.
-  static let farewellTime: Int64 = 700_000_000
-  /// The least time between two requests for a sign of life, ns.
-  static let probeInterval: Int64 = 200_000_000
+  static let disconnectedTime = Duration.seconds(1)
+  /// How long the server has to say why it closed the media, before the session is resumed.
+  static let farewellTime = Duration.milliseconds(700)
+  /// The least time between two requests for a sign of life.
+  static let probeInterval = Duration.milliseconds(200)
   /// Candidates that are kept while signalling is away.
   static let candidateLimit = 64
 
@@ -45,7 +45,7 @@ struct MediaLink: Sendable {
   /// Whether nothing came through it although it was asked; the transport notices that much later.
   private(set) var isSilent = false
   /// When it was last connected; nil before.
-  private(set) var connectedAt: Int64?
+  private(set) var connectedAt: Instant?
   /// The server's newest offer.
   private(set) var offer: Livekit_SessionDescription?
   /// The newest answer to it.
@@ -54,12 +54,12 @@ struct MediaLink: Sendable {
   private(set) var waitingCandidates: [TrickleCandidate] = []
   /// What came over it; the owner sets it before each event.
   var traffic = MediaTraffic()
-  private var deadline: Int64?
-  private var recoveryDeadline: Int64?
+  private var deadline: Instant?
+  private var recoveryDeadline: Instant?
   /// When the first request that is not answered yet went out.
-  private var probedAt: Int64?
+  private var probedAt: Instant?
   /// When the last one went out.
-  private var lastProbeAt: Int64?
+  private var lastProbeAt: Instant?
 
   /// Whether media is connected, and something comes.
   var isFlowing: Bool { isUp && !isSilent }
@@ -71,30 +71,30 @@ struct MediaLink: Sendable {
   var isRecovering: Bool { recoveryDeadline != nil }
 
   /// When something is due by time; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     guard let deadline else { return recoveryDeadline }
     return min(deadline, recoveryDeadline ?? deadline)
   }
 
   /// Whether it was not connected in time.
-  func isOverdue(at now: Int64) -> Bool { deadline.map { $0 <= now } ?? false }
+  func isOverdue(at now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
 
   /// Whether what was interrupted is not back in time.
-  func isRecoveryOver(at now: Int64) -> Bool { recoveryDeadline.map { $0 <= now } ?? false }
+  func isRecoveryOver(at now: Instant) -> Bool { recoveryDeadline.map { $0 <= now } ?? false }
 
   // MARK: The connection
 
-  /// Another peer connection takes the place of the one before, and has so long (ns) to be connected.
-  mutating func open(within time: Int64, at now: Int64) {
+  /// Another peer connection takes the place of the one before, and has so long to be connected.
+  mutating func open(within time: Duration, at now: Instant) {
     generation += 1
     (isUp, isSilent, connectedAt, probedAt) = (false, false, nil, nil)
     (traffic.lastPacketAt, traffic.heardAt) = (nil, nil)
     (offer, answer, waitingCandidates) = (nil, nil, [])
-    deadline = now &+ time
+    deadline = now + time
   }
 
-  /// Media must be connected within so long, ns.
-  mutating func expect(within time: Int64, at now: Int64) { deadline = now &+ time }
+  /// Media must be connected within so long.
+  mutating func expect(within time: Duration, at now: Instant) { deadline = now + time }
 
   /// Nothing is expected: the attempt is over, or the bot is not let in yet.
   mutating func stopExpecting() { deadline = nil }
@@ -103,7 +103,7 @@ struct MediaLink: Sendable {
   mutating func stopRecovering() { recoveryDeadline = nil }
 
   /// The transport changed. Without signalling nothing can be done but wait.
-  mutating func changed(_ state: TransportState, isSignalOpen: Bool, at now: Int64) -> Change {
+  mutating func changed(_ state: TransportState, isSignalOpen: Bool, at now: Instant) -> Change {
     switch state {
     case .connected:
       (isUp, isSilent, connectedAt) = (true, false, now)
@@ -111,7 +111,7 @@ struct MediaLink: Sendable {
       return .connected
     case .disconnected:
       isUp = false
-      if isSignalOpen { recoveryDeadline = now &+ Self.disconnectedTime }
+      if isSignalOpen { recoveryDeadline = now + Self.disconnectedTime }
       return .interrupted("nothing comes through it")
     case .failed:
       isUp = false
@@ -120,7 +120,7 @@ struct MediaLink: Sendable {
       guard deadline == nil else { return .failed("it failed") }
       // A server that sends the bot away closes its media too, and DTLS's farewell may overtake the message that
       // says why: wait a moment for it before coming back.
-      recoveryDeadline = now &+ Self.farewellTime
+      recoveryDeadline = now + Self.farewellTime
       return .closing("the server closed it, or it failed")
     case .new, .connecting, .closed: return .none
     }
@@ -155,17 +155,17 @@ struct MediaLink: Sendable {
 
   // MARK: Signs of life
 
-  /// How long it has owed an answer, ns; 0 when it owes none. Nil when that cannot be known.
-  func unanswered(at now: Int64) -> Int64? {
-    guard let heard = traffic.heardAt else { return isUp ? nil : 0 }
-    guard let probedAt, heard < probedAt else { return 0 }
-    return now &- probedAt
+  /// How long it has owed an answer; zero when it owes none. Nil when that cannot be known.
+  func unanswered(at now: Instant) -> Duration? {
+    guard let heard = traffic.heardAt else { return isUp ? nil : .zero }
+    guard let probedAt, heard < probedAt else { return .zero }
+    return now - probedAt
   }
 
   /// Whether the peer is to be asked for a sign of life now; it counts as asked then.
-  mutating func probe(at now: Int64) -> Bool {
-    guard isUp, lastProbeAt.map({ now &- $0 >= Self.probeInterval }) ?? true else { return false }
-    if unanswered(at: now) == 0 { probedAt = now }
+  mutating func probe(at now: Instant) -> Bool {
+    guard isUp, lastProbeAt.map({ now - $0 >= Self.probeInterval }) ?? true else { return false }
+    if unanswered(at: now) == .zero { probedAt = now }
     lastProbeAt = now
     return true
   }

@@ -28,7 +28,7 @@ struct MessageReceiver: Sendable {
 
   /// A message came on one of the two data channels.
   mutating func receive(
-    _ bytes: [UInt8], isReliable: Bool, roster: LiveKitRoster, at now: Int64
+    _ bytes: [UInt8], isReliable: Bool, roster: LiveKitRoster, at now: Instant
   ) -> [LiveKitSession.Action] {
     guard bytes.count <= Self.messageLimit, let packet = SignalCoding.packet(bytes) else { return [] }
     let encrypted = data.encrypted
@@ -44,7 +44,7 @@ struct MessageReceiver: Sendable {
 
   /// What an encrypted message holds; nil when it could not be decrypted.
   mutating func decrypted(
-    _ content: [UInt8]?, from sender: ParticipantIdentity, roster: LiveKitRoster, at now: Int64
+    _ content: [UInt8]?, from sender: ParticipantIdentity, roster: LiveKitRoster, at now: Instant
   ) -> [LiveKitSession.Action] {
     guard let content, let value = SignalCoding.encryptedPayload(content) else {
       return tellLocked("messages are encrypted end to end with another key than the recording's")

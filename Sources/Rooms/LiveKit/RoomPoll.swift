@@ -1,6 +1,8 @@
+import MediaCore
+
 /// Waiting for a room that does not exist: beside the attempts to join, the server's list of rooms is asked for it
 /// several times a second, where the API key's secret is known. What is missed of the beginning is a fraction of that. A
-/// pure value; times are nanoseconds of one monotonic clock.
+/// pure value; times are moments of one monotonic clock.
 ///
 /// ```
 ///                wanted             due, with a token
@@ -12,10 +14,10 @@
 /// ```
 struct RoomPoll: Sendable {
   /// How often the list of rooms is asked.
-  static let interval: Int64 = 200_000_000
+  static let interval = Duration.milliseconds(200)
 
   /// When to ask next; nil while nothing is to be asked, or an answer is awaited.
-  private(set) var nextDeadline: Int64?
+  private(set) var nextDeadline: Instant?
   private var isAsking = false
   /// Whether anything was asked, so that there is a connection to close.
   private var isOpen = false
@@ -28,18 +30,19 @@ struct RoomPoll: Sendable {
 
   /// Asks when it is time, and ends when the room is not waited for any more. After every input. `isWaiting`: there is
   /// no room, or no place in it; `isMissing`: it is the room that is missing.
-  mutating func update(isWaiting: Bool, isMissing: Bool, at now: Int64) -> LiveKitRequest? {
+  mutating func update(isWaiting: Bool, isMissing: Bool, at now: Instant) -> LiveKitRequest? {
     guard isWaiting, isMissing, !isRefused else {
       nextDeadline = nil
       // The answer that an attempt under way will get may be that there is still no room.
       return isOpen && (!isWaiting || isRefused) ? end() : nil
     }
     guard !isAsking else { return nil }
-    let due = nextDeadline ?? now &+ Self.interval
+    let due = nextDeadline ?? now + Self.interval
     nextDeadline = due
     guard due <= now else { return nil }
     nextDeadline = nil
-    guard let (room, token) = settings.tokens.listing(now: (now &+ settings.wallClockOffset) / 1_000_000_000) else {
+    let wallSeconds = (now.nanoseconds &+ settings.wallClockOffset) / 1_000_000_000
+    guard let (room, token) = settings.tokens.listing(now: wallSeconds) else {
       isRefused = true
       return nil
     }

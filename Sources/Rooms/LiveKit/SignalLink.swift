@@ -4,7 +4,7 @@ import Signaling
 
 /// The signal connection of a LiveKit session: a WebSocket, one number for each attempt, on which the first message
 /// decides and pings tell whether the server is there. When it is tried again is `ReconnectPolicy`'s decision. A pure
-/// value; times are nanoseconds of one monotonic clock.
+/// value; times are moments of one monotonic clock.
 ///
 /// ```
 ///            connect               open                leave
@@ -26,23 +26,23 @@ struct SignalLink: Sendable {
     /// No WebSocket, until the policy says so.
     case closed
     /// The farewell is being sent.
-    case leaving(until: Int64)
+    case leaving(until: Instant)
     case ended
   }
 
   /// The version of the signalling protocol that is spoken here.
   static let protocolVersion = 16
-  /// When coming back: the longest time until the server is reached by TCP, ns. In it the system asks twice (after 0
+  /// When coming back: the longest time until the server is reached by TCP. In it the system asks twice (after 0
   /// and 1 s), so that an outage that ends is noticed within a second.
-  static let reachTime: Int64 = 2_000_000_000
-  /// When coming back: the longest time from there to the first message, ns.
-  static let answerTime: Int64 = 8_000_000_000
-  /// How long the farewell may take, ns.
-  static let leaveTime: Int64 = 500_000_000
-  /// How long the server may take to answer a ping, ns; on long ways more.
-  static let pongTime: Int64 = 500_000_000
-  /// The least time between two pings that ask whether the server is there, ns.
-  static let askInterval: Int64 = 1_000_000_000
+  static let reachTime = Duration.seconds(2)
+  /// When coming back: the longest time from there to the first message.
+  static let answerTime = Duration.seconds(8)
+  /// How long the farewell may take.
+  static let leaveTime = Duration.milliseconds(500)
+  /// How long the server may take to answer a ping; on long ways more.
+  static let pongTime = Duration.milliseconds(500)
+  /// The least time between two pings that ask whether the server is there.
+  static let askInterval = Duration.seconds(1)
 
   /// Where signalling stands.
   private(set) var phase = Phase.idle
@@ -53,19 +53,19 @@ struct SignalLink: Sendable {
   /// The newest token that the server sent.
   @Redacted private(set) var refreshedToken: String? = nil
   /// When the server was last heard.
-  private(set) var heardAt: Int64 = 0
+  private(set) var heardAt = Instant.distantPast
   /// When signalling was last opened.
-  private(set) var openedAt: Int64 = 0
+  private(set) var openedAt = Instant.distantPast
   /// What a resume gives as its cause.
   private var reason = Livekit_ReconnectReason.rrUnknown
-  private var pingInterval: Int64 = 5_000_000_000
-  private var pingTimeout: Int64 = 15_000_000_000
-  private var roundTripMilliseconds: Int64 = 0
-  private var connectDeadline: Int64?
-  private var pingAt: Int64?
-  private var silenceDeadline: Int64?
+  private var pingInterval = Duration.seconds(5)
+  private var pingTimeout = Duration.seconds(15)
+  private var roundTripTime = Duration.zero
+  private var connectDeadline: Instant?
+  private var pingAt: Instant?
+  private var silenceDeadline: Instant?
   /// When the server was last asked whether it is there.
-  private var askedAt: Int64?
+  private var askedAt: Instant?
   private let settings: LiveKitSettings
 
   /// A link that is not opened yet.
@@ -91,7 +91,7 @@ struct SignalLink: Sendable {
   }
 
   /// When something is due by time; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     switch phase {
     case .ended: nil
     case .leaving(let until): until
@@ -104,11 +104,11 @@ struct SignalLink: Sendable {
   /// Begins an attempt: what the WebSocket is to ask, with which token. `isReturn`: the bot has been in the room. Throws
   /// when there is no token; the link is closed then.
   mutating func connect(
-    _ kind: ReconnectPolicy.Attempt, isReturn: Bool, autoSubscribe: Bool, at now: Int64
+    _ kind: ReconnectPolicy.Attempt, isReturn: Bool, autoSubscribe: Bool, at now: Instant
   ) throws(RoomError) -> (query: SignalQuery, token: Redacted<String>) {
     attempt += 1
     phase = .connecting(kind)
-    connectDeadline = now &+ (isReturn ? min(settings.connectTimeout, Self.reachTime) : settings.connectTimeout)
+    connectDeadline = now + (isReturn ? min(settings.connectTimeout, Self.reachTime) : settings.connectTimeout)
     var query = SignalQuery()
     query.protocolVersion = Self.protocolVersion
     query.autoSubscribe = autoSubscribe
@@ -119,7 +119,7 @@ struct SignalLink: Sendable {
     }
     do {
       let token = try settings.tokens.token(
-        now: (now &+ settings.wallClockOffset) / 1_000_000_000, refreshed: refreshedToken)
+        now: (now.nanoseconds &+ settings.wallClockOffset) / 1_000_000_000, refreshed: refreshedToken)
       return (query, Redacted(token))
     } catch {
       failed()
@@ -128,8 +128,8 @@ struct SignalLink: Sendable {
   }
 
   /// TCP stands: from here on an attempt to come back has its own time.
-  mutating func reached(isReturn: Bool, at now: Int64) {
-    if attempted != nil, isReturn { connectDeadline = now &+ Self.answerTime }
+  mutating func reached(isReturn: Bool, at now: Instant) {
+    if attempted != nil, isReturn { connectDeadline = now + Self.answerTime }
   }
 
   /// The first message has come.
@@ -139,13 +139,13 @@ struct SignalLink: Sendable {
   mutating func joined(as sid: String, pingInterval: Int32, pingTimeout: Int32) {
     participantSID = sid
     self.pingInterval = Self.seconds(pingInterval, default: 5)
-    self.pingTimeout = max(Self.seconds(pingTimeout, default: 15), self.pingInterval &+ 1_000_000_000)
+    self.pingTimeout = max(Self.seconds(pingTimeout, default: 15), self.pingInterval + .seconds(1))
   }
 
   /// The attempt succeeded.
-  mutating func open(at now: Int64) {
+  mutating func open(at now: Instant) {
     phase = .open
-    pingAt = now &+ pingInterval
+    pingAt = now + pingInterval
     openedAt = now
     heard(at: now)
   }
@@ -165,29 +165,29 @@ struct SignalLink: Sendable {
   // MARK: While it is open
 
   /// A message came. Any message proves that the server is there; not only answers to pings.
-  mutating func heard(at now: Int64) {
-    silenceDeadline = now &+ pingTimeout
+  mutating func heard(at now: Instant) {
+    silenceDeadline = now + pingTimeout
     heardAt = now
   }
 
   /// A ping, with which the next one is planned.
-  mutating func ping(at now: Int64) -> Livekit_SignalRequest {
-    pingAt = now &+ pingInterval
-    let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
-    let rtt = roundTripMilliseconds
+  mutating func ping(at now: Instant) -> Livekit_SignalRequest {
+    pingAt = now + pingInterval
+    let milliseconds = (now.nanoseconds &+ settings.wallClockOffset) / 1_000_000
+    let rtt = roundTripTime.milliseconds
     return .with { $0.pingReq = .with { ($0.timestamp, $0.rtt) = (milliseconds, rtt) } }
   }
 
   /// The answer to a ping that was sent at this time, ms since 1970.
-  mutating func ponged(_ sentAt: Int64, at now: Int64) {
-    let milliseconds = (now &+ settings.wallClockOffset) / 1_000_000
-    roundTripMilliseconds = min(60_000, max(0, milliseconds &- sentAt))
+  mutating func ponged(_ sentAt: Int64, at now: Instant) {
+    let milliseconds = (now.nanoseconds &+ settings.wallClockOffset) / 1_000_000
+    roundTripTime = min(.seconds(60), max(.zero, .milliseconds(milliseconds &- sentAt)))
   }
 
   /// A ping that asks whether the server is there; nil while it owes an answer, or was asked lately.
-  mutating func ask(at now: Int64) -> Livekit_SignalRequest? {
-    guard isOpen, unanswered(at: now) == 0 else { return nil }
-    if let askedAt, now &- askedAt < Self.askInterval { return nil }
+  mutating func ask(at now: Instant) -> Livekit_SignalRequest? {
+    guard isOpen, unanswered(at: now) == .zero else { return nil }
+    if let askedAt, now - askedAt < Self.askInterval { return nil }
     askedAt = now
     return ping(at: now)
   }
@@ -203,25 +203,25 @@ struct SignalLink: Sendable {
   /// The server moved the bot to another room, where it has this id.
   mutating func moved(to sid: String) { participantSID = sid }
 
-  /// How long the server has owed an answer, ns; 0 when it owes none.
-  func unanswered(at now: Int64) -> Int64 {
-    guard isOpen, let askedAt, heardAt < askedAt else { return 0 }
-    return now &- askedAt
+  /// How long the server has owed an answer; zero when it owes none.
+  func unanswered(at now: Instant) -> Duration {
+    guard isOpen, let askedAt, heardAt < askedAt else { return .zero }
+    return now - askedAt
   }
 
-  /// How long to wait for an answer, ns.
-  var patience: Int64 { Self.pongTime &+ 2 &* roundTripMilliseconds &* 1_000_000 }
+  /// How long to wait for an answer.
+  var patience: Duration { Self.pongTime + roundTripTime * 2 }
 
   // MARK: What is due
 
   /// Whether the first message has not come in time.
-  func isOverdue(at now: Int64) -> Bool { connectDeadline.map { $0 <= now } ?? false }
+  func isOverdue(at now: Instant) -> Bool { connectDeadline.map { $0 <= now } ?? false }
 
   /// Whether no message has come for too long.
-  func isServerSilent(at now: Int64) -> Bool { silenceDeadline.map { $0 <= now } ?? false }
+  func isServerSilent(at now: Instant) -> Bool { silenceDeadline.map { $0 <= now } ?? false }
 
   /// Whether a ping is due.
-  func isPingDue(at now: Int64) -> Bool { isOpen && pingAt.map { $0 <= now } ?? false }
+  func isPingDue(at now: Instant) -> Bool { isOpen && pingAt.map { $0 <= now } ?? false }
 
   // MARK: Ends
 
@@ -236,18 +236,17 @@ struct SignalLink: Sendable {
   }
 
   /// The farewell is on its way.
-  mutating func leave(at now: Int64) { phase = .leaving(until: now &+ Self.leaveTime) }
+  mutating func leave(at now: Instant) { phase = .leaving(until: now + Self.leaveTime) }
 
   /// Whether the farewell has had its time.
-  func hasLeft(at now: Int64) -> Bool {
+  func hasLeft(at now: Instant) -> Bool {
     if case .leaving(let until) = phase { until <= now } else { false }
   }
 
   /// The session is over.
   mutating func end() { phase = .ended }
 
-  private static func seconds(_ value: Int32, default fallback: Int64) -> Int64 {
-    let seconds = value > 0 ? min(Int64(value), 3600) : fallback
-    return seconds &* 1_000_000_000
+  private static func seconds(_ value: Int32, default fallback: Int32) -> Duration {
+    .seconds(value > 0 ? min(value, 3600) : fallback)
   }
 }

@@ -15,13 +15,13 @@ struct SubscriptionBudget: Sendable {
 
   /// So many of one kind are received: a hundred people with two each.
   static let limit = 200
-  /// A track that was wanted so lately is not given up for another, ns.
-  static let hold: Int64 = 10_000_000_000
+  /// A track that was wanted so lately is not given up for another.
+  static let hold = Duration.seconds(10)
 
   /// True where the server sends every track unless it is told not to, false where it sends none without being asked.
   let isAutomatic: Bool
-  /// Those that are received, and when each was last wanted, ns; 0: never.
-  private(set) var received: [TrackID: Int64] = [:]
+  /// Those that are received, and when each was last wanted; `distantPast`: never.
+  private(set) var received: [TrackID: Instant] = [:]
   /// Those that are not.
   private(set) var omitted: Set<TrackID> = []
   /// Those that the recording shows, published or not.
@@ -43,7 +43,7 @@ struct SubscriptionBudget: Sendable {
   mutating func add(_ track: TrackID, _ change: inout Change) {
     guard received[track] == nil, !omitted.contains(track) else { return }
     if received.count < Self.limit {
-      received[track] = 0
+      received[track] = .distantPast
       if !isAutomatic { change.wanted.append(track) }
     } else {
       omit(track)
@@ -59,7 +59,7 @@ struct SubscriptionBudget: Sendable {
       let next = queue[head]
       head += 1
       guard omitted.remove(next) != nil else { continue }
-      received[next] = 0
+      received[next] = .distantPast
       change.wanted.append(next)
       break
     }
@@ -70,21 +70,19 @@ struct SubscriptionBudget: Sendable {
   }
 
   /// The recording shows these from now on, and no others. Those of them that are not received take others' places.
-  mutating func view(_ tracks: Set<TrackID>, at now: Int64, _ change: inout Change) {
+  mutating func view(_ tracks: Set<TrackID>, at now: Instant, _ change: inout Change) {
     for track in inView.subtracting(tracks) where received[track] != nil { received[track] = now }
     inView = tracks
     for track in tracks.intersection(omitted).sorted() { use(track, at: now, &change) }
   }
 
   /// A track is wanted now: somebody talks, or the recording asks for it.
-  mutating func use(_ track: TrackID, at now: Int64, _ change: inout Change) {
+  mutating func use(_ track: TrackID, at now: Instant, _ change: inout Change) {
     if received[track] != nil {
       received[track] = now
       return
     }
-    guard omitted.contains(track), let oldest = leastWanted,
-      oldest.value == 0 || now &- oldest.value >= Self.hold
-    else { return }
+    guard omitted.contains(track), let oldest = leastWanted, now - oldest.value >= Self.hold else { return }
     received[oldest.key] = nil
     omit(oldest.key)
     change.unwanted.append(oldest.key)
@@ -94,7 +92,7 @@ struct SubscriptionBudget: Sendable {
   }
 
   /// What has not been wanted for the longest time, and is not in view.
-  private var leastWanted: (key: TrackID, value: Int64)? {
+  private var leastWanted: (key: TrackID, value: Instant)? {
     received.lazy.filter { !inView.contains($0.key) }.min { ($0.value, $0.key) < ($1.value, $1.key) }
   }
 

@@ -4,7 +4,7 @@ import Signaling
 
 /// Which tracks a LiveKit server is asked for. In an ordinary room it sends every track by itself, or those that are
 /// selected when it was asked for them once; of more than a recorder can use the bot receives those that matter. A pure
-/// value; times are nanoseconds of one monotonic clock.
+/// value; times are moments of one monotonic clock.
 ///
 /// | mode | the server sends | what is asked |
 /// | --- | --- | --- |
@@ -15,8 +15,8 @@ import Signaling
 /// `needsAnotherJoin` leads from automatic to selective, once; `begin` starts the count anew at each join. What is to be
 /// said is returned; who cannot send it now loses nothing, for a resume lists what was asked for.
 struct Subscriptions: Sendable {
-  /// Asking again for a track is not useful more often, ns: the server looks every 3 s.
-  static let interval: Int64 = 3_000_000_000
+  /// Asking again for a track is not useful more often: the server looks every 3 s.
+  static let interval = Duration.seconds(3)
   /// Speakers of one message that are looked at here; more do not talk at a time.
   private static let speakerLimit = 64
 
@@ -26,7 +26,7 @@ struct Subscriptions: Sendable {
   private(set) var audio = SubscriptionBudget(isAutomatic: true)
   /// Whether the room had more tracks than can be received: then the server must not send them all by itself.
   private var isCrowd = false
-  private var askedAt: [TrackID: Int64] = [:]
+  private var askedAt: [TrackID: Instant] = [:]
   private let receivesMedia: Bool
   private let isEverythingSelected: Bool
 
@@ -87,21 +87,21 @@ struct Subscriptions: Sendable {
 
   /// The recording asks for a track that does not come. `isRepeated`: it has asked for it before, long enough ago.
   mutating func ask(
-    for track: Track, in roster: LiveKitRoster, at now: Int64
+    for track: Track, in roster: LiveKitRoster, at now: Instant
   ) -> (requests: [Livekit_SignalRequest], isRepeated: Bool) {
     guard receivesMedia else { return ([], false) }
     if pictures.omitted.contains(track.id) || audio.omitted.contains(track.id) {
       return (use([track], in: roster, at: now), false)
     }
     let last = askedAt[track.id]
-    if let last, now &- last < Self.interval { return ([], false) }
+    if let last, now - last < Self.interval { return ([], false) }
     askedAt[track.id] = now
     return ([Self.request([track], isWanted: true, roster)], last != nil)
   }
 
   /// The recording shows these tracks from now on.
   mutating func view(
-    _ tracks: Set<TrackID>, in roster: LiveKitRoster, at now: Int64
+    _ tracks: Set<TrackID>, in roster: LiveKitRoster, at now: Instant
   ) -> [Livekit_SignalRequest] {
     var change = SubscriptionBudget.Change()
     pictures.view(tracks, at: now, &change)
@@ -110,7 +110,7 @@ struct Subscriptions: Sendable {
 
   /// Whoever talks is received.
   mutating func hear(
-    _ speakers: [Livekit_SpeakerInfo], in roster: LiveKitRoster, at now: Int64
+    _ speakers: [Livekit_SpeakerInfo], in roster: LiveKitRoster, at now: Instant
   ) -> [Livekit_SignalRequest] {
     guard !audio.omitted.isEmpty else { return [] }
     var all: [Livekit_SignalRequest] = []
@@ -142,7 +142,7 @@ struct Subscriptions: Sendable {
     for id in roster.changes.tracks where roster.track(id) == nil { askedAt[id] = nil }
   }
 
-  private mutating func use(_ tracks: [Track], in roster: LiveKitRoster, at now: Int64) -> [Livekit_SignalRequest] {
+  private mutating func use(_ tracks: [Track], in roster: LiveKitRoster, at now: Instant) -> [Livekit_SignalRequest] {
     var change = SubscriptionBudget.Change()
     for track in tracks {
       if track.kind == .video {

@@ -31,7 +31,7 @@ struct TextStreams: Sendable {
     var nextChunk: UInt64 = 0
     var bytes: [UInt8] = []
     var isCut = false
-    var lastAt: Int64
+    var lastAt: Instant
   }
 
   /// Bytes of one stream that are kept.
@@ -41,8 +41,8 @@ struct TextStreams: Sendable {
   static let openLimitPerSender = 8
   /// Bytes of a header's texts: topic, id and attributes together.
   static let headerLimit = 16_384
-  /// A stream of which nothing came for so long, ns, is given up when room is needed.
-  static let patience: Int64 = 60_000_000_000
+  /// A stream of which nothing came for so long is given up when room is needed.
+  static let patience = Duration.seconds(60)
 
   private var open: [Key: Open] = [:]
 
@@ -51,7 +51,7 @@ struct TextStreams: Sendable {
 
   /// Begins a stream; gives it back at once when the header holds it whole.
   mutating func receive(
-    _ header: Livekit_DataStream.Header, from sender: ParticipantIdentity?, at now: Int64
+    _ header: Livekit_DataStream.Header, from sender: ParticipantIdentity?, at now: Instant
   ) -> Finished? {
     guard !header.streamID.isEmpty, Self.size(header) <= Self.headerLimit + header.inlineContent.count else {
       return nil
@@ -65,7 +65,7 @@ struct TextStreams: Sendable {
       return Self.finish(stream, sender, attributes: [:])
     }
     if open[key] == nil, open.count >= Self.openLimit || count(of: sender) >= Self.openLimitPerSender {
-      open = open.filter { now &- $0.value.lastAt < Self.patience }
+      open = open.filter { now - $0.value.lastAt < Self.patience }
       guard open.count < Self.openLimit, count(of: sender) < Self.openLimitPerSender else { return nil }
     }
     open[key] = Open(header: header, lastAt: now)
@@ -73,7 +73,7 @@ struct TextStreams: Sendable {
   }
 
   /// Adds a chunk. A stream with a hole is given up.
-  mutating func receive(_ chunk: Livekit_DataStream.Chunk, from sender: ParticipantIdentity?, at now: Int64) {
+  mutating func receive(_ chunk: Livekit_DataStream.Chunk, from sender: ParticipantIdentity?, at now: Instant) {
     let key = Key(sender: sender, id: chunk.streamID)
     guard var stream = open.removeValue(forKey: key) else { return }
     if chunk.chunkIndex > stream.nextChunk { return }

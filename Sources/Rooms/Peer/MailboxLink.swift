@@ -1,8 +1,9 @@
+import MediaCore
 import Signaling
 import Transport
 
 /// The bot's place in a mailbox: its seat, what it sees from there, and the requests that are under way. A pure value;
-/// times are nanoseconds of one monotonic clock.
+/// times are moments of one monotonic clock.
 ///
 /// ```
 ///          ask                  view
@@ -38,13 +39,13 @@ struct MailboxLink: Sendable {
     case free
     case asked(request: Int)
     /// `hasSeenOther`: somebody was seen opposite since.
-    case taken(since: Int64, hasSeenOther: Bool)
+    case taken(since: Instant, hasSeenOther: Bool)
   }
 
-  /// How long the other side has to take its seat again in a mailbox that forgot everybody, ns.
-  static let seatGrace: Int64 = 10_000_000_000
-  /// The least pause before a request that failed is made again, ns.
-  static let pause: Int64 = 50_000_000
+  /// How long the other side has to take its seat again in a mailbox that forgot everybody.
+  static let seatGrace = Duration.seconds(10)
+  /// The least pause before a request that failed is made again.
+  static let pause = Duration.milliseconds(50)
 
   /// Which seat is the bot's; nil before the first view.
   private(set) var role: PeerRole?
@@ -56,8 +57,8 @@ struct MailboxLink: Sendable {
   private(set) var isReachable = true
   /// Failures since the last success; requests that were under way together count once.
   private(set) var failures = 0
-  /// Until when nothing is asked, ns; nil when it may be.
-  private(set) var retryAt: Int64?
+  /// Until when nothing is asked; nil when it may be.
+  private(set) var retryAt: Instant?
   private var place = Place.free
   private var revision: UInt64 = 0
   private var own: MailboxView.Own?
@@ -147,7 +148,7 @@ struct MailboxLink: Sendable {
   // MARK: Answers
 
   /// Takes the answer to a request.
-  mutating func answered(_ request: Int, _ result: Result<MailboxView, MailboxFault>, at now: Int64) -> Answer {
+  mutating func answered(_ request: Int, _ result: Result<MailboxView, MailboxFault>, at now: Instant) -> Answer {
     let isSeat = place == .asked(request: request)
     if isSeat {
       place = .free
@@ -171,7 +172,7 @@ struct MailboxLink: Sendable {
     }
   }
 
-  private mutating func seated(at now: Int64) {
+  private mutating func seated(at now: Instant) {
     place = .taken(since: now, hasSeenOther: false)
     mayChangeRole = false
     // Requests of the seat before don't count any more.
@@ -223,24 +224,25 @@ struct MailboxLink: Sendable {
   }
 
   /// The first seat was not to be had: it is asked for again by then.
-  mutating func retryJoin(by end: Int64, at now: Int64) {
+  mutating func retryJoin(by end: Instant, at now: Instant) {
     failures += 1
     // At least each second: until then nothing is recorded of what begins.
     let pause = backOff.pause(before: failures, base: ReconnectPolicy.base, cap: ReconnectPolicy.cap)
-    retryAt = min(now &+ max(ReconnectPolicy.spacing, pause), end)
+    retryAt = min(now + max(ReconnectPolicy.spacing, pause), end)
   }
 
   /// Asks again after a pause; false when that was done often enough. Requests that were under way together fail together:
   /// they count once. `isUp`: there is no hurry, since media flows.
-  mutating func retry(isUp: Bool, at now: Int64) -> Bool {
+  mutating func retry(isUp: Bool, at now: Instant) -> Bool {
     guard retryAt == nil else { return true }
     failures += 1
     guard case .fixed(let most, let interval) = settings.reconnect.rule, !isUp, failures > 1 else {
-      retryAt = now &+ Self.pause &+ backOff.pause(before: failures, base: 300_000_000, cap: 1_500_000_000)
+      let pause = backOff.pause(before: failures, base: .milliseconds(300), cap: .milliseconds(1500))
+      retryAt = now + Self.pause + pause
       return true
     }
     guard failures <= max(1, most) else { return false }
-    retryAt = now &+ interval
+    retryAt = now + interval
     return true
   }
 
@@ -248,21 +250,21 @@ struct MailboxLink: Sendable {
   mutating func stopWaiting() { retryAt = nil }
 
   /// The pause may be over.
-  mutating func timer(at now: Int64) {
+  mutating func timer(at now: Instant) {
     if let retryAt, retryAt <= now { self.retryAt = nil }
   }
 
   // MARK: Who is gone
 
   /// Whether nobody sits opposite, as far as can be known: a mailbox that forgot everybody gives them time to come back.
-  func isOtherGone(at now: Int64) -> Bool {
+  func isOtherGone(at now: Instant) -> Bool {
     guard case .taken(let since, let hasSeenOther) = place, other == nil, isReachable else { return false }
-    return hasSeenOther || since &+ Self.seatGrace <= now
+    return hasSeenOther || since + Self.seatGrace <= now
   }
 
   /// When somebody who did not take the seat again will be gone; nil for never, or already.
-  var graceDeadline: Int64? {
+  var graceDeadline: Instant? {
     guard case .taken(let since, false) = place, other == nil, isReachable else { return nil }
-    return since &+ Self.seatGrace
+    return since + Self.seatGrace
   }
 }

@@ -5,7 +5,7 @@ import Signaling
 import Transport
 
 /// All decisions of one peer of a two-party room, without input and output: what happened goes in, what to do comes
-/// out. Times are nanoseconds of one monotonic clock.
+/// out. Times are moments of one monotonic clock.
 ///
 /// It is put together from machines that keep their own state, gives each its part of what happened, and puts what they
 /// want in order.
@@ -38,15 +38,15 @@ struct PeerFlow: Sendable {
   enum Phase: Hashable, Sendable {
     case idle
     /// The first seat is asked for, again until then.
-    case joining(by: Int64)
+    case joining(by: Instant)
     case running
     /// The farewell is being sent.
-    case leaving(until: Int64)
+    case leaving(until: Instant)
     case ended
   }
 
-  /// How long the farewell may take, ns.
-  static let leaveTime: Int64 = 1_000_000_000
+  /// How long the farewell may take.
+  static let leaveTime = Duration.seconds(1)
 
   private(set) var phase = Phase.idle
   /// Whether the first join succeeded.
@@ -69,7 +69,7 @@ struct PeerFlow: Sendable {
   }
 
   /// When `timer` is wanted; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     switch phase {
     case .idle, .ended: return nil
     case .leaving(let until): return until
@@ -84,7 +84,7 @@ struct PeerFlow: Sendable {
   }
 
   /// Takes an input and returns what is to be done, in order.
-  mutating func handle(_ input: Input, at now: Int64) -> [Action] {
+  mutating func handle(_ input: Input, at now: Instant) -> [Action] {
     actions.removeAll(keepingCapacity: true)
     switch (phase, input) {
     case (.ended, _): break
@@ -104,9 +104,9 @@ struct PeerFlow: Sendable {
     return actions
   }
 
-  private mutating func dispatch(_ input: Input, at now: Int64) {
+  private mutating func dispatch(_ input: Input, at now: Instant) {
     switch input {
-    case .join: if phase == .idle { phase = .joining(by: now &+ settings.reconnect.waitForRoom) }
+    case .join: if phase == .idle { phase = .joining(by: now + settings.reconnect.waitForRoom) }
     case .answered(let number, let result): answered(number, result, at: now)
     case .described(let number, let sdp): if isCurrent(number) { described(sdp, at: now) }
     case .applied(let number, let sections): if isCurrent(number) { media.applied(sections) }
@@ -132,7 +132,7 @@ struct PeerFlow: Sendable {
     }
   }
 
-  private mutating func timer(at now: Int64) {
+  private mutating func timer(at now: Instant) {
     mailbox.timer(at: now)
     if let overdue = negotiation.overdue(at: now) { late(overdue, at: now) }
     if isLive, media.isQuiet(at: now) { lost(RoomError(.mediaLost, "nothing comes from the other side"), at: now) }
@@ -173,7 +173,7 @@ extension PeerFlow {
     for request in requests { add(.perform(request)) }
   }
 
-  private mutating func answered(_ number: Int, _ result: Result<MailboxView, MailboxFault>, at now: Int64) {
+  private mutating func answered(_ number: Int, _ result: Result<MailboxView, MailboxFault>, at now: Instant) {
     switch mailbox.answered(number, result, at: now) {
     case .ignored: break
     case .old: reached()
@@ -191,7 +191,7 @@ extension PeerFlow {
     if report.isLossTold { actions += report.tellRestored(media) }
   }
 
-  private mutating func take(_ change: MailboxLink.Change, at now: Int64) {
+  private mutating func take(_ change: MailboxLink.Change, at now: Instant) {
     if change.hasNewRole, let role = mailbox.role {
       reset("Peer connection reset: the roles have changed", at: now)
       log(.info, "two-party room \(settings.room): the bot is the \(role.rawValue)")
@@ -208,7 +208,7 @@ extension PeerFlow {
     add(.joined)
   }
 
-  private mutating func failed(_ fault: MailboxFault, at now: Int64) {
+  private mutating func failed(_ fault: MailboxFault, at now: Instant) {
     switch fault {
     case .noSeat, .stale: break
     case .replaced: finish(.evicted, RoomError(.evicted))
@@ -220,7 +220,7 @@ extension PeerFlow {
   }
 
   /// The first seat was not to be had: asks again, when that is wanted and may help.
-  private mutating func joinFailed(_ error: RoomError, at now: Int64) {
+  private mutating func joinFailed(_ error: RoomError, at now: Instant) {
     let action = error.action(hasJoined: false)
     guard case .joining(let end) = phase, now < end, action == .retry || action == .wait else { return fail(error) }
     recovery.joinFailed(error)
@@ -228,7 +228,7 @@ extension PeerFlow {
   }
 
   /// A request failed. While media flows that is no loss.
-  private mutating func unreachable(_ error: RoomError, at now: Int64) {
+  private mutating func unreachable(_ error: RoomError, at now: Instant) {
     let isHopeless = error.action(hasJoined: true) == .fail || error.kind == .tokenExpired && !settings.canRenewToken
     guard media.isUp || !isHopeless else { return fail(error) }
     if mailbox.missed() { log(.notice, "the mailbox cannot be reached: \(error.summary)") }
@@ -240,13 +240,13 @@ extension PeerFlow {
     retry(at: now)
   }
 
-  private mutating func retry(at now: Int64) {
+  private mutating func retry(at now: Instant) {
     guard !mailbox.retry(isUp: media.isUp, at: now) else { return }
     fail(RoomError(.connectionLost, recovery.text))
   }
 
   /// What is waiting is tried at once.
-  private mutating func networkChanged(at now: Int64) {
+  private mutating func networkChanged(at now: Instant) {
     mailbox.stopWaiting()
     mailbox.watchAnew()
     let canRestart = negotiation.exchange?.stage == .exchanged
@@ -258,7 +258,7 @@ extension PeerFlow {
 
 extension PeerFlow {
   /// Goes on as far as the other side's data allow.
-  private mutating func follow(at now: Int64) {
+  private mutating func follow(at now: Instant) {
     guard phase == .running, mailbox.isSeated, let role = mailbox.role else { return }
     if let other = mailbox.other {
       let wantsRestart = recovery.wantsRestart
@@ -272,7 +272,7 @@ extension PeerFlow {
     negotiation.stored(mailbox.stored)
   }
 
-  private mutating func perform(_ step: PeerNegotiation.Step, at now: Int64) {
+  private mutating func perform(_ step: PeerNegotiation.Step, at now: Instant) {
     switch step {
     case .wait: break
     case .apply(let request):
@@ -294,13 +294,13 @@ extension PeerFlow {
   }
 
   /// The local description is made.
-  private mutating func described(_ sdp: String, at now: Int64) {
+  private mutating func described(_ sdp: String, at now: Instant) {
     guard let role = mailbox.role else { return }
     negotiation.described(sdp, as: role, isUp: media.isUp, at: now)
     log(.debug, role == .host ? "SDP offer sent" : "SDP answer sent; RTC exchanged")
   }
 
-  private mutating func transportChanged(_ change: PeerMedia.Change, at now: Int64) {
+  private mutating func transportChanged(_ change: PeerMedia.Change, at now: Instant) {
     switch change {
     case .none: break
     case .connected: connected()
@@ -309,7 +309,7 @@ extension PeerFlow {
     }
   }
 
-  private mutating func heard(at now: Int64) {
+  private mutating func heard(at now: Instant) {
     if media.heard(at: now) { connected() }
   }
 
@@ -320,7 +320,7 @@ extension PeerFlow {
   }
 
   /// Nothing comes any more over a connection that stood.
-  private mutating func lost(_ error: RoomError, at now: Int64) {
+  private mutating func lost(_ error: RoomError, at now: Instant) {
     guard media.goDown() else { return }
     negotiation.lost(at: now)
     recovery.lost(error, at: now)
@@ -332,7 +332,7 @@ extension PeerFlow {
 
   /// Something did not come in time. That counts only while the other side could do its part, and never against a
   /// connection that works.
-  private mutating func late(_ overdue: PeerNegotiation.Overdue, at now: Int64) {
+  private mutating func late(_ overdue: PeerNegotiation.Overdue, at now: Instant) {
     guard mailbox.isReachable, mailbox.isSeated, mailbox.other != nil, !media.isUp else {
       return negotiation.extend(at: now)
     }
@@ -343,7 +343,7 @@ extension PeerFlow {
   }
 
   /// Starts the whole flow over. `isMediaFailure`: the descriptions were exchanged, and no connection came of it.
-  private mutating func reset(_ text: String, isMediaFailure: Bool = false, at now: Int64) {
+  private mutating func reset(_ text: String, isMediaFailure: Bool = false, at now: Instant) {
     guard negotiation.exchange != nil else { return }
     let isMediaFailure = isMediaFailure || !media.isUp && negotiation.hasWaited(at: now)
     log(recovery.resets == 0 && !media.isUp ? .info : .notice, text)
@@ -360,7 +360,7 @@ extension PeerFlow {
   }
 
   /// The other side is gone: it has no seat any more, and no media comes.
-  private mutating func depart(at now: Int64) {
+  private mutating func depart(at now: Instant) {
     guard phase == .running, report.person != nil, !media.isUp, mailbox.isOtherGone(at: now) else { return }
     reset("Peer connection reset: the other side is gone", at: now)
     guard phase == .running else { return }
@@ -370,7 +370,7 @@ extension PeerFlow {
     actions += report.tellRestored(media)
   }
 
-  private mutating func say(at now: Int64) {
+  private mutating func say(at now: Instant) {
     guard media.mustSay(at: now) else { return }
     add(.perform(.say(PeerMessage(name: settings.name, recording: true))))
   }
@@ -392,9 +392,9 @@ extension PeerFlow {
     finish(.roomEnded, nil)
   }
 
-  private mutating func leave(at now: Int64) {
+  private mutating func leave(at now: Instant) {
     guard phase == .running, let farewell = mailbox.leave() else { return finish(.stopped, nil) }
-    phase = .leaving(until: now &+ Self.leaveTime)
+    phase = .leaving(until: now + Self.leaveTime)
     add(.perform(farewell))
   }
 

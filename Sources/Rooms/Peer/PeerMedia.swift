@@ -4,7 +4,7 @@ import Signaling
 import Transport
 
 /// The peer connection of a two-party room, one number (generation) for each, and the data channel on which both sides
-/// say how they are. A pure value; times are nanoseconds of one monotonic clock.
+/// say how they are. A pure value; times are moments of one monotonic clock.
 ///
 /// ```
 ///            open               connected, heard
@@ -31,20 +31,20 @@ struct PeerMedia: Sendable {
     var isUp = false
     var sections: [MediaSection] = []
     /// When something came last.
-    var heardAt: Int64 = 0
+    var heardAt = Instant.distantPast
     /// True once the other side says something each second: then silence means loss.
     var hasHeartbeat = false
     /// When to speak on the channel; nil until it is open.
-    var sayAt: Int64?
+    var sayAt: Instant?
     /// What the other side says of itself.
     var isCameraOn = true
     var isMicrophoneOn = true
   }
 
-  /// How long a connection with a heartbeat may be silent, ns.
-  static let quietTime: Int64 = 2_500_000_000
-  /// How often the own state is told, ns.
-  static let heartbeat: Int64 = 1_000_000_000
+  /// How long a connection with a heartbeat may be silent.
+  static let quietTime = Duration.milliseconds(2500)
+  /// How often the own state is told.
+  static let heartbeat = Duration.seconds(1)
 
   /// The number of the newest connection; 0 before the first.
   private(set) var generation = 0
@@ -60,14 +60,14 @@ struct PeerMedia: Sendable {
   func isCurrent(_ generation: Int) -> Bool { connection != nil && generation == self.generation }
 
   /// When something is due by time; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     guard let quietAt else { return connection?.sayAt }
     return min(quietAt, connection?.sayAt ?? quietAt)
   }
 
-  private var quietAt: Int64? {
+  private var quietAt: Instant? {
     guard let connection, connection.hasHeartbeat, connection.isUp else { return nil }
-    return connection.heardAt &+ Self.quietTime
+    return connection.heardAt + Self.quietTime
   }
 
   // MARK: The connection
@@ -82,7 +82,7 @@ struct PeerMedia: Sendable {
   mutating func close() { connection = nil }
 
   /// The transport changed.
-  mutating func changed(_ state: TransportState, at now: Int64) -> Change {
+  mutating func changed(_ state: TransportState, at now: Instant) -> Change {
     guard connection != nil else { return .none }
     connection?.state = state
     switch state {
@@ -97,7 +97,7 @@ struct PeerMedia: Sendable {
   }
 
   /// Something came. True when media flows again by that.
-  mutating func heard(at now: Int64) -> Bool {
+  mutating func heard(at now: Instant) -> Bool {
     connection?.heardAt = now
     guard let connection, !connection.isUp, connection.state == .connected else { return false }
     self.connection?.isUp = true
@@ -111,7 +111,7 @@ struct PeerMedia: Sendable {
   }
 
   /// Whether a side that speaks each second was not heard for too long.
-  func isQuiet(at now: Int64) -> Bool { quietAt.map { $0 <= now } ?? false }
+  func isQuiet(at now: Instant) -> Bool { quietAt.map { $0 <= now } ?? false }
 
   // MARK: Tracks
 
@@ -145,12 +145,12 @@ struct PeerMedia: Sendable {
   // MARK: Data channel
 
   /// The channel can be used: the first word is due.
-  mutating func channelOpened(at now: Int64) { connection?.sayAt = now }
+  mutating func channelOpened(at now: Instant) { connection?.sayAt = now }
 
   /// Whether a word is due now; it counts as said then.
-  mutating func mustSay(at now: Int64) -> Bool {
+  mutating func mustSay(at now: Instant) -> Bool {
     guard let due = connection?.sayAt, due <= now else { return false }
-    connection?.sayAt = now &+ Self.heartbeat
+    connection?.sayAt = now + Self.heartbeat
     return true
   }
 

@@ -1,8 +1,9 @@
+import MediaCore
 import Signaling
 
 /// The exchange of descriptions and candidates with the other side. The host offers, the guest answers; every attempt is
 /// an exchange with an id of its own, on its way through the stages below, and two deadlines: for the descriptions, and
-/// from then on for candidates and connection. A pure value; times are nanoseconds of one monotonic clock.
+/// from then on for candidates and connection. A pure value; times are moments of one monotonic clock.
 ///
 /// | stage | host: what leads on | guest: what leads on |
 /// | --- | --- | --- |
@@ -60,17 +61,17 @@ struct PeerNegotiation: Sendable {
     /// How many of the other side's candidates were taken.
     fileprivate var candidates = 0
     /// By when the descriptions must be exchanged; nil when they are.
-    fileprivate var exchangeDeadline: Int64?
+    fileprivate var exchangeDeadline: Instant?
     /// By when media must flow; nil while it does.
-    fileprivate var connectDeadline: Int64?
+    fileprivate var connectDeadline: Instant?
   }
 
-  /// From the beginning of an attempt until both descriptions are exchanged, ns.
-  static let exchangeTime: Int64 = 4_000_000_000
-  /// From then until the connection stands; also for how long a connection that fell silent may take to come back, ns.
-  static let connectTime: Int64 = 15_000_000_000
-  /// By so much a deadline is put off while the other side can do nothing, ns.
-  static let extensionTime: Int64 = 1_000_000_000
+  /// From the beginning of an attempt until both descriptions are exchanged.
+  static let exchangeTime = Duration.seconds(4)
+  /// From then until the connection stands; also for how long a connection that fell silent may take to come back.
+  static let connectTime = Duration.seconds(15)
+  /// By so much a deadline is put off while the other side can do nothing.
+  static let extensionTime = Duration.seconds(1)
   /// As many candidates are given to the mailbox.
   static let maximumCandidates = 60
 
@@ -90,7 +91,7 @@ struct PeerNegotiation: Sendable {
   var isDescribing: Bool { exchange?.stage == .describing }
 
   /// When something is overdue; nil for never.
-  var nextDeadline: Int64? {
+  var nextDeadline: Instant? {
     guard let exchange else { return nil }
     guard let deadline = exchange.exchangeDeadline else { return exchange.connectDeadline }
     return min(deadline, exchange.connectDeadline ?? deadline)
@@ -100,7 +101,7 @@ struct PeerNegotiation: Sendable {
 
   /// Goes on with the exchange that there is. `wantsRestart`: media is lost, and no ICE restart was tried.
   mutating func goOn(
-    as role: PeerRole, with other: MailboxView.Seat, isUp: Bool, wantsRestart: Bool, at now: Int64
+    as role: PeerRole, with other: MailboxView.Seat, isUp: Bool, wantsRestart: Bool, at now: Instant
   ) -> Step {
     guard let current = exchange else { return .wait }
     guard other.session == current.session else { return .reset("the other side began anew") }
@@ -111,7 +112,7 @@ struct PeerNegotiation: Sendable {
   }
 
   private mutating func goOn(
-    _ current: Exchange, with other: MailboxView.Seat, isUp: Bool, wantsRestart: Bool, at now: Int64
+    _ current: Exchange, with other: MailboxView.Seat, isUp: Bool, wantsRestart: Bool, at now: Instant
   ) -> Step {
     let answered = other.description?.answers
     switch current.stage {
@@ -133,7 +134,7 @@ struct PeerNegotiation: Sendable {
   }
 
   /// The guest's part: the host leads.
-  private mutating func follow(_ other: MailboxView.Seat, from current: Exchange, at now: Int64) -> Step {
+  private mutating func follow(_ other: MailboxView.Seat, from current: Exchange, at now: Instant) -> Step {
     guard let offer = other.description, offer.kind == .offer else {
       return .reset("the other side has deleted its data")
     }
@@ -146,7 +147,7 @@ struct PeerNegotiation: Sendable {
   }
 
   /// Begins an exchange where there is none: the host's when it may offer, the guest's when there is an offer for it.
-  mutating func begin(as role: PeerRole, with other: MailboxView.Seat, mayOffer: Bool, at now: Int64) -> Step {
+  mutating func begin(as role: PeerRole, with other: MailboxView.Seat, mayOffer: Bool, at now: Instant) -> Step {
     guard exchange == nil else { return .wait }
     switch role {
     case .host:
@@ -170,12 +171,12 @@ struct PeerNegotiation: Sendable {
   private var nextOffer: String { "\(session)-\(exchanges + 1)" }
 
   private mutating func begin(
-    _ offer: String, continues before: Exchange? = nil, with session: String, at now: Int64
+    _ offer: String, continues before: Exchange? = nil, with session: String, at now: Instant
   ) {
     exchanges += 1
     exchange = Exchange(
       number: exchanges, offer: offer, continues: before?.offer, session: session,
-      exchangeDeadline: now &+ Self.exchangeTime, connectDeadline: before?.connectDeadline)
+      exchangeDeadline: now + Self.exchangeTime, connectDeadline: before?.connectDeadline)
   }
 
   /// The candidates of the other side that are new.
@@ -191,7 +192,7 @@ struct PeerNegotiation: Sendable {
   // MARK: The bot's side
 
   /// The local description is made: it should be stored from now on, until it is replaced or deleted.
-  mutating func described(_ sdp: String, as role: PeerRole, isUp: Bool, at now: Int64) {
+  mutating func described(_ sdp: String, as role: PeerRole, isUp: Bool, at now: Instant) {
     guard let current = exchange else { return }
     switch role {
     case .host:
@@ -205,9 +206,9 @@ struct PeerNegotiation: Sendable {
     }
   }
 
-  private mutating func exchanged(isUp: Bool, at now: Int64) {
+  private mutating func exchanged(isUp: Bool, at now: Instant) {
     exchange?.stage = .exchanged
-    if !isUp { exchange?.connectDeadline = now &+ Self.connectTime }
+    if !isUp { exchange?.connectDeadline = now + Self.connectTime }
   }
 
   /// A local candidate.
@@ -227,27 +228,27 @@ struct PeerNegotiation: Sendable {
   mutating func connected() { exchange?.connectDeadline = nil }
 
   /// Media flows no longer, and has so long to come back.
-  mutating func lost(at now: Int64) { exchange?.connectDeadline = now &+ Self.connectTime }
+  mutating func lost(at now: Instant) { exchange?.connectDeadline = now + Self.connectTime }
 
   /// What did not come in time; nil when nothing is overdue.
-  func overdue(at now: Int64) -> Overdue? {
+  func overdue(at now: Instant) -> Overdue? {
     if let deadline = exchange?.exchangeDeadline, deadline <= now { return .description }
     if let deadline = exchange?.connectDeadline, deadline <= now { return .connection }
     return nil
   }
 
   /// The other side cannot do its part, or need not: what is overdue gets more time.
-  mutating func extend(at now: Int64) {
-    let later = now &+ Self.extensionTime
+  mutating func extend(at now: Instant) {
+    let later = now + Self.extensionTime
     if let deadline = exchange?.exchangeDeadline, deadline <= now { exchange?.exchangeDeadline = later }
     if let deadline = exchange?.connectDeadline, deadline <= now { exchange?.connectDeadline = later }
   }
 
   /// Whether a connection was waited for so long that it is no accident when the other side gives up: its time runs
   /// out a moment before ours when it answers.
-  func hasWaited(at now: Int64) -> Bool {
+  func hasWaited(at now: Instant) -> Bool {
     guard let exchange, exchange.stage == .exchanged, let deadline = exchange.connectDeadline else { return false }
-    return deadline &- now <= Self.connectTime / 2
+    return deadline - now <= Self.connectTime / 2
   }
 
   /// Gives the exchange up, and what was stored for it.

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// What was told of where the connection to a two-party room stands: only news are told. A pure value.
 ///
 /// | `RoomStatus.state` | when |
@@ -13,13 +15,13 @@ struct PeerStatus: Sendable {
   /// Nothing is told yet.
   init() {}
 
-  /// Where the connection stands at `now` (ns), when that is news. An attempt that is put off is none.
+  /// Where the connection stands at `now`, when that is news. An attempt that is put off is none.
   mutating func news(
     _ phase: PeerFlow.Phase, _ mailbox: MailboxLink, _ negotiation: PeerNegotiation, _ media: PeerMedia,
-    _ recovery: PeerRecovery, at now: Int64
+    _ recovery: PeerRecovery, at now: Instant
   ) -> RoomStatus? {
     var status = RoomStatus()
-    var due: Int64?
+    var due: Instant?
     var hasJoined = true
     let exchange = negotiation.exchange
     switch phase {
@@ -42,7 +44,7 @@ struct PeerStatus: Sendable {
     }
     guard status != told else { return nil }
     told = status
-    status.nextAttemptIn = due.flatMap { $0 > now ? $0 &- now : nil }
+    status.nextAttemptIn = due.flatMap { $0 > now ? $0 - now : nil }
     return status
   }
 

@@ -53,8 +53,8 @@ final class PeerTransport: RoomTransport {
   typealias Machine = PeerFlow
   typealias Connection = RoomConnection<PeerTransport>
 
-  /// How often is looked whether something has come, nanoseconds.
-  static let samplingInterval: Int64 = 400_000_000
+  /// How often is looked whether something has come.
+  static let samplingInterval = Duration.milliseconds(400)
 
   private let mailbox: any Mailbox
   private let iceServers: [ICEServer]

@@ -35,8 +35,8 @@ final class SignalSocket: Sendable {
     var query: SignalQuery
     @Redacted var token: String
     var tlsCAFile: String?
-    /// Nanoseconds for TCP; the session has its own deadline for all of it.
-    var connectTimeout: Int64
+    /// For TCP; the session has its own deadline for all of it.
+    var connectTimeout: Duration
     /// A numeric address to connect to instead of looking the name up; name and certificate are those of `url` still.
     var address: String?
   }
@@ -144,7 +144,7 @@ final class SignalSocket: Sendable {
   ) -> EventLoopFuture<any Channel> {
     let url = request.url
     return ClientBootstrap(group: eventLoop)
-      .connectTimeout(.nanoseconds(request.connectTimeout))
+      .connectTimeout(TimeAmount(request.connectTimeout))
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {

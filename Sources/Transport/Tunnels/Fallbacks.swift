@@ -6,11 +6,11 @@ final class Fallbacks {
   private var timer: LoopTimer?
   private var isOpen = false
 
-  // How long UDP is tried alone, ns.
-  private static let trial: Int64 = 1_000_000_000
+  // How long UDP is tried alone.
+  private static let trial = Duration.seconds(1)
   // And how much longer when something of the peer comes by it: then UDP works and only loses packets. TCP on the same
   // network waits for each of them, and its check, which is sent again and again, would be there first.
-  private static let lossyTrial: Int64 = 6_000_000_000
+  private static let lossyTrial = Duration.seconds(6)
 
   init(on loop: MediaLoop) { self.loop = loop }
 
@@ -48,8 +48,8 @@ final class Fallbacks {
     waiting = []
   }
 
-  private func wait(_ nanoseconds: Int64, _ then: @escaping () -> Void) {
+  private func wait(_ time: Duration, _ then: @escaping () -> Void) {
     timer?.cancel()
-    timer = loop.timer(after: nanoseconds, then)
+    timer = loop.timer(after: time, then)
   }
 }

@@ -21,11 +21,11 @@ public final class ICEListener: @unchecked Sendable {
   private static let maximumConnections = 1024
   private static let maximumForAgent = 8
   private static let maximumUnknown = 64
-  // Time for the first check, ns.
-  private static let introductionLimit: Int64 = 5_000_000_000
-  // A peer from which nothing comes for that long, at most twice, has gone without a word, ns: checks of consent come each
+  // Time for the first check.
+  private static let introductionLimit = Duration.seconds(5)
+  // A peer from which nothing comes for that long, at most twice, has gone without a word: checks of consent come each
   // few seconds (RFC 7675 section 5.1).
-  private static let silenceLimit: Int64 = 30_000_000_000
+  private static let silenceLimit = Duration.seconds(30)
 
   /// Listens on a numeric address; port 0 leaves the choice to the system. Nil when the system refuses.
   public init?(loop: MediaLoop, address: String, port: UInt16) {

@@ -19,8 +19,8 @@ final class StreamLink {
   private var unsent: [UInt8] = []
   private var unread: [UInt8] = []
 
-  // Time to connect, with TLS, ns.
-  private static let connectLimit: Int64 = 10_000_000_000
+  // Time to connect, with TLS.
+  private static let connectLimit = Duration.seconds(10)
   private static let maximumEarly = 16
   private static let maximumUnsent = 128 << 10
   // Read at a time, so that what they are given on to keeps up.

@@ -149,7 +149,7 @@ private struct ConcatProgress {
 
   mutating func tell(_ bytes: Int64) {
     guard isJSON || Console.errorIsTerminal else { return }
-    let milliseconds = MonotonicClock.now / 1_000_000
+    let milliseconds = MonotonicClock.now.nanoseconds / 1_000_000
     guard milliseconds - told >= (isJSON ? 1000 : 200) else { return }
     told = milliseconds
     if isJSON {

@@ -140,7 +140,9 @@ struct RecordCommand: AsyncParsableCommand {
     try reception.apply(configuration, to: &options)
     options.receivesMedia = true
     if let selection = request.selection { options.selection = RoomSelection(selection) }
-    if let seconds = request.waitForRoom { options.reconnect.waitForRoom = Self.time(seconds).nanoseconds }
+    if let seconds = request.waitForRoom {
+      options.reconnect.waitForRoom = .nanoseconds(Self.time(seconds).nanoseconds)
+    }
     return options
   }
 

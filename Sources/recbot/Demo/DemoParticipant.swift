@@ -84,8 +84,8 @@ final class DemoParticipant: @unchecked Sendable {
   /// Leaves the room.
   func leave() { publisher.leave() }
 
-  /// Does what is due at `time` of the demo; `block` counts steps of 20 ms, `now` is `MonotonicClock.now` time.
-  func tick(block: Int64, at time: SessionTime, now: Int64) throws {
+  /// Does what is due at `time` of the demo; `block` counts steps of 20 ms, `now` is of `MonotonicClock`.
+  func tick(block: Int64, at time: SessionTime, now: Instant) throws {
     act(at: time)
     let snapshot = state.withLock { $0 }
     let isTalking = script.isTalking(person, at: time) && !snapshot.isMicrophoneMuted
@@ -138,7 +138,7 @@ final class DemoParticipant: @unchecked Sendable {
   }
 
   private func sendAudio(
-    _ publication: LiveKitPublisher.Publication, block: Int64, isTalking: Bool, now: Int64
+    _ publication: LiveKitPublisher.Publication, block: Int64, isTalking: Bool, now: Instant
   ) throws {
     let count = try samples.withUnsafeBufferPointer { samples in
       try packet.withUnsafeMutableBytes { try audioEncoder.encode(samples, into: $0) }
@@ -155,7 +155,7 @@ final class DemoParticipant: @unchecked Sendable {
 
   private func sendPicture(
     _ picture: Picture, with encoder: VPXEncoder, to publication: LiveKitPublisher.Publication, block: Int64,
-    now: Int64
+    now: Instant
   ) throws {
     let pts = block * 1_800
     let timestamp = UInt32(truncatingIfNeeded: pts)

@@ -56,14 +56,14 @@ final class DemoStage: Sendable {
     let start = MonotonicClock.now
     var block: Int64 = 0
     while isRunning.load(ordering: .acquiring) {
-      let due = start + block * 20_000_000
+      let due = start + .milliseconds(block * 20)
       let now = MonotonicClock.now
       if now < due {
-        usleep(UInt32((due - now) / 1000 + 100))
+        usleep(UInt32((due - now).microseconds + 100))
         continue
       }
       // A step that is far too late is left out, as a real camera would lose the picture.
-      if now - due < 500_000_000 {
+      if now - due < .milliseconds(500) {
         let time = SessionTime.milliseconds(block * 20)
         for participant in participants { try? participant.tick(block: block, at: time, now: due) }
       }

@@ -18,7 +18,7 @@ extension RoomStatus {
 
   /// The part of a JSON progress line.
   var json: String {
-    let pause = nextAttemptIn.map { "\($0 / 1_000_000)" } ?? "null"
+    let pause = nextAttemptIn.map { "\($0.milliseconds)" } ?? "null"
     let waiting = waitingFor.map { JSONText.quoted($0.rawValue) } ?? "null"
     return "\"connection\":\"\(state.rawValue)\",\"attempts\":\(attempts),\"retry_in_ms\":\(pause),"
       + "\"waiting_for\":\(waiting),\"error\":\(error.map { $0.json(action) } ?? "null")"

@@ -52,9 +52,9 @@ public func fuzzRTCP(_ bytes: UnsafeRawBufferPointer) {
   var clock = SenderReportClock(clockRate: .video)
   var statistics = ReceiveStatistics(ssrc: SSRC(1), clockRate: .video)
   var history = RetransmissionHistory(capacity: 16)
-  var now: Int64 = 0
+  var now = Instant(nanoseconds: 0)
   while let packet = compound.next() {
-    now &+= 1_000_000
+    now += .milliseconds(1)
     writer.removeAll()
     switch packet {
     case .senderReport(let report):
@@ -116,7 +116,7 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
       buffer.insert(packet, sequence: sequence, at: now)
       while case .frame(let frame, _, _) = buffer.poll(at: now) { look(at: frame) }
     }
-    while case .frame(let frame, _, _) = buffer.poll(at: now &+ 10_000_000_000) { look(at: frame) }
+    while case .frame(let frame, _, _) = buffer.poll(at: now + .seconds(10)) { look(at: frame) }
   }
 }
 
@@ -151,7 +151,7 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
   }
   _ = statistics.makeReport(at: now)
   for index in buffers.indices {
-    while case .packet = buffers[index].poll(at: now &+ 10_000_000_000) {}
+    while case .packet = buffers[index].poll(at: now + .seconds(10)) {}
   }
 }
 
@@ -164,21 +164,21 @@ private func look(at frame: EncodedFrame) {
   for _ in 0..<2 { _ = layers.hidden(bytes) }
 }
 
-/// Cuts bytes into packets; gives the time of the last one, in nanoseconds. `body` gets a packet, its extended sequence number,
+/// Cuts bytes into packets; gives the time of the last one. `body` gets a packet, its extended sequence number,
 /// the flags and the time.
 private func forEachPacket(
-  of bytes: UnsafeRawBufferPointer, _ body: (RTPPacket, Int64, UInt8, Int64) -> Void
-) -> Int64 {
+  of bytes: UnsafeRawBufferPointer, _ body: (RTPPacket, Int64, UInt8, Instant) -> Void
+) -> Instant {
   var unwrapper = SequenceUnwrapper()
   var offset = 0
-  var now: Int64 = 0
+  var now = Instant(nanoseconds: 0)
   while offset + 4 <= bytes.count {
     let number = UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1])
     let flags = bytes[offset + 2]
     let length = min(Int(bytes[offset + 3]), bytes.count - offset - 4)
     let payload = UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + 4 + length)])
     offset += 4 + length
-    now &+= Int64(flags & 0x1f) &* 5_000_000
+    now += .milliseconds(Int(flags & 0x1f) * 5)
     let buffer = MediaBuffer(capacity: 12 + length)
     RTPPacket.write(
       into: buffer, marker: flags & 0x80 != 0, payloadType: PayloadType(96), sequenceNumber: number,

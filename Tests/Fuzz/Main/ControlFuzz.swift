@@ -35,7 +35,7 @@ private func read(_ line: [UInt8]) {
 private func connect(_ text: [UInt8], _ lines: ArraySlice<[UInt8]>, piece: Int) {
   guard let (reader, writer) = UnixSocket.pair() else { return }
   defer { close(writer) }
-  var connection = ControlConnection(descriptor: reader, now: 0)
+  var connection = ControlConnection(descriptor: reader, now: .distantPast)
   var expected = lines
   var sent = 0
   var isOpen = true
@@ -49,7 +49,7 @@ private func connect(_ text: [UInt8], _ lines: ArraySlice<[UInt8]>, piece: Int) 
     while left > 0, isOpen, connection.wantsToRead {
       isOpen = connection.receive()
       left -= 4096
-      while let line = connection.nextLine(at: 1) {
+      while let line = connection.nextLine(at: .distantPast) {
         precondition(line == expected.popFirst(), "another line than was sent")
         connection.put(ControlAnswer.refused("no").line)
       }

@@ -1,3 +1,4 @@
+import MediaCore
 import Session
 import Signaling
 
@@ -13,12 +14,12 @@ public func fuzzData(_ bytes: UnsafeRawBufferPointer) {
     own: .with { ($0.sid, $0.identity) = ("PA_me", "bot") },
     others: [.with { ($0.sid, $0.identity, $0.tracks) = ("PA_1", "ann", [track]) }])
   var rest = bytes[...]
-  var now: Int64 = 0
+  var now = Instant(nanoseconds: 0)
   while rest.count >= 3 {
     let (flags, length) = (rest[rest.startIndex], Int(rest[rest.startIndex + 1]) << 8 | Int(rest[rest.startIndex + 2]))
     let packet = Array(rest.dropFirst(3).prefix(length))
     rest = rest.dropFirst(3 + length)
-    now += Int64(flags >> 3) * 50_000_000
+    now += .milliseconds(Int(flags >> 3) * 50)
     guard var message = try? Livekit_DataPacket(serializedBytes: packet) else { continue }
     if flags & 1 != 0 { message.participantIdentity = flags & 2 != 0 ? "ann" : "ben" }
     for event in receiver.receive(message, isReliable: flags & 4 != 0, roster: roster, at: now) {

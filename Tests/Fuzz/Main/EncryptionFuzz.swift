@@ -14,13 +14,13 @@ func fuzzEncryption(_ bytes: UnsafeRawBufferPointer) {
   var decryption = FrameDecryption(keys: keys)
   decryption.serverTrailer = [7, 7, 7]
   var rest = bytes[...]
-  var now: Int64 = 0
+  var now = Instant(nanoseconds: 0)
   var derived = 0
   while rest.count >= 2 {
     let (flags, length) = (rest[rest.startIndex], Int(rest[rest.startIndex + 1]))
     let frame = Array(rest.dropFirst(2).prefix(length))
     rest = rest.dropFirst(2 + length)
-    now += Int64(flags >> 4) * 10_000_000
+    now += .milliseconds(Int(flags >> 4) * 10)
     let sender = flags & 1 != 0 ? "ann" : "ben"
     if flags & 8 != 0 {
       let opened = decryption.open(

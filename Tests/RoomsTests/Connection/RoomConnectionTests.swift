@@ -23,9 +23,9 @@ import Transport
     enum Request: Equatable, Sendable { case ask }
 
     private(set) var isIdle = true
-    private(set) var nextDeadline: Int64?
+    private(set) var nextDeadline: Instant?
 
-    mutating func handle(_ input: Input, at now: Int64) -> [RoomAction<Request>] {
+    mutating func handle(_ input: Input, at now: Instant) -> [RoomAction<Request>] {
       switch input {
       case .join:
         isIdle = false
@@ -33,7 +33,7 @@ import Transport
         return [.perform(.ask), .emit(.joined(room: "asked"))]
       case .answered: return [.emit(.synchronized), .joined]
       case .leave:
-        nextDeadline = now + 20_000_000
+        nextDeadline = now + .milliseconds(20)
         return [.status(RoomStatus(state: .ended))]
       case .timer:
         guard let due = nextDeadline, due <= now else { return [] }
@@ -47,7 +47,7 @@ import Transport
   final class Link: RoomTransport {
     typealias Machine = RoomConnectionTests.Machine
 
-    static let samplingInterval: Int64 = 1_000_000_000
+    static let samplingInterval = Duration.seconds(1)
 
     func start(_ connection: RoomConnection<Link>) -> Machine.Input { .join }
     func perform(_ request: Machine.Request, for connection: RoomConnection<Link>) { connection.handle(.answered) }

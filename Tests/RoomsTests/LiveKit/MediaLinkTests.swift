@@ -1,5 +1,6 @@
 import MediaCore
 import Signaling
+import TestKit
 import Testing
 import Transport
 
@@ -7,18 +8,18 @@ import Transport
 
 /// The states of the media connection by themselves, as drawn at `MediaLink`.
 @Suite struct MediaLinkTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
 
   static func link(_ states: TransportState...) -> MediaLink {
     var link = MediaLink()
-    link.open(within: 15_000_000_000, at: now)
+    link.open(within: .seconds(15), at: now)
     for state in states { _ = link.changed(state, isSignalOpen: true, at: now) }
     return link
   }
 
   @Test func theTable() {
-    typealias Row = (before: [TransportState], isSignalOpen: Bool, TransportState, MediaLink.Change, due: Int64?)
-    let (now, first) = (Self.now, Self.now + 15_000_000_000)
+    typealias Row = (before: [TransportState], isSignalOpen: Bool, TransportState, MediaLink.Change, due: Instant?)
+    let (now, first) = (Self.now, Self.now + .seconds(15))
     let table: [Row] = [
       ([], true, .connecting, .none, first),
       ([], true, .connected, .connected, nil),
@@ -45,23 +46,23 @@ import Transport
   @Test func silenceIsNoticedAndEnds() {
     var link = Self.link(.connected)
     link.traffic.heardAt = Self.now
-    let asked = Self.now + 1_000_000_000
-    #expect(link.probe(at: asked) && !link.probe(at: asked + 1))
-    #expect(link.unanswered(at: asked + 500_000_000) == 500_000_000)
+    let asked = Self.now + .seconds(1)
+    #expect(link.probe(at: asked) && !link.probe(at: asked + .nanoseconds(1)))
+    #expect(link.unanswered(at: asked + .milliseconds(500)) == .milliseconds(500))
     link.fellSilent()
     #expect(!link.isFlowing && link.isUp)
     // Later requests don't make the debt younger.
     #expect(link.probe(at: asked + MediaLink.probeInterval) == true)
-    #expect(link.unanswered(at: asked + 600_000_000) == 600_000_000)
-    link.traffic.heardAt = asked + 700_000_000
-    #expect(link.unanswered(at: asked + 800_000_000) == 0)
+    #expect(link.unanswered(at: asked + .milliseconds(600)) == .milliseconds(600))
+    link.traffic.heardAt = asked + .milliseconds(700)
+    #expect(link.unanswered(at: asked + .milliseconds(800)) == .zero)
     link.spoke()
     #expect(link.isFlowing && !link.isExpected)
     // Nothing can be asked of a transport that is down, or known of one that does not count.
     _ = link.changed(.disconnected, isSignalOpen: true, at: asked)
-    #expect(link.probe(at: asked + 10_000_000_000) == false)
+    #expect(link.probe(at: asked + .seconds(10)) == false)
     link.traffic.heardAt = nil
-    #expect(link.unanswered(at: asked) == 0)
+    #expect(link.unanswered(at: asked) == .zero)
     _ = link.changed(.connected, isSignalOpen: true, at: asked)
     #expect(link.unanswered(at: asked) == nil)
   }
@@ -74,11 +75,11 @@ import Transport
       link.keep(TrickleCandidate(candidate: "candidate:\(number)", sdpMid: "0", sdpMLineIndex: 0))
     }
     #expect(link.waitingCandidates.count == MediaLink.candidateLimit)
-    link.traffic = MediaTraffic(lastPacketAt: 1, heardAt: 2, isBeyondRestart: true)
-    #expect(link.traffic.newestAt == 2)
-    link.open(within: 1, at: Self.now)
+    link.traffic = MediaTraffic(lastPacketAt: .nanoseconds(1), heardAt: .nanoseconds(2), isBeyondRestart: true)
+    #expect(link.traffic.newestAt == .nanoseconds(2))
+    link.open(within: .nanoseconds(1), at: Self.now)
     #expect(link.generation == 2 && !link.isUp && link.connectedAt == nil && link.offer == nil && link.answer == nil)
     #expect(link.takeCandidates().isEmpty && link.traffic.newestAt == nil)
-    #expect(link.isOverdue(at: Self.now + 1) && !link.isOverdue(at: Self.now))
+    #expect(link.isOverdue(at: Self.now + .nanoseconds(1)) && !link.isOverdue(at: Self.now))
   }
 }

@@ -1,10 +1,12 @@
+import MediaCore
+import TestKit
 import Testing
 
 @testable import Rooms
 
 /// The states of the poll by themselves, as drawn at `RoomPoll`.
 @Suite struct RoomPollTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
 
   static func poll(_ tokens: TokenSource) -> RoomPoll {
     var settings = SignalLinkTests.settings

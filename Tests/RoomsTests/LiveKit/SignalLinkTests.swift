@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Rooms
@@ -6,10 +7,10 @@ import Testing
 /// The states of the signal connection by themselves, as drawn at `SignalLink`.
 @Suite struct SignalLinkTests {
   static let settings = LiveKitSettings(
-    tokens: .given("T0"), connectTimeout: 15_000_000_000, mediaTimeout: 15_000_000_000, iceServers: [],
+    tokens: .given("T0"), connectTimeout: .seconds(15), mediaTimeout: .seconds(15), iceServers: [],
     wallClockOffset: 0
   )
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
 
   /// What can happen to it.
   enum Step: CaseIterable {
@@ -22,7 +23,7 @@ import Testing
     return link
   }
 
-  static func apply(_ step: Step, _ link: inout SignalLink, at now: Int64) {
+  static func apply(_ step: Step, _ link: inout SignalLink, at now: Instant) {
     switch step {
     case .connect: _ = try? link.connect(.resume, isReturn: true, autoSubscribe: true, at: now)
     case .open: link.open(at: now)
@@ -67,14 +68,16 @@ import Testing
     link.answered()
     link.joined(as: "PA_1", pingInterval: 2, pingTimeout: 0)
     link.open(at: now)
-    #expect(link.nextDeadline == now + 2_000_000_000 && link.isPingDue(at: now + 2_000_000_000))
-    _ = link.ping(at: now + 2_000_000_000)
-    #expect(link.nextDeadline == now + 4_000_000_000)
-    #expect(!link.isServerSilent(at: now + 14_999_999_999) && link.isServerSilent(at: now + 15_000_000_000))
-    link.heard(at: now + 1)
-    #expect(!link.isServerSilent(at: now + 15_000_000_000))
+    #expect(link.nextDeadline == now + .seconds(2) && link.isPingDue(at: now + .seconds(2)))
+    _ = link.ping(at: now + .seconds(2))
+    #expect(link.nextDeadline == now + .seconds(4))
+    #expect(!link.isServerSilent(at: now + .nanoseconds(14_999_999_999)))
+    #expect(link.isServerSilent(at: now + .seconds(15)))
+    link.heard(at: now + .nanoseconds(1))
+    #expect(!link.isServerSilent(at: now + .seconds(15)))
     link.close()
-    #expect(link.nextDeadline == nil && !link.isServerSilent(at: .max) && !link.isPingDue(at: .max))
+    #expect(link.nextDeadline == nil)
+    #expect(!link.isServerSilent(at: .distantFuture) && !link.isPingDue(at: .distantFuture))
     link = Self.link(.connect, .open, .leave)
     #expect(link.nextDeadline == now + SignalLink.leaveTime)
     #expect(!link.hasLeft(at: now) && link.hasLeft(at: now + SignalLink.leaveTime))
@@ -95,17 +98,18 @@ import Testing
 
   @Test func oneQuestionUntilItIsAnswered() {
     var link = Self.link(.connect, .open)
-    let asked = Self.now + 1
-    #expect(link.ask(at: asked) != nil && link.ask(at: asked + 10_000_000_000) == nil)
-    #expect(link.unanswered(at: asked + 5) == 5)
-    link.heard(at: asked + 6)
-    #expect(link.unanswered(at: asked + 7) == 0 && link.ask(at: asked + 7) == nil, "not twice in a second")
+    let asked = Self.now + .nanoseconds(1)
+    #expect(link.ask(at: asked) != nil && link.ask(at: asked + .seconds(10)) == nil)
+    #expect(link.unanswered(at: asked + .nanoseconds(5)) == .nanoseconds(5))
+    link.heard(at: asked + .nanoseconds(6))
+    let soon = asked + .nanoseconds(7)
+    #expect(link.unanswered(at: soon) == .zero && link.ask(at: soon) == nil, "not twice in a second")
     link.allowQuestion()
-    #expect(link.ask(at: asked + 8) != nil)
-    link.ponged(asked / 1_000_000 - 300, at: asked)
-    #expect(link.patience == SignalLink.pongTime + 600_000_000)
+    #expect(link.ask(at: asked + .nanoseconds(8)) != nil)
+    link.ponged(asked.nanoseconds / 1_000_000 - 300, at: asked)
+    #expect(link.patience == SignalLink.pongTime + .milliseconds(600))
     link.close()
-    #expect(link.unanswered(at: .max) == 0 && link.ask(at: .max) == nil)
+    #expect(link.unanswered(at: .distantFuture) == .zero && link.ask(at: .distantFuture) == nil)
   }
 
   /// Whatever happens in whatever order: numbers only grow, and what is due belongs to the phase.
@@ -129,7 +133,7 @@ import Testing
         case .idle, .closed, .ended: #expect(link.nextDeadline == nil, "run \(run): \(link.phase)")
         case .connecting, .open, .leaving: #expect(link.nextDeadline.map { $0 >= now } == true, "run \(run)")
         }
-        now += 1_000_000
+        now += .milliseconds(1)
       }
     }
   }

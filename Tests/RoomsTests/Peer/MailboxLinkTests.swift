@@ -1,11 +1,13 @@
+import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import Rooms
 
 /// The bot's place in a mailbox by itself, as drawn at `MailboxLink`.
 @Suite struct MailboxLinkTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
   static let refused = MailboxFault.failed(RoomError(.refused))
 
   static func link(role: PeerRole? = nil, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) -> MailboxLink
@@ -116,30 +118,31 @@ import Testing
 
   @Test func failuresMakePausesLongerAndCountOnce() {
     var link = Self.seated()
-    var pauses: [Int64] = []
+    var pauses: [Duration] = []
     for _ in 0..<8 {
       #expect(link.retry(isUp: false, at: Self.now) == true)
-      let due = link.retryAt ?? 0
+      let due = link.retryAt ?? .zero
       #expect(link.retry(isUp: false, at: Self.now) && link.retryAt == due)
       #expect(Self.ask(&link, storing: .init(id: "S-1", kind: .offer, sdp: "")) == [])
       pauses.append(due - Self.now)
-      link.timer(at: due - 1)
+      link.timer(at: due - .nanoseconds(1))
       #expect(link.retryAt == due)
       link.timer(at: due)
       #expect(link.retryAt == nil)
     }
     #expect(pauses.first == MailboxLink.pause && link.failures == 8)
-    #expect(pauses.dropFirst(4).allSatisfy { (750_000_000...1_550_000_000).contains($0) }, "\(pauses)")
+    #expect(
+      pauses.dropFirst(4).allSatisfy { (Duration.milliseconds(750) ... .milliseconds(1550)).contains($0) }, "\(pauses)")
     #expect(link.missed() && !link.missed() && !link.isReachable)
     _ = link.answered(2, .success(MailboxView(revision: 1, role: .host)), at: Self.now)
     #expect(link.isReachable && link.failures == 0)
   }
 
   @Test func fixedRulesEnd() {
-    var link = Self.link { $0.rule = .fixed(attempts: 2, interval: 5_000_000_000) }
+    var link = Self.link { $0.rule = .fixed(attempts: 2, interval: .seconds(5)) }
     #expect(link.retry(isUp: false, at: Self.now) == true)
     link.stopWaiting()
-    #expect(link.retry(isUp: false, at: Self.now) && link.retryAt == Self.now + 5_000_000_000)
+    #expect(link.retry(isUp: false, at: Self.now) && link.retryAt == Self.now + .seconds(5))
     link.stopWaiting()
     #expect(link.retry(isUp: false, at: Self.now) == false)
     // While media flows there is no hurry.
@@ -149,19 +152,20 @@ import Testing
   @Test func theFirstSeatIsAskedForEachSecondUntilTheEnd() {
     var link = Self.link()
     for _ in 0..<20 {
-      link.retryJoin(by: Self.now + 60_000_000_000, at: Self.now)
-      let pause = (link.retryAt ?? 0) - Self.now
+      link.retryJoin(by: Self.now + .seconds(60), at: Self.now)
+      let pause = (link.retryAt ?? .zero) - Self.now
       #expect((ReconnectPolicy.spacing...ReconnectPolicy.cap).contains(pause))
     }
-    link.retryJoin(by: Self.now + 1, at: Self.now)
-    #expect(link.retryAt == Self.now + 1)
+    link.retryJoin(by: Self.now + .nanoseconds(1), at: Self.now)
+    #expect(link.retryAt == Self.now + .nanoseconds(1))
   }
 
   @Test func whoWasSeenIsGoneAtOnceWhoWasNotHasTimeToComeBack() {
     var view = MailboxView(revision: 1, role: .host)
     var link = Self.seated(view)
     let end = Self.now + MailboxLink.seatGrace
-    #expect(link.graceDeadline == end && !link.isOtherGone(at: end - 1) && link.isOtherGone(at: end))
+    #expect(link.graceDeadline == end)
+    #expect(!link.isOtherGone(at: end - .nanoseconds(1)) && link.isOtherGone(at: end))
     (view.revision, view.other) = (2, .init(identity: "ann", name: "Ann", session: "T"))
     _ = link.answered(2, .success(view), at: Self.now)
     #expect(link.other?.session == "T" && !link.isOtherGone(at: end) && link.graceDeadline == nil)

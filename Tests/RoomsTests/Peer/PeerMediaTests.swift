@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Testing
 import Transport
 
@@ -8,7 +9,7 @@ import Transport
 
 /// The peer connection of a two-party room by itself, as drawn at `PeerMedia`.
 @Suite struct PeerMediaTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
   static let ann = ParticipantIdentity("ann")
 
   static func media(_ states: TransportState...) -> PeerMedia {
@@ -59,7 +60,8 @@ import Transport
     let end = Self.now + PeerMedia.quietTime
     #expect(media.nextDeadline == nil && !media.isQuiet(at: end))
     media.take(PeerMessage())
-    #expect(media.nextDeadline == end && !media.isQuiet(at: end - 1) && media.isQuiet(at: end))
+    #expect(media.nextDeadline == end)
+    #expect(!media.isQuiet(at: end - .nanoseconds(1)) && media.isQuiet(at: end))
     _ = media.heard(at: end)
     #expect(!media.isQuiet(at: end) && media.nextDeadline == end + PeerMedia.quietTime)
     _ = media.goDown()
@@ -70,11 +72,11 @@ import Transport
     var media = Self.media(.connected)
     #expect(media.mustSay(at: Self.now) == false)
     media.channelOpened(at: Self.now)
-    #expect(media.mustSay(at: Self.now) && !media.mustSay(at: Self.now + 1))
+    #expect(media.mustSay(at: Self.now) && !media.mustSay(at: Self.now + .nanoseconds(1)))
     #expect(media.nextDeadline == Self.now + PeerMedia.heartbeat)
     #expect(media.mustSay(at: Self.now + PeerMedia.heartbeat) == true)
     media.close()
-    #expect(!media.mustSay(at: Self.now + 10 * PeerMedia.heartbeat) && media.nextDeadline == nil)
+    #expect(!media.mustSay(at: Self.now + PeerMedia.heartbeat * 10) && media.nextDeadline == nil)
   }
 
   @Test func anotherConnectionKnowsNothingOfTheOneBefore() {

@@ -1,11 +1,13 @@
+import MediaCore
 import Signaling
+import TestKit
 import Testing
 
 @testable import Rooms
 
 /// The exchange of descriptions by itself, as in the table at `PeerNegotiation`.
 @Suite struct PeerNegotiationTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
 
   static func seat(_ description: MailboxDescription? = nil, session: String = "T") -> MailboxView.Seat {
     .init(identity: "ann", name: "Ann", session: session, description: description)
@@ -144,7 +146,7 @@ import Testing
   @Test func deadlines() {
     var (first, second) = (Self.now + PeerNegotiation.exchangeTime, Self.now + PeerNegotiation.connectTime)
     var negotiation = Self.host(.offered)
-    #expect(negotiation.nextDeadline == first && negotiation.overdue(at: first - 1) == nil)
+    #expect(negotiation.nextDeadline == first && negotiation.overdue(at: first - .nanoseconds(1)) == nil)
     #expect(negotiation.overdue(at: first) == .description)
     negotiation.extend(at: first)
     first += PeerNegotiation.extensionTime
@@ -155,7 +157,7 @@ import Testing
     #expect(negotiation.overdue(at: first) == .description)
     negotiation.stored("S-1")
     #expect(negotiation.nextDeadline == second && negotiation.overdue(at: second) == .connection)
-    #expect(!negotiation.hasWaited(at: Self.now) && negotiation.hasWaited(at: second - 1))
+    #expect(!negotiation.hasWaited(at: Self.now) && negotiation.hasWaited(at: second - .nanoseconds(1)))
     negotiation.extend(at: second)
     second += PeerNegotiation.extensionTime
     #expect(negotiation.nextDeadline == second)

@@ -88,9 +88,9 @@ import Transport
         hasRelays: Bool.random(using: &random), canRenewToken: Bool.random(using: &random)
       ) {
         $0.allowsReconnect = Int.random(in: 0..<8, using: &random) > 0
-        if Int.random(in: 0..<4, using: &random) == 0 { $0.rule = .fixed(attempts: 3, interval: 5_000_000_000) }
-        if Int.random(in: 0..<4, using: &random) == 0 { $0.limit = 30_000_000_000 }
-        if Bool.random(using: &random) { $0.waitForRoom = 10_000_000_000 }
+        if Int.random(in: 0..<4, using: &random) == 0 { $0.rule = .fixed(attempts: 3, interval: .seconds(5)) }
+        if Int.random(in: 0..<4, using: &random) == 0 { $0.limit = .seconds(30) }
+        if Bool.random(using: &random) { $0.waitForRoom = .seconds(10) }
       }
       script.view.role = script.flow.mailbox.role ?? (Bool.random(using: &random) ? .host : .guest)
       self.random = random
@@ -193,7 +193,7 @@ import Transport
 
     /// Time passes. Every deadline that is reached leads to a later one.
     private mutating func pass() {
-      let end = script.now + Int64.random(in: 1...5_000_000_000, using: &random)
+      let end = script.now + .nanoseconds(Int64.random(in: 1...5_000_000_000, using: &random))
       var timers = 0
       while let deadline = script.flow.nextDeadline, deadline <= end, timers < 200 {
         script.now = max(script.now, deadline)

@@ -1,11 +1,12 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Rooms
 
 /// What is lost and how it is to come back, by itself, as in the table at `PeerRecovery`.
 @Suite struct PeerRecoveryTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
   static let error = RoomError(.mediaLost, "gone")
 
   static func recovery(_ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) -> PeerRecovery {
@@ -15,7 +16,7 @@ import Testing
   }
 
   static func reset(
-    _ recovery: inout PeerRecovery, isMediaFailure: Bool = false, hasRelays: Bool = false, at time: Int64 = now
+    _ recovery: inout PeerRecovery, isMediaFailure: Bool = false, hasRelays: Bool = false, at time: Instant = now
   ) -> Bool {
     recovery.reset(error, isMediaFailure: isMediaFailure, hasRelays: hasRelays, at: time)
   }
@@ -56,13 +57,14 @@ import Testing
 
   @Test func pausesGrowWithResetsAndBeginAnewWhenMediaFlowed() {
     var recovery = Self.recovery()
-    var pauses: [Int64] = []
+    var pauses: [Duration] = []
     for _ in 0..<8 {
       #expect(Self.reset(&recovery))
       pauses.append(recovery.retryAt - Self.now)
     }
-    #expect(pauses[0] == 0 && (125_000_000...250_000_000).contains(pauses[1]), "\(pauses)")
-    #expect(pauses[5...].allSatisfy { (1_000_000_000...2_000_000_000).contains($0) }, "\(pauses)")
+    #expect(pauses[0] == .zero, "\(pauses)")
+    #expect((Duration.milliseconds(125) ... .milliseconds(250)).contains(pauses[1]), "\(pauses)")
+    #expect(pauses[5...].allSatisfy { (Duration.seconds(1) ... .seconds(2)).contains($0) }, "\(pauses)")
     recovery.connected()
     #expect(recovery.resets == 0 && recovery.error == nil && recovery.text == "")
     _ = Self.reset(&recovery)
@@ -74,14 +76,14 @@ import Testing
   }
 
   @Test func fixedRulesCountAttemptsFromTheBeginningOfTheLast() {
-    let interval: Int64 = 30_000_000_000
+    let interval = Duration.seconds(30)
     var recovery = Self.recovery { $0.rule = .fixed(attempts: 2, interval: interval) }
     recovery.lost(Self.error, at: Self.now)
     #expect(Self.reset(&recovery) && recovery.retryAt == Self.now)
     recovery.began(at: Self.now)
-    #expect(Self.reset(&recovery, at: Self.now + 4) && recovery.retryAt == Self.now + interval)
+    #expect(Self.reset(&recovery, at: Self.now + .nanoseconds(4)) && recovery.retryAt == Self.now + interval)
     recovery.began(at: Self.now + interval)
-    #expect(!Self.reset(&recovery, at: Self.now + interval + 4))
+    #expect(!Self.reset(&recovery, at: Self.now + interval + .nanoseconds(4)))
   }
 
   @Test func relaysTakeTurnsWithTheDirectWayAfterConnectionsThatNeverStood() {
@@ -104,12 +106,13 @@ import Testing
   }
 
   @Test func patienceIsCountedFromTheFirstLoss() {
-    var recovery = Self.recovery { $0.limit = 20_000_000_000 }
-    #expect(recovery.nextDeadline == nil && !recovery.isOver(at: .max))
+    var recovery = Self.recovery { $0.limit = .seconds(20) }
+    #expect(recovery.nextDeadline == nil && !recovery.isOver(at: .distantFuture))
     recovery.lost(Self.error, at: Self.now)
-    recovery.lost(Self.error, at: Self.now + 5)
-    let end = Self.now + 20_000_000_000
-    #expect(recovery.nextDeadline == end && !recovery.isOver(at: end - 1) && recovery.isOver(at: end))
+    recovery.lost(Self.error, at: Self.now + .nanoseconds(5))
+    let end = Self.now + .seconds(20)
+    #expect(recovery.nextDeadline == end)
+    #expect(!recovery.isOver(at: end - .nanoseconds(1)) && recovery.isOver(at: end))
     recovery.reached()
     #expect(recovery.nextDeadline == nil)
     var patient = Self.recovery()
@@ -121,8 +124,9 @@ import Testing
     var recovery = Self.recovery()
     let error = RoomError(.refused)
     #expect(recovery.unreachable(error, at: Self.now) == false)
-    #expect(recovery.unreachable(error, at: Self.now + PeerRecovery.unreachableTime - 1) == false)
-    #expect(recovery.unreachable(error, at: Self.now + PeerRecovery.unreachableTime) == true)
+    let end = Self.now + PeerRecovery.unreachableTime
+    #expect(recovery.unreachable(error, at: end - .nanoseconds(1)) == false)
+    #expect(recovery.unreachable(error, at: end) == true)
     #expect(recovery.text == error.summary)
     // Of lost media only the detail is said: the table's sentence speaks of a server.
     recovery.lost(Self.error, at: Self.now)
@@ -131,17 +135,19 @@ import Testing
 
   @Test func pausesOfABackOffStayInTheirSpans() {
     var backOff = BackOff(seed: 7)
-    for attempt in [-1, 0, 1] { #expect(backOff.pause(before: attempt, base: 100, cap: 1000) == 0) }
+    let (base, cap) = (Duration.nanoseconds(100), Duration.nanoseconds(1000))
+    for attempt in [-1, 0, 1] { #expect(backOff.pause(before: attempt, base: base, cap: cap) == .zero) }
     for (attempt, span) in [(2, 100), (3, 200), (4, 400), (5, 800), (6, 1000), (Int.max, 1000)] {
       for _ in 0..<100 {
-        let pause = backOff.pause(before: attempt, base: 100, cap: 1000)
-        #expect((Int64(span) / 2...Int64(span)).contains(pause), "attempt \(attempt)")
+        let pause = backOff.pause(before: attempt, base: base, cap: cap)
+        #expect((Duration.nanoseconds(span / 2) ... .nanoseconds(span)).contains(pause), "attempt \(attempt)")
       }
     }
     var (one, same) = (BackOff(seed: 3), BackOff(seed: 3))
+    let (odd, oddCap) = (Duration.nanoseconds(999), Duration.nanoseconds(99_999))
     #expect(
       (2..<20).allSatisfy {
-        one.pause(before: $0, base: 999, cap: 99_999) == same.pause(before: $0, base: 999, cap: 99_999)
+        one.pause(before: $0, base: odd, cap: oddCap) == same.pause(before: $0, base: odd, cap: oddCap)
       })
   }
 }

@@ -1,6 +1,7 @@
 import MediaCore
 import Session
 import Signaling
+import TestKit
 import Testing
 import Transport
 
@@ -8,7 +9,7 @@ import Transport
 
 /// What the recording of a two-party room is told, by itself, as drawn at `PeerReport`.
 @Suite struct PeerReportTests {
-  static let now: Int64 = 1_000_000_000_000
+  static let now = Instant.seconds(1000)
 
   static func media(isUp: Bool = true, generations: Int = 1) -> PeerMedia {
     var media = PeerMedia()
@@ -101,13 +102,13 @@ import Transport
       status.news(phase, mailbox, negotiation, media, recovery, at: Self.now)
     }
     #expect(news(.idle, PeerMedia()) == nil)
-    #expect(news(.joining(by: 0), PeerMedia())?.state == .connecting)
+    #expect(news(.joining(by: .zero), PeerMedia())?.state == .connecting)
     recovery.joinFailed(RoomError(.roomFull))
-    mailbox.retryJoin(by: .max, at: Self.now)
-    let waiting = news(.joining(by: 0), PeerMedia())
+    mailbox.retryJoin(by: .distantFuture, at: Self.now)
+    let waiting = news(.joining(by: .zero), PeerMedia())
     #expect(waiting?.state == .waitingForRoom && waiting?.attempts == 1 && waiting?.error?.kind == .roomFull)
-    #expect(waiting?.nextAttemptIn.map { $0 > 0 } == true)
-    #expect(news(.joining(by: 0), PeerMedia()) == nil)
+    #expect(waiting?.nextAttemptIn.map { $0 > .zero } == true)
+    #expect(news(.joining(by: .zero), PeerMedia()) == nil)
     #expect(news(.running, Self.media())?.state == .connected)
     recovery.lost(RoomError(.mediaLost, "gone"), at: Self.now)
     #expect(news(.running, Self.media(isUp: false))?.state == .rejoining)

@@ -57,7 +57,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
       "sounds": frames.keys.filter { $0.kind == .audio }.map(\.rawValue).sorted(),
       "clockedVideo": clocked[.vp8] ?? 0,
       "clockedAudio": clocked.reduce(0) { $1.key.kind == .audio ? $0 + $1.value : $0 }, "width": size.width,
-      "height": size.height, "roundTripTime": video.roundTripTime.map { Double($0) / 1e9 } ?? -1,
+      "height": size.height, "roundTripTime": video.roundTripTime.map { $0 / .seconds(1) } ?? -1,
       "malformed": pc.counters.malformedRTP + pc.counters.malformedRTCP, "unrouted": pc.counters.unroutedRTP,
     ])
   }
@@ -82,7 +82,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
     guard frame.payload.count > 0 else { return }
-    let arrival = MonotonicClock.now - frame.held
+    let arrival = MonotonicClock.now - .nanoseconds(frame.held)
     if frame.codec.kind == .audio, frame.codec != .opus {
       do throws(CodecError) {
         try transcoder.take(frame.payload.bytes, of: frame.codec) { packet, time in

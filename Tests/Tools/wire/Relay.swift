@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import Synchronization
 import TestKit
 
@@ -16,7 +17,7 @@ struct Relay {
   private static let isStopping = Atomic(false)
   /// Packets taken from one side before the other gets its turn.
   private static let batch = 64
-  private static let longestWait: Int64 = 200_000_000
+  private static let longestWait = Duration.milliseconds(200)
 
   init(ends: Ends, seed: UInt64, report: Report) {
     self.ends = ends
@@ -26,7 +27,7 @@ struct Relay {
   }
 
   /// Runs until it is told to end, then tells what it counted.
-  mutating func run(_ script: NetworkScript, length: Int64?, takesCommands: Bool) {
+  mutating func run(_ script: NetworkScript, length: Duration?, takesCommands: Bool) {
     for number in [SIGINT, SIGTERM] { signal(number) { _ in Self.isStopping.store(true, ordering: .relaxed) } }
     signal(SIGPIPE, SIG_IGN)
     let start = Clock.monotonic
@@ -34,11 +35,11 @@ struct Relay {
     var isOpen = true
     while isOpen, !Self.isStopping.load(ordering: .relaxed) {
       let now = Clock.monotonic
-      if let length, now &- start >= length { break }
+      if let length, now - start >= length { break }
       drain(at: now)
-      var limit = now &+ Self.longestWait
+      var limit = now + Self.longestWait
       if let deadline = network.deadline { limit = min(limit, deadline) }
-      if let length { limit = min(limit, start &+ length) }
+      if let length { limit = min(limit, start + length) }
       isOpen = wait(until: limit, takesCommands: takesCommands)
     }
     report.statistics(network, untranslated: untranslated)
@@ -46,7 +47,7 @@ struct Relay {
   }
 
   /// Lets everything out that is due.
-  private mutating func drain(at now: Int64) {
+  private mutating func drain(at now: Instant) {
     while let output = network.poll(at: now) {
       switch output {
       case .packet(var packet, let direction, let corruption):
@@ -60,16 +61,17 @@ struct Relay {
   }
 
   /// Takes what comes in; false when standard input has ended.
-  private mutating func wait(until limit: Int64, takesCommands: Bool) -> Bool {
+  private mutating func wait(until limit: Instant, takesCommands: Bool) -> Bool {
     var sources = [
       pollfd(fd: ends.near.descriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: ends.far.descriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: takesCommands ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
     ]
-    let rest = max(0, limit &- Clock.monotonic)
-    guard poll(&sources, nfds_t(sources.count), Int32(truncatingIfNeeded: rest / 1_000_000)) > 0 else {
+    let rest = max(.zero, limit - Clock.monotonic)
+    guard poll(&sources, nfds_t(sources.count), Int32(truncatingIfNeeded: rest.milliseconds)) > 0 else {
       // poll(2) knows whole milliseconds only; the rest must not be spent on looking again and again.
-      var time = timespec(tv_sec: 0, tv_nsec: Int(max(0, min(1_000_000, limit &- Clock.monotonic))))
+      var time = timespec(
+        tv_sec: 0, tv_nsec: Int(max(.zero, min(.milliseconds(1), limit - Clock.monotonic)).nanoseconds))
       nanosleep(&time, nil)
       return true
     }

@@ -1,4 +1,5 @@
 import Glibc
+import MediaCore
 import TestKit
 
 /// Tells what happens, on standard output: a line each, as text or as JSON.
@@ -44,11 +45,12 @@ struct Report {
   func note(_ text: String) { Self.write("wire: \(text)\n", to: 2) }
 
   /// Both clocks, in seconds: other programs of a test have one of them.
-  private func tell(_ event: String, at moment: Int64, _ fields: [(String, String)]) {
-    let wall = moment &+ Clock.wallOffset
+  private func tell(_ event: String, at moment: Instant, _ fields: [(String, String)]) {
+    let wall = moment.nanoseconds &+ Clock.wallOffset
     if isJSON {
       let all =
-        [("event", quoted(event)), ("wall", Self.seconds(wall)), ("monotonic", Self.seconds(moment))] + fields
+        [("event", quoted(event)), ("wall", Self.seconds(wall)), ("monotonic", Self.seconds(moment.nanoseconds))]
+        + fields
       Self.write("{" + all.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}\n", to: 1)
     } else {
       Self.write(
@@ -88,9 +90,9 @@ struct Report {
   }
 }
 
-/// The machine's clocks, in nanoseconds.
+/// The machine's clocks.
 enum Clock {
-  static var monotonic: Int64 { read(CLOCK_MONOTONIC) }
+  static var monotonic: Instant { Instant(nanoseconds: read(CLOCK_MONOTONIC)) }
   /// Nanoseconds since 1970 minus monotonic ones.
   static var wallOffset: Int64 { read(CLOCK_REALTIME) &- read(CLOCK_MONOTONIC) }
 

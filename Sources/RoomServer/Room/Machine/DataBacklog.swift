@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The latest reliable data packets of a room, for participants that come back after a loss. Pure.
 struct DataBacklog: Sendable {
   /// Whom a packet is for.
@@ -18,14 +20,14 @@ struct DataBacklog: Sendable {
     var sender: String
     var sequence: UInt32
     var audience: Audience
-    var at: Int64
+    var at: Instant
   }
 
   private var entries: [Entry] = []
   private var size = 0
 
-  /// How long packets are kept, in nanoseconds.
-  static let memory: Int64 = 20_000_000_000
+  /// How long packets are kept.
+  static let memory = Duration.seconds(20)
   /// How many bytes are kept.
   static let sizeLimit = 1 << 20
 
@@ -33,11 +35,11 @@ struct DataBacklog: Sendable {
   init() {}
 
   /// Keeps a packet; the oldest ones go when it gets too much.
-  mutating func add(_ bytes: [UInt8], sender: String, sequence: UInt32, audience: Audience, now: Int64) {
+  mutating func add(_ bytes: [UInt8], sender: String, sequence: UInt32, audience: Audience, now: Instant) {
     entries.append(Entry(bytes: bytes, sender: sender, sequence: sequence, audience: audience, at: now))
     size += bytes.count
     var gone = 0
-    while gone < entries.count, size > Self.sizeLimit || now &- entries[gone].at > Self.memory {
+    while gone < entries.count, size > Self.sizeLimit || now - entries[gone].at > Self.memory {
       size -= entries[gone].bytes.count
       gone += 1
     }

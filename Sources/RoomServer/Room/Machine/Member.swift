@@ -25,8 +25,8 @@ struct Member: Sendable {
     case connecting
     /// Media has been connected, and the signal connection is there.
     case connected
-    /// The signal connection was lost, in nanoseconds of the steady clock.
-    case resuming(since: Int64)
+    /// The signal connection was lost.
+    case resuming(since: Instant)
   }
 
   /// How the client wants to be served.
@@ -71,10 +71,10 @@ struct Member: Sendable {
     var subscriber: TransportState?
     /// Nil until the client publishes.
     var publisher: TransportState?
-    /// Since when one of them has failed, in nanoseconds.
-    var failedAt: Int64?
-    /// Since when one is waited for, in nanoseconds.
-    var connectingSince: Int64
+    /// Since when one of them has failed.
+    var failedAt: Instant?
+    /// Since when one is waited for.
+    var connectingSince: Instant
 
     /// True while all of those that are there can carry media.
     var isConnected: Bool {
@@ -89,12 +89,12 @@ struct Member: Sendable {
     case renewToken
   }
 
-  /// How often the token is renewed, in nanoseconds.
-  static let renewalInterval: Int64 = 300_000_000_000
-  /// How long a client whose media connection failed may go on without a word, in nanoseconds.
-  static let mediaGrace: Int64 = 2_000_000_000
-  /// How long a client is waited for of which neither signalling nor media is heard, in nanoseconds.
-  static let silenceGrace: Int64 = 5_000_000_000
+  /// How often the token is renewed.
+  static let renewalInterval = Duration.seconds(300)
+  /// How long a client whose media connection failed may go on without a word.
+  static let mediaGrace = Duration.seconds(2)
+  /// How long a client is waited for of which neither signalling nor media is heard.
+  static let silenceGrace = Duration.seconds(5)
   /// Renewed tokens hold at least so many seconds.
   static let renewedLifetime: Int64 = 600
 
@@ -118,9 +118,9 @@ struct Member: Sendable {
   private(set) var version: UInt32 = 1
   /// Its media connections.
   private(set) var media: Media
-  /// Since when it has not heard what happens in the room, in nanoseconds; nil while it hears.
-  private(set) var unheardSince: Int64?
-  private var renewedAt: Int64 = 0
+  /// Since when it has not heard what happens in the room; nil while it hears.
+  private(set) var unheardSince: Instant?
+  private var renewedAt = Instant.distantPast
   /// How loud it speaks, 0...1.
   private(set) var speakerLevel: Float = 0
   /// The number of the last reliable data packet that came of it.
@@ -225,10 +225,10 @@ struct Member: Sendable {
   }
 
   /// It has heard nothing since then.
-  mutating func missed(since: Int64) { unheardSince = min(unheardSince ?? since, since) }
+  mutating func missed(since: Instant) { unheardSince = min(unheardSince ?? since, since) }
 
   /// What it hasn't heard is told now: since when that is; nil when it has heard everything, or can't hear.
-  mutating func takeUnheard() -> Int64? {
+  mutating func takeUnheard() -> Instant? {
     guard link != nil else { return nil }
     defer { unheardSince = nil }
     return unheardSince
@@ -237,21 +237,21 @@ struct Member: Sendable {
   /// What is due; `limits` are the server's.
   func due(at now: Moment, _ limits: RoomMachine.Limits) -> Due? {
     if case .resuming(let lostAt) = presence {
-      let waited = now.steady &- lostAt
+      let waited = now.steady - lostAt
       // A client that closes both of its connections has gone; one that falls silent may be behind a broken network.
       let isGone = media.failedAt != nil || !media.isConnected && waited > Self.silenceGrace
       if isGone || waited > limits.resumeTime { return .leave(.signalClose, .disconnect) }
     }
-    if let failedAt = media.failedAt, now.steady &- failedAt > Self.mediaGrace {
+    if let failedAt = media.failedAt, now.steady - failedAt > Self.mediaGrace {
       // The client is told to come anew; if it is dead, nobody hears that.
       return .leave(.connectionTimeout, .reconnect)
     }
     let mustConnect =
       presence == .connecting && (media.subscriber != nil || media.publisher != nil || grant.allowsPublish)
-    if mustConnect, now.steady &- media.connectingSince > limits.connectTime {
+    if mustConnect, now.steady - media.connectingSince > limits.connectTime {
       return .leave(.joinFailure, .disconnect)
     }
-    return now.steady &- renewedAt > Self.renewalInterval ? .renewToken : nil
+    return now.steady - renewedAt > Self.renewalInterval ? .renewToken : nil
   }
 
   // MARK: What others see

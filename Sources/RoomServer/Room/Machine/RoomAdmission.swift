@@ -24,11 +24,11 @@ struct RoomAdmission: Sendable {
 
   private struct End: Sendable {
     var reason: Livekit_DisconnectReason
-    var at: Int64
+    var at: Instant
   }
 
-  /// How long it is known how a session ended, in nanoseconds.
-  static let endMemory: Int64 = 360_000_000_000
+  /// How long it is known how a session ended.
+  static let endMemory = Duration.seconds(360)
 
   /// Whether joining makes a room that doesn't exist; otherwise only the grant roomCreate does.
   let createsRooms: Bool
@@ -61,7 +61,7 @@ struct RoomAdmission: Sendable {
       return .resume(member.sid)
     }
     // One that was sent away, and couldn't hear it, hears it now.
-    if let end = ends[wanted ?? ""], now.steady &- end.at < Self.endMemory { return .refuse(end.reason, .disconnect) }
+    if let end = ends[wanted ?? ""], now.steady - end.at < Self.endMemory { return .refuse(end.reason, .disconnect) }
     return .refuse(.stateMismatch, .reconnect)
   }
 
@@ -71,7 +71,7 @@ struct RoomAdmission: Sendable {
     case .participantRemoved, .roomDeleted, .roomClosed, .duplicateIdentity: break
     default: return
     }
-    ends = ends.filter { now.steady &- $0.value.at < Self.endMemory }
+    ends = ends.filter { now.steady - $0.value.at < Self.endMemory }
     ends[sid] = End(reason: reason, at: now.steady)
   }
 

@@ -8,8 +8,8 @@ typealias SignalID = ObjectIdentifier
 
 /// One moment by both clocks.
 struct Moment: Hashable, Sendable {
-  /// Nanoseconds of one steady clock.
-  var steady: Int64
+  /// By the monotonic clock.
+  var steady: Instant
   /// Microseconds since 1970.
   var wall: Int64
 }
@@ -44,7 +44,7 @@ extension RoomMachine {
     /// A data packet came, as it is on the wire.
     case data(String, [UInt8], isReliable: Bool)
     /// The participant has heard nothing of what happened since this time (`Moment.steady`), and hears again.
-    case missed(String, since: Int64)
+    case missed(String, since: Instant)
     /// Its session is to end; the client is told `action`.
     case leave(String, Livekit_DisconnectReason, Livekit_LeaveRequest.Action)
     /// Its rights are to be others.

@@ -48,10 +48,10 @@ struct RoomMachine: Sendable {
 
   /// What the server has for all rooms.
   struct Limits: Sendable {
-    /// How long a participant is kept whose signal connection is lost while its media flows, in nanoseconds.
-    var resumeTime: Int64
-    /// Within this time a client that joined must have a media connection, in nanoseconds.
-    var connectTime: Int64
+    /// How long a participant is kept whose signal connection is lost while its media flows.
+    var resumeTime: Duration
+    /// Within this time a client that joined must have a media connection.
+    var connectTime: Duration
     /// Whether video may be paused for clients that don't say.
     var pausesVideo: Bool
     /// STUN and TURN servers that clients are told of.
@@ -64,8 +64,8 @@ struct RoomMachine: Sendable {
   let sid: String
   /// Everybody in the room in the order of joining.
   private(set) var members: [Member] = []
-  /// When the room closes if nobody comes who keeps it, in nanoseconds of the steady clock; nil while it is kept.
-  private(set) var closesAt: Int64?
+  /// When the room closes if nobody comes who keeps it; nil while it is kept.
+  private(set) var closesAt: Instant?
   /// True from its end on.
   private(set) var isClosed = false
 
@@ -351,7 +351,7 @@ struct RoomMachine: Sendable {
       closesAt = nil
     } else if closesAt == nil {
       let seconds = hasBeenUsed ? settings.departureTimeout : settings.emptyTimeout
-      closesAt = now.steady &+ Int64(clamping: min(max(0, seconds), Int(UInt32.max))) &* 1_000_000_000
+      closesAt = now.steady + .seconds(min(max(0, seconds), Int(UInt32.max)))
     }
   }
 
