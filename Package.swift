@@ -20,6 +20,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -30,6 +31,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
@@ -53,14 +55,15 @@ let package = Package(
     .target(
       name: "Backend",
       dependencies: [
-        "Jobs", "JobsAPI", "WebClient", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird, hummingbirdCore,
-        protobuf, lifecycle, http, logging,
+        "Jobs", "JobsAPI", "WebClient", "HTTPService", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird,
+        hummingbirdCore, metrics, protobuf, lifecycle, http, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
       dependencies: [
-        "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore", subprocess, http, logging,
+        "JobsAPI", "Delivery", "HTTPService", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore", hummingbird,
+        hummingbirdCore, metrics, subprocess, http, logging,
       ]
         + nio),
     .target(
@@ -97,6 +100,7 @@ let package = Package(
     .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
     .target(name: "Control", dependencies: ["Platform", "MediaCore"]),
     .target(name: "JobsAPI", dependencies: ["Digests", "Platform", "MediaCore"]),
+    .target(name: "HTTPService", dependencies: ["HTTPGuard", hummingbirdCore, metrics, logging] + nio),
     .target(name: "HTTPGuard", dependencies: ["Platform", "MediaCore", logging] + nio),
     .target(
       name: "SessionLog", dependencies: ["Session", "Layouts", "Platform", "MediaCore", protobuf],
@@ -154,8 +158,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "recbot", "Backend", "Jobs", "JobsAPI", "Recording", "Rooms", "Session", "Settings", "MediaCore", yams,
-        arguments,
+        "recbot", "Backend", "Worker", "Jobs", "JobsAPI", "Recording", "Rooms", "Session", "Settings", "MediaCore",
+        "TestKit", yams, arguments,
       ]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),
     .testTarget(
@@ -180,11 +184,12 @@ let package = Package(
       name: "WorkerTests",
       dependencies: ["Worker", "Backend", "Jobs", "JobsAPI", "Delivery", "WebM", "MediaCore", http, logging] + nio),
     .testTarget(
-      name: "LayoutsTests", dependencies: ["Layouts", "LayoutFiles", "Settings", "MediaCore"],
+      name: "LayoutsTests", dependencies: ["Layouts", "LayoutFiles", "Settings", "TestKit", "MediaCore"],
       exclude: ["Goldens", "Twilio"]),
     .testTarget(
       name: "PreviewTests",
       dependencies: ["recbot", "Compositor", "CPango", "Layouts", "LayoutFiles", "Settings", "WebM", "MediaCore"]),
+    .testTarget(name: "HTTPServiceTests", dependencies: ["HTTPService", metrics]),
     .testTarget(name: "HTTPGuardTests", dependencies: ["HTTPGuard", "MediaCore", "TestKit"] + nio),
     .testTarget(
       name: "PeerConnectionTests",
@@ -195,8 +200,7 @@ let package = Package(
       name: "RecordingTests",
       dependencies: [
         "Recording", "SessionLog", "LayoutFiles", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic",
-        "WebM",
-        "MediaCore", logging,
+        "WebM", "TestKit", "MediaCore", logging,
       ],
       exclude: ["Goldens"]),
     .testTarget(
@@ -215,7 +219,7 @@ let package = Package(
       name: "HearingKit", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"], path: "Tests/HearingKit"
     ),
     .executableTarget(name: "drift", dependencies: ["HearingKit"], path: "Tests/Tools/drift"),
-    .testTarget(name: "SessionTests", dependencies: ["Session", "HearingKit", "Layouts", "MediaCore"]),
+    .testTarget(name: "SessionTests", dependencies: ["Session", "HearingKit", "Layouts", "TestKit", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "LayoutFilesTests", dependencies: ["LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
@@ -229,7 +233,7 @@ let package = Package(
       path: "Tests/Fuzz/Bodies"),
     .testTarget(
       name: "WebMTests",
-      dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "SystemKit", "webm-writer-loop"]),
+      dependencies: ["WebM", "CWebMParser", "MediaCore", "FuzzTargets", "SystemKit", "TestKit", "webm-writer-loop"]),
     .executableTarget(
       name: "webm-writer-loop", dependencies: ["WebM", "MediaCore"], path: "Tests/Tools/webm-writer-loop"),
     .executableTarget(

@@ -1,3 +1,4 @@
+public import HTTPService
 import Jobs
 import JobsAPI
 import MediaCore
@@ -111,14 +112,8 @@ public struct BackendConfiguration: Sendable {
 public struct ConnectionLimits: Hashable, Sendable {
   /// Bytes of a request's body, unless the route allows more or less.
   public var body = 65_536
-  /// Bytes of all headers of a request.
-  public var headers = 131_072
-  /// How long the headers may take.
-  public var headerTime = Duration.seconds(10)
-  /// How long headers and body may take, and how long the sender may take to read the answer; of a file, each 128 KiB.
-  public var requestTime = Duration.seconds(30)
-  /// How long a connection may be idle between requests.
-  public var idleTime = Duration.seconds(75)
+  /// How large the head of a request may be, and how long each part of it may take.
+  public var request = RequestLimits()
   /// How many connections of callers and workers with a good credential are open at once.
   public var connections = 4096
   /// How many connections are open at once that have never shown one. When more come, the oldest of the address with the

@@ -1,4 +1,5 @@
 import HTTPGuard
+import HTTPService
 import Jobs
 import JobsAPI
 import Logging
@@ -9,7 +10,7 @@ final class BackendCore: Sendable {
   let configuration: BackendConfiguration
   let authenticator: Authenticator
   let credentials: CredentialIssuer
-  let metrics = MetricsRegistry()
+  let metrics = BackendMetrics()
   let connections = Connections()
   /// Links to files.
   let links: FileLinks

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPService
 import Hummingbird
 import HummingbirdCore
 import Jobs
@@ -61,15 +62,9 @@ public final class BackendService: Service {
 
     let bound = Promise<Int>()
     self.bound = bound
-    let limits = configuration.limits
     application = Application(
       responder: AnyResponder(routes.responder()),
-      server: .guarded(
-        by: core.door,
-        configuration: HTTP1Channel.Configuration(
-          additionalChannelHandlers: [ConnectionGuard(limits: limits, connections: core.connections)],
-          httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: 65_536, maxHeaderListSize: limits.headers, maxHeaderFieldCount: 100))),
+      server: .guarded(by: core.door, limits: configuration.limits.request, connections: core.connections),
       // The system's own limit of the backlog holds: while many come at once, nobody's first packet shall be lost.
       configuration: ApplicationConfiguration(
         address: .hostname(configuration.bind, port: configuration.port), backlog: 4096),
@@ -89,13 +84,9 @@ public final class BackendService: Service {
         // Requests that are held are answered now: the server ends when all are.
         core.changes.close()
       }
-    } catch let error as IOError {
+    } catch {
       let (bind, port) = (core.configuration.bind, core.configuration.port)
-      throw BackendStartError("cannot listen on \(bind):\(port): \(String(cString: strerror(error.errnoCode)))")
-    } catch is SocketAddressError.UnknownHost {
-      throw BackendStartError("cannot listen on \(core.configuration.bind): the name is not known")
-    } catch is SocketAddressError {
-      throw BackendStartError("cannot listen on \(core.configuration.bind): there is no such address here")
+      throw ListenFault.text(of: error, at: bind, port: port).map { BackendStartError($0) } ?? error
     }
   }
 

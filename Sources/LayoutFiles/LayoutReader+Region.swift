@@ -100,7 +100,7 @@ extension LayoutReader {
     if let node = map["overflow"] { region.overflow = try choice(node, "overflow") }
     if let node = map["page-time"] {
       let time = try duration(node, "page-time", "a time from 1s to 1h, such as 10s")
-      guard (SessionTime.seconds(1)...SessionTime.seconds(3600)).contains(time) else {
+      guard (Duration.seconds(1)...Duration.seconds(3600)).contains(time) else {
         throw error(node, "'page-time': from 1s to 1h")
       }
       region.pageTime = time

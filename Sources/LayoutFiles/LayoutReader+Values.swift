@@ -109,7 +109,7 @@ extension LayoutReader {
     }
   }
 
-  func duration(_ node: DataNode, _ key: String, _ expected: String) throws(LayoutError) -> SessionTime {
+  func duration(_ node: DataNode, _ key: String, _ expected: String) throws(LayoutError) -> Duration {
     try parsed(node, key, expected) { try? Values.duration($0) }
   }
 

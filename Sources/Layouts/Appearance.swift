@@ -70,10 +70,10 @@ public enum Transition: Hashable, Sendable {
   /// At once.
   case cut
   /// They glide for so long: more than zero, at most `Transition.longest`.
-  case glide(SessionTime)
+  case glide(Duration)
 
   /// The longest glide.
-  public static let longest = SessionTime.seconds(5)
+  public static let longest = Duration.seconds(5)
 }
 
 /// A frame along the inside of a tile's edge.

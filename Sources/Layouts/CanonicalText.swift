@@ -169,7 +169,7 @@ private struct LayoutText {
     indent -= 4
   }
 
-  static func duration(_ time: SessionTime) -> String { "\(time.wholeMilliseconds)ms" }
+  static func duration(_ span: Duration) -> String { "\(span.milliseconds)ms" }
 
   static func opacity(_ value: UInt8) -> String {
     let percent = (Int(value) * 100 + 127) / 255

@@ -54,7 +54,7 @@ public struct Region: Hashable, Sendable {
   /// What becomes of sources for which there is no cell.
   public var overflow: Overflow
   /// How long a page is shown, for `Overflow.page`.
-  public var pageTime: SessionTime
+  public var pageTime: Duration
   /// What becomes of people without video.
   public var withoutVideo: WithoutVideo
   /// What is drawn on the tiles.

@@ -142,6 +142,6 @@ public struct TwilioComposition: ArrangementRule {
   }
 
   private static func stop(of cell: Int, _ free: [Int: SessionTime?]) -> SessionTime {
-    (free[cell] ?? nil) ?? SessionTime(nanoseconds: .min)
+    (free[cell] ?? nil) ?? SessionTime.distantPast
   }
 }

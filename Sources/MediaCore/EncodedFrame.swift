@@ -26,14 +26,14 @@ public struct EncodedFrame: Sendable {
   /// Loudness of audio in -dBov, 0 (loudest) to 127 (silence), from the audio level extension (RFC 6464), or measured
   /// on the decoded audio by the recording. Nil for pictures, for lost audio, and as long as it is not known.
   public var audioLevel: UInt8?
-  /// For how long the frame stood behind missing ones before it was handed out, nanoseconds: so much earlier it arrived.
-  public var held: Int64
+  /// For how long the frame stood behind missing ones before it was handed out: so much earlier it arrived.
+  public var held: Duration
 
   /// Makes a frame; see the properties for units.
   public init(
     codec: Codec, payload: MediaBuffer, rtpTime: Int64, captureTime: NTPTime? = nil, isKeyframe: Bool,
     width: Int = 0, height: Int = 0, layerCount: Int = 1, rotation: Int = 0, followsLoss: Bool = false,
-    audioLevel: UInt8? = nil, held: Int64 = 0
+    audioLevel: UInt8? = nil, held: Duration = .zero
   ) {
     self.codec = codec
     self.payload = payload

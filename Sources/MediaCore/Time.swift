@@ -34,39 +34,19 @@ public struct MediaTime: Hashable, Sendable {
   }
 }
 
-/// An instant on the recording's own clock: nanoseconds since the session began, on the monotonic clock.
-/// Also used for spans. Arithmetic wraps instead of trapping; real values never come near the ends.
-public struct SessionTime: Hashable, Sendable, Comparable, CustomStringConvertible {
+/// A moment on the recording's own clock, or in its file: nanoseconds since the session, or the file, began.
+public struct SessionTime: ClockInstant {
   /// Nanoseconds; negative before the session began.
   public var nanoseconds: Int64
-  /// Makes an instant or span of so many nanoseconds.
+  /// Makes the moment that is so many nanoseconds after the session's beginning.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
   /// The beginning of the session.
   public static let zero = SessionTime(nanoseconds: 0)
-  /// So many milliseconds.
-  public static func milliseconds(_ value: Int64) -> SessionTime { .init(nanoseconds: value &* 1_000_000) }
-  /// So many seconds.
-  public static func seconds(_ value: Int64) -> SessionTime { .init(nanoseconds: value &* 1_000_000_000) }
-  /// Whole milliseconds, rounded toward negative infinity.
-  public var wholeMilliseconds: Int64 {
-    nanoseconds >= 0 ? nanoseconds / 1_000_000 : (nanoseconds &+ 1) / 1_000_000 - 1
-  }
-  /// Order in time.
-  public static func < (a: SessionTime, b: SessionTime) -> Bool { a.nanoseconds < b.nanoseconds }
-  /// Sum.
-  public static func + (a: SessionTime, b: SessionTime) -> SessionTime {
-    .init(nanoseconds: a.nanoseconds &+ b.nanoseconds)
-  }
-  /// Difference.
-  public static func - (a: SessionTime, b: SessionTime) -> SessionTime {
-    .init(nanoseconds: a.nanoseconds &- b.nanoseconds)
-  }
-  /// Seconds with milliseconds, for logs and goldens: `12.345`.
-  public var description: String {
-    let ms = wholeMilliseconds
-    let magnitude = ms.magnitude
-    let fraction = String(1000 + magnitude % 1000).dropFirst()
-    return "\(ms < 0 ? "-" : "")\(magnitude / 1000).\(fraction)"
+  /// The span since the session began.
+  @inlinable public var sinceBeginning: Duration { .nanoseconds(nanoseconds) }
+  /// Whole milliseconds since the session began, rounded toward negative infinity.
+  @inlinable public var milliseconds: Int64 {
+    nanoseconds >= 0 ? nanoseconds / 1_000_000 : (nanoseconds + 1) / 1_000_000 - 1
   }
 }
 

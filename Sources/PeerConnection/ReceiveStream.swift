@@ -172,7 +172,7 @@ final class ReceiveStream {
         break
       }
       frame.captureTime = clock.captureTime(of: frame.rtpTime)
-      frame.held = max(.zero, now - completed).nanoseconds
+      frame.held = max(.zero, now - completed)
       frameCount += 1
       engine.deliver(frame, of: self)
       // The delegate may have closed the connection or turned frames off.
@@ -190,7 +190,7 @@ final class ReceiveStream {
         break
       }
       let units = packet.lostUnits
-      let held = max(.zero, now - packet.arrived).nanoseconds
+      let held = max(.zero, now - packet.arrived)
       if units > 0, units <= Self.maximumLostUnits {
         for unit in 0..<units {
           let time = packet.rtpTime &- packet.lostBefore &+ Int64(unit) &* packet.unit

@@ -79,15 +79,15 @@ struct AudioTracks {
   var position: Int64 { mixer.position }
 
   /// Sound that arrived and was dropped, as it came too late for its place, so far.
-  var dropped: SessionTime { SessionTime(nanoseconds: Int64(mixer.droppedSamples) * 125_000 / 6) }
+  var dropped: Duration { Self.length(of: mixer.droppedSamples) }
 
   /// The tracks that are played.
   var tracks: [TrackID] { Array(entries.keys) }
 
   /// The same of one track, as long as it has not been released.
-  func dropped(of track: TrackID) -> SessionTime {
+  func dropped(of track: TrackID) -> Duration {
     let statistics = entries[track].flatMap { mixer.statistics(of: $0.track) }
-    return SessionTime(nanoseconds: Int64(statistics?.lateSamples ?? 0) * 125_000 / 6)
+    return Self.length(of: statistics?.lateSamples ?? 0)
   }
 
   /// Decodes a packet that has arrived, and what was lost directly before it (empty payloads): the packet may carry a copy.
@@ -204,6 +204,8 @@ struct AudioTracks {
     mixer.removeTrack(entry.track)
     spare.append(contentsOf: entry.waiting)
   }
+
+  private static func length(of samples: some BinaryInteger) -> Duration { .nanoseconds(Int64(samples) * 125_000 / 6) }
 
   /// An instant as a number of samples at 48 kHz, rounded to the nearest.
   static func samples(at time: SessionTime) -> Int64 {

@@ -7,7 +7,7 @@ import Session
 enum Burst {
   /// How long slots are held back until they are planned together: of 30 a second three. A longer time gains nothing more, and
   /// each slot takes a picture of every track.
-  static let length = SessionTime.milliseconds(70)
+  static let length = Duration.milliseconds(70)
 
   /// Puts outputs in that order. Those of a track stay in theirs, and nothing moves past the release of a decoder.
   static func order(_ outputs: inout [SessionOutput]) {

@@ -31,7 +31,7 @@ public final class Composition {
   }
 
   /// So long frames are waited for when all that came is used: a second more than any jitter buffer waits.
-  private static let completeLatency = SessionTime.seconds(3)
+  private static let completeLatency = Duration.seconds(3)
 
   private let source: LogSource
   private let reader: SessionLogReader

@@ -16,9 +16,9 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
   let report: (RecordingProgress) -> Void
 
   /// How much of the session is planned before it is looked whether it has to end.
-  private static var step: SessionTime { .milliseconds(100) }
+  private static var step: Duration { .milliseconds(100) }
   /// How often it is told that the machine does not keep up.
-  private static var tellingInterval: SessionTime { .seconds(60) }
+  private static var tellingInterval: Duration { .seconds(60) }
 
   /// Runs until the session ends, and says why; the handler is not finished then. `first`: events that came already.
   func run(_ core: consuming SessionCore, first: [SessionEvent]) throws(RecordingError) -> SessionEnd {
@@ -60,7 +60,7 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
           if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
             toldAt = now
             logger.warning(
-              "the machine does not keep up: pictures are left out", metadata: ["behind": "\(pace.lag)"])
+              "the machine does not keep up: pictures are left out", metadata: ["behind": "\(pace.lag.inSeconds)"])
           }
         }
         handler.tell(core, at: reached)

@@ -20,13 +20,13 @@ protocol EventSource: AnyObject {
 final class LiveSource: EventSource {
   private let sequencer: Sequencer
   /// The longest sleep: an end is seen so soon.
-  private static let nap = SessionTime.milliseconds(100)
+  private static let nap = Duration.milliseconds(100)
 
   init(_ sequencer: Sequencer) { self.sequencer = sequencer }
 
   func take(into events: inout [SessionEvent], until goal: SessionTime, pending: Int) -> SessionTime? {
     let wait = min(max(goal - sequencer.now, .milliseconds(1)), Self.nap)
-    usleep(UInt32(wait.nanoseconds / 1000))
+    usleep(UInt32(wait.microseconds))
     return sequencer.drain(into: &events, pending: pending)
   }
 

@@ -17,7 +17,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
   /// More than this of a track is not held, but decoded.
   private static var heldLimit: Int { 16 << 20 }
   /// Sound is decoded this long before the part begins: decoders have a memory.
-  private static var audioLead: SessionTime { .seconds(1) }
+  private static var audioLead: Duration { .seconds(1) }
 
   /// The part of what `work` would make that begins with the first slot at or after `from`.
   init(of work: Work, from: SessionTime, settings: SessionCore.Settings) {
@@ -48,17 +48,17 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
     case .audio(let id, let frame, let track, let time, let end):
       guard time >= from else { return nil }
       return try work.perform(
-        .audio(id, frame, of: track, at: time - from, until: end.map { $0 - from }), isLate: isLate)
+        .audio(id, frame, of: track, at: inPart(time), until: end.map(inPart)), isLate: isLate)
     case .compose(var plan):
       guard plan.slot >= firstSlot else { return nil }
       if !hasBegun { try begin() }
       plan.slot -= firstSlot
-      plan.time = plan.time - from
+      plan.time = inPart(plan.time)
       return try work.perform(.compose(plan), isLate: isLate)
     case .composeFurther(let number, var plan):
       guard plan.slot >= firstSlot else { return nil }
       plan.slot -= firstSlot
-      plan.time = plan.time - from
+      plan.time = inPart(plan.time)
       return try work.perform(.composeFurther(number, plan), isLate: isLate)
     case .note(var entry):
       // What came before is known to those who look at the whole.
@@ -66,7 +66,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
         work.remember(entry)
         return nil
       }
-      entry.time = entry.time - from
+      entry.time = inPart(entry.time)
       return try work.perform(.note(entry), isLate: isLate)
     case .release(let track):
       held[track] = nil
@@ -74,6 +74,9 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
     default: return try work.perform(output, isLate: isLate)
     }
   }
+
+  /// A moment of the whole file, in the part's.
+  private func inPart(_ time: SessionTime) -> SessionTime { .zero + (time - from) }
 
   func remember(_ entry: TimelineEntry) { work.remember(entry) }
 

@@ -56,7 +56,7 @@ final class FileOutput: MediaOutput {
       } else {
         var encoding = VPXEncoderSettings(settings.codec)
         encoding.maximumKeyframeInterval = max(
-          1, Int(settings.keyframeInterval.wholeMilliseconds) * session.framesPerSecond / 1000)
+          1, Int(settings.keyframeInterval.milliseconds) * session.framesPerSecond / 1000)
         videoEncoder = try VPXEncoder(
           settings.codec, width: session.canvas.width, height: session.canvas.height,
           framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate, settings: encoding)

@@ -6,23 +6,23 @@ import Session
 struct Pace: Sendable {
   /// Plans that are this far behind lose their picture, not their sound: being late costs nothing but what a kill would
   /// lose.
-  let tooLate: SessionTime
+  let tooLate: Duration
   /// Further files lose their pictures much sooner.
-  let tooLateForFurther: SessionTime
+  let tooLateForFurther: Duration
   /// Where that is not enough, pictures are not decoded either; each begins anew with a keyframe afterwards.
-  let muchTooLate: SessionTime
+  let muchTooLate: Duration
   /// The longest that the file may get; nil: there is no such limit.
-  private let maximum: SessionTime?
-  private let latency: SessionTime
+  private let maximum: Duration?
+  private let latency: Duration
   /// An end that was due so long ago is hurried: no pictures any more.
-  static let patience = SessionTime.milliseconds(600)
+  static let patience = Duration.milliseconds(600)
   /// And then it comes at once: the file ends with what is in it.
-  static let lastMoment = SessionTime.milliseconds(850)
+  static let lastMoment = Duration.milliseconds(850)
 
   /// How far the last plan was behind.
-  private(set) var lag = SessionTime.zero
+  private(set) var lag = Duration.zero
   /// How long ago the end was due; nil: it is not.
-  private(set) var overdue: SessionTime?
+  private(set) var overdue: Duration?
 
   init(_ settings: SessionCore.Settings) {
     latency = settings.latency
@@ -39,8 +39,8 @@ struct Pace: Sendable {
   /// would be now if nothing were behind; nil when that says nothing, since time stands still.
   mutating func look(at now: SessionTime, stoppedAt: SessionTime?, fileTime: SessionTime?) {
     overdue = stoppedAt.map { now - $0 }
-    guard let maximum, let fileTime, fileTime - latency >= maximum else { return }
-    overdue = max(overdue ?? .zero, fileTime - latency - maximum)
+    guard let maximum, let fileTime, fileTime - latency >= .zero + maximum else { return }
+    overdue = max(overdue ?? .zero, fileTime - latency - (.zero + maximum))
   }
 
   /// True when the file ends now, whatever waits.

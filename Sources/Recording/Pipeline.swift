@@ -11,11 +11,11 @@ import Session
 final class Pipeline: OutputHandler {
   /// After a plan sound is mixed for so long at most: less than has been handed on by then, so that what comes late has its
   /// place, too.
-  private static let mixedAhead = SessionTime.milliseconds(40)
+  private static let mixedAhead = Duration.milliseconds(40)
 
   /// Sound that the core has not asked for so long after it arrived, in the session's time, it does not want: longer than
   /// the core lets sound be late (`PublisherClock`, four seconds).
-  private static let longestWait = SessionTime.seconds(5)
+  private static let longestWait = Duration.seconds(5)
 
   /// What is being made of the outputs so far.
   private(set) var progress = RecordingProgress()

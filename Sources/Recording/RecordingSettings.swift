@@ -15,7 +15,7 @@ public struct RecordingSettings: Sendable {
   /// Bits a second of the sound.
   public var audioBitrate: Int
   /// The longest distance between keyframes: how exactly a player can seek.
-  public var keyframeInterval: SessionTime
+  public var keyframeInterval: Duration
   /// Where images come from.
   public var images = ImageSettings()
   /// The file that tells what happened when, a JSON object a line; nil: none. It must not exist.
@@ -47,7 +47,7 @@ public struct RecordingSettings: Sendable {
   public init(
     session: SessionCore.Settings, output: String, codec: RecordingCodec = .vp8, videoBitrate: Int? = nil,
     audioBitrate: Int = 96_000,
-    keyframeInterval: SessionTime = .seconds(5), timeline: String? = nil, transcript: String? = nil
+    keyframeInterval: Duration = .seconds(5), timeline: String? = nil, transcript: String? = nil
   ) {
     self.session = session
     self.output = output
@@ -96,12 +96,12 @@ public struct LogSettings: Sendable, Hashable {
   /// The log's folder, which is made; one that is there must be empty.
   public var folder: String
   /// After so long `recbot log prune` may delete it; nil: never.
-  public var keep: SessionTime?
+  public var keep: Duration?
   /// The program's name and version.
   public var program: String
 
   /// Makes settings; see the properties.
-  public init(folder: String, keep: SessionTime? = nil, program: String) {
+  public init(folder: String, keep: Duration? = nil, program: String) {
     self.folder = folder
     self.keep = keep
     self.program = program
@@ -159,7 +159,7 @@ public struct RecordingProgress: Sendable, Hashable {
   /// Pictures not written because the machine was too slow.
   public var droppedFrames: UInt64 = 0
   /// Sound that came and was not written, as it came too late for its place.
-  public var lateAudio = SessionTime.zero
+  public var lateAudio = Duration.zero
   /// Frames that could not be decoded.
   public var decodeErrors: UInt64 = 0
   /// Bytes written.

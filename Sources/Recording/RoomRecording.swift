@@ -105,7 +105,7 @@ public final class RoomRecording: Sendable {
     let source = LiveSource(sequencer)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)
-    while source.take(into: &events, until: .seconds(1), pending: 0) == nil {
+    while source.take(into: &events, until: .zero + .seconds(1), pending: 0) == nil {
       if state.withLock({ $0.isCancelled }) { return .failure(.neverStarted) }
     }
     do throws(RecordingError) {
@@ -151,10 +151,10 @@ public final class RoomRecording: Sendable {
       let end = try drive.run(SessionCore(settings: settings.planned), first: first)
       if end != .stopped { control.leave() }
       try pipeline.finish(at: pipeline.progress.time)
-      log?.finish(LogEnd(reason: end, length: pipeline.progress.time))
+      log?.finish(LogEnd(reason: end, length: pipeline.progress.time.sinceBeginning))
       return RecordingSummary(end: end, progress: progress(), output: settings.result)
     } catch {
-      log?.finish(LogEnd(reason: .stopped, length: pipeline.progress.time))
+      log?.finish(LogEnd(reason: .stopped, length: pipeline.progress.time.sinceBeginning))
       pipeline.finishFurther()
       throw error
     }

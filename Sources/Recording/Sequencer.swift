@@ -55,7 +55,7 @@ public final class Sequencer: SessionSink {
         }
         state.frames += 1
       }
-      let arrived = SessionTime(nanoseconds: (now - epoch).nanoseconds)
+      let arrived = SessionTime.zero + (now - epoch)
       if state.stoppedAt == nil, case .room(.ended(.stopped)) = payload { state.stoppedAt = arrived }
       state.waiting.append(SessionEvent(sequence: state.sequence, arrived: arrived, payload: payload))
       state.sequence += 1
@@ -70,7 +70,7 @@ public final class Sequencer: SessionSink {
       guard let epoch = state.epoch else { return nil }
       swap(&state.waiting, &events)
       (state.frames, state.pending) = (0, pending)
-      return SessionTime(nanoseconds: (MonotonicClock.now - epoch).nanoseconds)
+      return .zero + (MonotonicClock.now - epoch)
     }
   }
 
@@ -88,7 +88,7 @@ public final class Sequencer: SessionSink {
   /// What time it is in the session; zero before it has begun.
   var now: SessionTime {
     let epoch = state.withLock { $0.epoch }
-    return epoch.map { SessionTime(nanoseconds: (MonotonicClock.now - $0).nanoseconds) } ?? .zero
+    return epoch.map { .zero + (MonotonicClock.now - $0) } ?? .zero
   }
 
   /// When somebody stopped the recording, as soon as that is in the stream, however much waits before it.

@@ -11,23 +11,23 @@ public struct StoryboardPlan: Sendable, Hashable {
   /// Columns of each.
   static let tileWidth = 160
   /// In files up to this length all pictures are decoded, in longer ones only keyframes.
-  static let longestWhole = SessionTime.seconds(120)
+  static let longestWhole = Duration.seconds(120)
 
   /// Rows of each.
   public let tileHeight: Int
   /// From one to the next, whole seconds.
-  public let interval: SessionTime
+  public let interval: Duration
   /// How many the recording's length makes.
   public let count: Int
   /// The recording's length.
-  public let length: SessionTime
+  public let length: Duration
   /// True to decode keyframes only.
   public let keyframesOnly: Bool
 
   /// Plans for a recording of this length, and of pictures of this size.
-  public init(length: SessionTime, width: Int, height: Int) {
+  public init(length: Duration, width: Int, height: Int) {
     self.length = max(.milliseconds(1), length)
-    let seconds = max(1, (self.length.wholeMilliseconds - 1) / (Int64(Self.most) * 1000) + 1)
+    let seconds = max(1, (self.length.milliseconds - 1) / (Int64(Self.most) * 1000) + 1)
     keyframesOnly = length > Self.longestWhole
     // A recording has a keyframe each five seconds.
     interval = .seconds(keyframesOnly ? max(5, seconds) : seconds)
@@ -45,10 +45,11 @@ public struct StoryboardPlan: Sendable, Hashable {
   func text(image: String, shown: [Int]) -> String {
     var text = "WEBVTT\n"
     for (index, tile) in shown.enumerated() {
-      let start = SessionTime(nanoseconds: interval.nanoseconds * Int64(index))
+      let start = SessionTime.zero + interval * index
       let (x, y) = place(tile)
       let line = "\(image)#xywh=\(x),\(y),\(Self.tileWidth),\(tileHeight)"
-      text += "\n" + Cue(number: 0, start: start, end: min(length, start + interval), name: "", lines: [line]).vtt
+      let end = min(.zero + length, start + interval)
+      text += "\n" + Cue(number: 0, start: start, end: end, name: "", lines: [line]).vtt
     }
     return text
   }

@@ -53,8 +53,8 @@ final class ThreadedOutput: MediaOutput {
   /// So many pictures wait before it is crowded, and so much of all, where nobody waits.
   static let crowd = 15, most = 3_000
   /// So long it may take, where nobody waits, to write what is left at the end, and then without the pictures.
-  private let patience: SessionTime
-  private let lastPatience: SessionTime
+  private let patience: Duration
+  private let lastPatience: Duration
   /// When that begins; nil before the end.
   private var endedAt: Instant?
   private let fullness: Fullness
@@ -63,8 +63,8 @@ final class ThreadedOutput: MediaOutput {
 
   /// Makes the output by `make`, and starts the thread, whose it is.
   init(
-    _ fullness: Fullness, patience: SessionTime = .seconds(1),
-    lastPatience: SessionTime = .seconds(2),
+    _ fullness: Fullness, patience: Duration = .seconds(1),
+    lastPatience: Duration = .seconds(2),
     _ make: () throws(RecordingError) -> any MediaOutput
   ) throws(RecordingError) {
     self.patience = patience
@@ -127,8 +127,8 @@ final class ThreadedOutput: MediaOutput {
   }
 
   /// Waits until so long after the end; true when the thread is done.
-  private func isOver(after time: SessionTime) -> Bool {
-    let left = (endedAt ?? .distantPast) + .nanoseconds(time.nanoseconds) - MonotonicClock.now
+  private func isOver(after span: Duration) -> Bool {
+    let left = (endedAt ?? .distantPast) + span - MonotonicClock.now
     return shared.over.wait(timeout: .now() + .nanoseconds(Int(max(0, left.nanoseconds)))) == .success
   }
 

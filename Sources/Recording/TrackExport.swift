@@ -29,7 +29,7 @@ public final class TrackExport {
     /// The files, in the order in which they begin.
     public var files: [File]
     /// Length of the session.
-    public var length: SessionTime
+    public var length: Duration
     /// Frames that no file has: nothing before them can be decoded, or their stream can't be described.
     public var leftOut: Int
   }
@@ -64,8 +64,8 @@ public final class TrackExport {
     }
     try exporter.finish(at: exporter.progress.time)
     return Summary(
-      files: exporter.files.sorted { ($0.start, $0.name) < ($1.start, $1.name) }, length: exporter.progress.time,
-      leftOut: exporter.leftOut)
+      files: exporter.files.sorted { ($0.start, $0.name) < ($1.start, $1.name) },
+      length: exporter.progress.time.sinceBeginning, leftOut: exporter.leftOut)
   }
 }
 
@@ -150,7 +150,7 @@ private final class TrackExporter: OutputHandler {
       throw RecordingError.output(error.description)
     }
     output.file.frames += 1
-    output.file.end = output.writer.duration
+    output.file.end = .zero + output.writer.duration
   }
 
   /// A new file for what begins with this frame; nil when nothing can begin with it.
@@ -225,7 +225,7 @@ extension TrackExport.File {
   public var json: String {
     "{\"file\":\(JSONText.quoted(name)),\"participant\":\(JSONText.quoted(track.participant.rawValue)),"
       + "\"track\":\(JSONText.quoted(track.id.rawValue)),\"source\":\"\(track.source.rawValue)\","
-      + "\"codec\":\"\(codec.rawValue)\",\"start_ms\":\(start.wholeMilliseconds),\"end_ms\":\(end.wholeMilliseconds),"
+      + "\"codec\":\"\(codec.rawValue)\",\"start_ms\":\(start.milliseconds),\"end_ms\":\(end.milliseconds),"
       + "\"frames\":\(frames)}"
   }
 }

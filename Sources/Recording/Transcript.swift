@@ -90,7 +90,7 @@ struct Cue: Hashable {
 
   /// `01:02:03.004`.
   static func clock(_ time: SessionTime, _ mark: String) -> String {
-    let total = max(0, time.wholeMilliseconds)
+    let total = max(0, time.milliseconds)
     func digits(_ value: Int64, _ count: Int) -> String {
       let text = String(value)
       return String(repeating: "0", count: max(0, count - text.count)) + text
@@ -152,7 +152,7 @@ struct Cues {
     number += 1
     // WebVTT wants the beginnings in order; a file that is only appended to gets them so.
     lastStart = max(lastStart, begins)
-    let reading = SessionTime.milliseconds(min(8_000, 2_000 + 60 * Int64(lines.reduce(0) { $0 + $1.count })))
+    let reading = Duration.milliseconds(min(8_000, 2_000 + 60 * Int64(lines.reduce(0) { $0 + $1.count })))
     let end = max(entry.time, lastStart + reading)
     return Cue(
       number: number, start: lastStart, end: end, name: Self.lines(shown.name).joined(separator: " "), lines: lines)

@@ -71,7 +71,7 @@ final class TranscriptPipeline: OutputHandler {
 
 /// Who is in the room, for those who ask for progress: a list that is not made anew more often than anybody asks.
 struct AttendanceList {
-  private static let interval = SessionTime.milliseconds(200)
+  private static let interval = Duration.milliseconds(200)
   private var told: (revision: UInt64, at: SessionTime)?
 
   /// Takes over who is there, if that has changed and was not taken over just now.

@@ -10,21 +10,21 @@ public struct BandwidthPolicy: Sendable {
   /// The numbers of the policy.
   public struct Settings: Sendable, Hashable {
     /// A queue of this length, together with loss, is a sign of congestion…
-    public var queueDelay = SessionTime.milliseconds(50)
+    public var queueDelay = Duration.milliseconds(50)
     /// …from this loss on, in 1/1000.
     public var lossPerMille = 20
     /// A queue of this length is one without any loss.
-    public var longQueueDelay = SessionTime.milliseconds(250)
+    public var longQueueDelay = Duration.milliseconds(250)
     /// So many reports in a row must say so; one while a step up is being tried, since that is what it is made for.
     public var reports = 2
     /// After a reduction, nothing more is decided for so long: the queue must drain first.
-    public var settling = SessionTime.seconds(4)
+    public var settling = Duration.seconds(4)
     /// After so long without congestion, more videos are tried.
-    public var recovery = SessionTime.seconds(5)
+    public var recovery = Duration.seconds(5)
     /// The next step follows after so long without congestion.
-    public var nextStep = SessionTime.seconds(4)
+    public var nextStep = Duration.seconds(4)
     /// `recovery` doubles with each step that failed, up to this.
-    public var longestRecovery = SessionTime.seconds(120)
+    public var longestRecovery = Duration.seconds(120)
 
     /// The defaults.
     public init() {}
@@ -38,7 +38,7 @@ public struct BandwidthPolicy: Sendable {
   private var goodSince: SessionTime?
   /// When the last step up was made; nil when it has proved good, or none was made.
   private var triedAt: SessionTime?
-  private var recovery: SessionTime
+  private var recovery: Duration
   /// What a video takes, bits a second, a running mean; 0 when unknown.
   private var streamRate: Int64 = 0
   private var bandwidth: Int64 = 0
@@ -97,7 +97,7 @@ public struct BandwidthPolicy: Sendable {
   private func isCongested(_ report: NetworkReport) -> Bool {
     // The service's own word is late and knows nothing of queues; it makes us look closer.
     let isPoor = report.quality == .poor || report.quality == .lost
-    let queue = isPoor ? SessionTime(nanoseconds: settings.queueDelay.nanoseconds / 2) : settings.queueDelay
+    let queue = isPoor ? settings.queueDelay / 2 : settings.queueDelay
     if report.queueDelay >= settings.longQueueDelay { return true }
     return report.queueDelay >= queue && report.lossPerMille >= settings.lossPerMille
   }

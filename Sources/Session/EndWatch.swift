@@ -4,8 +4,8 @@ import MediaCore
 ///
 ///     open --event, limit or patience--> ended
 struct EndWatch: Sendable {
-  private let maximumDuration: SessionTime?
-  private let patience: SessionTime?
+  private let maximumDuration: Duration?
+  private let patience: Duration?
   /// Since when nobody but bots is there.
   private var emptySince: SessionTime? = .zero
   /// The end that was found first, which stays; nil: there is none.
@@ -29,6 +29,6 @@ struct EndWatch: Sendable {
   /// Looks at the limits, at an instant and its time in the file. While the connection is lost nobody knows who is there.
   mutating func check(at time: SessionTime, fileTime: SessionTime, isLost: Bool) {
     if let patience, let emptySince, !isLost, time - emptySince >= patience { finish(.empty, at: time) }
-    if let maximumDuration, fileTime >= maximumDuration { finish(.maxDuration, at: time) }
+    if let maximumDuration, fileTime.sinceBeginning >= maximumDuration { finish(.maxDuration, at: time) }
   }
 }

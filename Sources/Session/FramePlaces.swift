@@ -12,7 +12,7 @@ struct FramePlaces: Sendable {
     _ frame: EncodedFrame, _ id: FrameID, of owner: Track, arrived: SessionTime, in tracks: inout Publications
   ) {
     let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
-    let arrival = arrived.nanoseconds &- frame.held
+    let arrival = (arrived - frame.held).nanoseconds
     // What stands for lost sound has not arrived.
     if frame.payload.count > 0 || owner.kind == .video {
       let farewell = clocks[owner.participant, default: PublisherClock()].observe(

@@ -29,7 +29,7 @@ public struct NetworkReport: Hashable, Sendable {
   public var lossPerMille: Int
   /// The standing queue on the way: by how much even the quickest packet was later than the quickest of the last half
   /// minute, in the stream that suffered least. Bursts, jitter and one publisher's own trouble do not show here.
-  public var queueDelay: SessionTime
+  public var queueDelay: Duration
   /// What the path can carry, bits a second, by the feedback that was negotiated (REMB); nil without.
   public var estimate: Int64?
   /// The service's own word.
@@ -40,7 +40,7 @@ public struct NetworkReport: Hashable, Sendable {
   /// Makes a report.
   public init(
     incoming: Int64 = 0, incomingAudio: Int64 = 0, incomingVideo: Int64 = 0, flowingVideos: Int = 0,
-    lossPerMille: Int = 0, queueDelay: SessionTime = .zero, estimate: Int64? = nil,
+    lossPerMille: Int = 0, queueDelay: Duration = .zero, estimate: Int64? = nil,
     quality: ConnectionQuality = .unknown, path: NetworkPath? = nil
   ) {
     self.incoming = incoming

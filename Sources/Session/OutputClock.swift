@@ -39,7 +39,9 @@ struct OutputClock: Sendable {
   var isAtSlot: Bool { isCut || fileStep % stepsPerSlot == 0 }
 
   /// The session's instant of the next step.
-  var next: SessionTime { anchor + (isCut ? time(ofStep: steps) : time(ofStep: fileStep) - time(ofStep: anchorStep)) }
+  var next: SessionTime {
+    anchor + (isCut ? time(ofStep: steps).sinceBeginning : time(ofStep: fileStep) - time(ofStep: anchorStep))
+  }
 
   /// Time in the file of an instant of the current stretch. All of a cut is one instant.
   func fileTime(of instant: SessionTime) -> SessionTime {

@@ -6,14 +6,14 @@ import MediaCore
 struct PauseGate: Sendable {
   /// What is said within a quarter of a second before the end of a redaction may still be on its way: the redaction of
   /// sound ends so much later.
-  static let redactionTail = SessionTime.milliseconds(250)
+  static let redactionTail = Duration.milliseconds(250)
 
   /// How the recording is paused; nil: it isn't.
   private(set) var policy: PausePolicy?
   /// Sound that is due before this instant is not heard.
-  private var soundBegins = SessionTime(nanoseconds: .min)
+  private var soundBegins = SessionTime.distantPast
   /// Pictures that are due before this instant are not decoded.
-  private var picturesBegin = SessionTime(nanoseconds: .min)
+  private var picturesBegin = SessionTime.distantPast
 
   /// The pause is over, if there was one; says how it was.
   mutating func open(at now: SessionTime) -> PausePolicy? {

@@ -3,7 +3,7 @@ import MediaCore
 /// What is wanted of the room's videos, and how many of them the connection carries: the two policies, and when they are asked.
 struct ReceptionControl: Sendable {
   /// How often it is looked at what is wanted.
-  private static let interval = SessionTime.milliseconds(200)
+  private static let interval = Duration.milliseconds(200)
 
   private var policy: ReceptionPolicy
   private var bandwidth = BandwidthPolicy()

@@ -39,11 +39,11 @@ public struct ReceptionPolicy: Sendable {
     /// How much is wanted.
     public var mode: Mode
     /// A track that no tile has shown for so long is not received any more.
-    public var hideAfter = SessionTime.seconds(10)
+    public var hideAfter = Duration.seconds(10)
     /// A track whose tile has been small for so long is asked for in a smaller size.
-    public var shrinkAfter = SessionTime.seconds(5)
+    public var shrinkAfter = Duration.seconds(5)
     /// The size of one track changes at most so often; while a tile glides, it would with each picture.
-    public var interval = SessionTime.milliseconds(500)
+    public var interval = Duration.milliseconds(500)
     /// Sizes are kept as long as they are at most so much too small or too large, percent.
     public var tolerance = 15
 

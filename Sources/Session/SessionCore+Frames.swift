@@ -4,9 +4,9 @@ import MediaCore
 
 extension SessionCore {
   /// Sound is handed on a little early, so that the block that is mixed next is whole.
-  static let audioAhead = SessionTime.milliseconds(60)
+  static let audioAhead = Duration.milliseconds(60)
   /// The longest Opus packet (RFC 6716 section 2.1.4).
-  private static let longestPacket = SessionTime.milliseconds(120)
+  private static let longestPacket = Duration.milliseconds(120)
 
   /// In a room with more cameras and screens than this only those that have a tile are asked for again: the service
   /// has its reasons not to send them all.
@@ -49,7 +49,7 @@ extension SessionCore {
     // While paused, what is due is thrown away, but not what may be due after the pause.
     var limit = pause == nil ? time + Self.audioAhead : time
     let pauseBegins = pause == nil ? backlog.nextPause(until: limit + Self.longestPacket) : nil
-    if let pauseBegins { limit = min(limit, pauseBegins - SessionTime(nanoseconds: 1)) }
+    if let pauseBegins { limit = min(limit, pauseBegins - .nanoseconds(1)) }
     while let waiting = tracks[id]?.dequeue(until: limit) {
       guard tracks[id]?.isEnabled == true, gate.hears(at: waiting.presentation) else { continue }
       emit(

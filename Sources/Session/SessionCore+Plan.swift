@@ -107,7 +107,7 @@ extension SessionCore {
       let now = settings.startDate &+ plan.sessionTime.nanoseconds
       return format.text(seconds: now / 1_000_000_000, utcOffset: settings.utcOffset)
     case .elapsed:
-      let seconds = plan.time.wholeMilliseconds / 1000
+      let seconds = plan.time.milliseconds / 1000
       func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
       let minutes = two(seconds / 60 % 60) + ":" + two(seconds % 60)
       return seconds < 3600 ? minutes : "\(seconds / 3600):" + minutes

@@ -13,17 +13,17 @@ extension SessionCore {
     /// Output pictures a second, 1 to 120.
     public let framesPerSecond: Int
     /// How long the core waits for late frames before it plans an instant; at least 250 ms.
-    public let latency: SessionTime
+    public let latency: Duration
     /// A camera that sends nothing for so long has no signal.
-    public var noSignalAfter: SessionTime
+    public var noSignalAfter: Duration
     /// The same for shared screens, which may rightly be still.
-    public var screenNoSignalAfter: SessionTime
+    public var screenNoSignalAfter: Duration
     /// After the connection is lost, the last pictures stay (dimmed) for so long.
-    public var dimFor: SessionTime
+    public var dimFor: Duration
     /// End when no people (bots don't count) have been in the room for so long; nil: never.
-    public var stopWhenEmpty: SessionTime?
+    public var stopWhenEmpty: Duration?
     /// End when the file has this length; nil: never.
-    public var maximumDuration: SessionTime?
+    public var maximumDuration: Duration?
     /// Who is the active talker.
     public var talker: TalkerPolicy.Settings
     /// How much of the video tracks is wanted.
@@ -42,9 +42,9 @@ extension SessionCore {
     /// Makes settings; the defaults are those of the command line.
     public init(
       canvas: CanvasSize, layout: Layout, arrangementRule: (any ArrangementRule)? = nil, framesPerSecond: Int = 30,
-      latency: SessionTime = .milliseconds(500),
-      noSignalAfter: SessionTime = .seconds(3), screenNoSignalAfter: SessionTime = .seconds(15),
-      dimFor: SessionTime = .seconds(3), stopWhenEmpty: SessionTime? = nil, maximumDuration: SessionTime? = nil,
+      latency: Duration = .milliseconds(500),
+      noSignalAfter: Duration = .seconds(3), screenNoSignalAfter: Duration = .seconds(15),
+      dimFor: Duration = .seconds(3), stopWhenEmpty: Duration? = nil, maximumDuration: Duration? = nil,
       talker: TalkerPolicy.Settings = TalkerPolicy.Settings(), receive: ReceptionPolicy.Mode = .best,
       maximumTalkers: Int? = nil, title: String = "", startDate: Int64 = 0,
       utcOffset: Int = 0

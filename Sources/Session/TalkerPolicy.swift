@@ -12,7 +12,7 @@ public struct TalkerPolicy: Sendable {
     var talkingSince: SessionTime?
     var level = -127
     /// How long the talking lasts.
-    var talked = SessionTime.zero
+    var talked = Duration.zero
     var louderSince: SessionTime?
 
     /// Works out the state at `now` from whichever source counts.
@@ -203,7 +203,7 @@ public struct TalkerPolicy: Sendable {
 
   /// The loudest of those who have talked long enough, and, when `louderUntil` is given, have been louder than the
   /// talker for as long until then. Ties go to who began first, then to the lower identity.
-  private func candidate(delay: SessionTime, louderUntil now: SessionTime? = nil) -> ParticipantIdentity? {
+  private func candidate(delay: Duration, louderUntil now: SessionTime? = nil) -> ParticipantIdentity? {
     var best: (identity: ParticipantIdentity, level: Int, since: SessionTime)?
     for (identity, voice) in voices where identity != talker {
       guard let since = voice.talkingSince, voice.talked >= delay else { continue }

@@ -16,13 +16,13 @@ extension TalkerPolicy {
     /// Whose word counts.
     public var levels = Levels.auto
     /// A talker keeps the place for at least so long, whatever the others do.
-    public var minimumHold = SessionTime.milliseconds(2_000)
+    public var minimumHold = Duration.milliseconds(2_000)
     /// Somebody else must have been talking for so long to take over from one who is silent: a cough does not switch.
-    public var takeoverDelay = SessionTime.milliseconds(400)
+    public var takeoverDelay = Duration.milliseconds(400)
     /// While the current talker also talks, somebody else takes over only when louder by so many dB…
     public var takeoverMargin = 6
     /// …and for so long.
-    public var overlapDelay = SessionTime.milliseconds(1_500)
+    public var overlapDelay = Duration.milliseconds(1_500)
     /// Sound below this is no talking, dBov (RFC 6464 section 3: 0 is the loudest, -127 silence).
     public var threshold = -40
     /// Sound must be this much above the steady noise around it, dB.
@@ -30,11 +30,11 @@ extension TalkerPolicy {
     /// Somebody begins to talk when so much of the last 400 ms was loud, percent.
     public var activityShare = 40
     /// Somebody talks on through pauses of this length.
-    public var pause = SessionTime.milliseconds(600)
+    public var pause = Duration.milliseconds(600)
     /// While a screen is shared, its owner counts as louder by so many dB.
     public var presenterBonus = 3
     /// While a screen is shared and nobody has talked for so long, its owner is the talker again; nil: never.
-    public var presenterReturn: SessionTime? = .seconds(5)
+    public var presenterReturn: Duration? = .seconds(5)
     /// Talkers that are remembered, in the order in which they took the floor.
     public var atMost = 12
 

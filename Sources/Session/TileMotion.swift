@@ -15,18 +15,18 @@ struct TileMotion: Sendable {
     var from: PixelRect?
     var to: PixelRect
     var began: SessionTime
-    var duration: Int64
+    var duration: Duration
 
     /// What `progress` is at the end.
     static let whole: Int64 = 1 << 12
 
-    func isMoving(at time: SessionTime) -> Bool { (time - began).nanoseconds < duration }
+    func isMoving(at time: SessionTime) -> Bool { time - began < duration }
 
     /// How far it has come, 0...`whole`: slow at both ends (3t² - 2t³).
     func progress(at time: SessionTime) -> Int64 {
-      let elapsed = max(0, min((time - began).nanoseconds, duration))
+      let elapsed = max(0, min((time - began).nanoseconds, duration.nanoseconds))
       // A glide takes at most a few seconds, so nothing overflows.
-      let t = elapsed * Self.whole / max(1, duration)
+      let t = elapsed * Self.whole / max(1, duration.nanoseconds)
       return t * t / Self.whole * (3 * Self.whole - 2 * t) / Self.whole
     }
 
@@ -55,12 +55,12 @@ struct TileMotion: Sendable {
       guard let old = moves[key] else {
         // What is there from the beginning does not fade in.
         let began = isFirst ? time - duration : time
-        next[key] = Move(from: nil, to: layer.rect, began: began, duration: duration.nanoseconds)
+        next[key] = Move(from: nil, to: layer.rect, began: began, duration: duration)
         continue
       }
       next[key] =
         old.to == layer.rect
-        ? old : Move(from: old.rect(at: time), to: layer.rect, began: time, duration: duration.nanoseconds)
+        ? old : Move(from: old.rect(at: time), to: layer.rect, began: time, duration: duration)
     }
     moves = next
   }

@@ -43,7 +43,7 @@ public struct TimelineChapter: Sendable, Hashable {
     default: return nil
     }
     guard let title = event.chapter else { return nil }
-    start = .milliseconds(milliseconds)
+    start = .zero + .milliseconds(milliseconds)
     self.title = title
   }
 }

@@ -5,7 +5,7 @@ extension TimelineEntry {
   /// The entry as one line of JSON, without the newline. `startDate` is when the session began, nanoseconds since
   /// 1970-01-01 UTC.
   public func json(startDate: Int64) -> String {
-    var line = "{\"time_ms\":\(time.wholeMilliseconds),\"session_ms\":\(sessionTime.wholeMilliseconds)"
+    var line = "{\"time_ms\":\(time.milliseconds),\"session_ms\":\(sessionTime.milliseconds)"
     line += ",\"at\":\"\(UTCDate.text(startDate &+ sessionTime.nanoseconds))\",\"event\":\"\(event.name)\""
     for (key, value) in event.fields { line += ",\"\(key)\":\(value)" }
     return line + "}"

@@ -23,7 +23,7 @@ extension TimelineEntry {
   /// began.
   public func json(startDate: Int64, begins: SessionTime) -> String {
     guard begins != time else { return json(startDate: startDate) }
-    return json(startDate: startDate).dropLast() + ",\"begins_ms\":\(begins.wholeMilliseconds)}"
+    return json(startDate: startDate).dropLast() + ",\"begins_ms\":\(begins.milliseconds)}"
   }
 }
 

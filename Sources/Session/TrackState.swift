@@ -67,7 +67,7 @@ struct TrackState: Sendable {
   private var head = 0
   /// Behind the last frame of the queue that has its place.
   private var placed = 0
-  private var lastPresentation = SessionTime(nanoseconds: .min)
+  private var lastPresentation = SessionTime.distantPast
   /// Whether it is among those whose frames wait for their places.
   var isAwaitingPlaces = false
   /// More frames than this are never kept: ten seconds at 60 a second.

@@ -37,8 +37,8 @@ public struct LogContents: Sendable {
   public private(set) var gaps: [LogGap] = []
   /// How the recording ended; nil: it was killed, or is not over.
   public private(set) var end: LogEnd?
-  /// Arrival of the last entry.
-  public private(set) var length = SessionTime.zero
+  /// From the beginning to the arrival of the last entry.
+  public private(set) var length = Duration.zero
   private var places: [TrackID: Int] = [:]
   /// More gaps than this are not listed one by one.
   private static let gapLimit = 10_000
@@ -52,7 +52,7 @@ public struct LogContents: Sendable {
     case .gap(let gap): if gaps.count < Self.gapLimit { gaps.append(gap) }
     case .end(let end): self.end = end
     case .event(let event):
-      length = event.arrived
+      length = event.arrived.sinceBeginning
       switch event.payload {
       case .frame(let frame, let track): take(frame, of: track, at: event.arrived)
       case .room(let event): take(event)

@@ -53,10 +53,10 @@ public struct LogEnd: Sendable, Hashable {
   /// Why.
   public var reason: SessionEnd
   /// Length of its file.
-  public var length: SessionTime
+  public var length: Duration
 
   /// Makes an end; see the properties.
-  public init(reason: SessionEnd, length: SessionTime) {
+  public init(reason: SessionEnd, length: Duration) {
     self.reason = reason
     self.length = length
   }

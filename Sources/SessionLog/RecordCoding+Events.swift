@@ -48,7 +48,7 @@ extension WireRecord {
           from: SessionTime(nanoseconds: gap.from), until: SessionTime(nanoseconds: gap.until), frames: gap.frames))
     case .end(let end):
       guard let reason = end.reason.value else { return nil }
-      return .end(LogEnd(reason: reason, length: SessionTime(nanoseconds: end.length)))
+      return .end(LogEnd(reason: reason, length: .nanoseconds(end.length)))
     case .event(let event):
       guard let value = try event.value(layouts) else { return nil }
       return .event(
@@ -79,7 +79,7 @@ extension WireFrame {
     rotation = UInt32(clamping: frame.rotation)
     followsLoss = frame.followsLoss
     if let level = frame.audioLevel { audioLevel = UInt32(level) }
-    held = frame.held
+    held = frame.held.nanoseconds
   }
 
   /// Nil for a codec that is not known.
@@ -92,7 +92,7 @@ extension WireFrame {
       isKeyframe: isKeyframe, width: Int(min(width, 65_536)), height: Int(min(height, 65_536)),
       layerCount: Int(max(1, min(layerCount, 8))), rotation: [90, 180, 270].contains(rotation) ? Int(rotation) : 0,
       followsLoss: followsLoss, audioLevel: hasAudioLevel ? UInt8(min(audioLevel, 127)) : nil,
-      held: max(0, min(held, 60_000_000_000)))
+      held: max(.zero, min(.nanoseconds(held), .seconds(60))))
   }
 }
 

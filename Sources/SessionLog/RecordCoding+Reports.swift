@@ -36,7 +36,7 @@ extension WireNetwork {
     return NetworkReport(
       incoming: rate(incoming), incomingAudio: rate(incomingAudio), incomingVideo: rate(incomingVideo),
       flowingVideos: Int(min(flowingVideos, 1 << 20)), lossPerMille: Int(min(lossPerMille, 1000)),
-      queueDelay: SessionTime(nanoseconds: max(0, min(queueDelay, 3_600_000_000_000))),
+      queueDelay: max(.zero, min(.nanoseconds(queueDelay), .seconds(3600))),
       estimate: hasEstimate ? rate(estimate) : nil, quality: ConnectionQuality(rawValue: quality) ?? .unknown,
       path: NetworkPath.Carrier(rawValue: carrier).map { NetworkPath($0, LogBounds.name(address)) })
   }

@@ -60,8 +60,8 @@ extension WireBeginning {
   }
 
   /// A span of up to a year.
-  private static func span(_ nanoseconds: Int64) -> SessionTime {
-    SessionTime(nanoseconds: max(0, min(nanoseconds, 366 * 86_400 * 1_000_000_000)))
+  private static func span(_ nanoseconds: Int64) -> Duration {
+    max(.zero, min(.nanoseconds(nanoseconds), .seconds(366 * 86_400)))
   }
 }
 
@@ -83,7 +83,7 @@ extension WireTalkerSettings {
   }
 
   var value: TalkerPolicy.Settings {
-    func span(_ value: Int64) -> SessionTime { SessionTime(nanoseconds: max(0, min(value, 3_600_000_000_000))) }
+    func span(_ value: Int64) -> Duration { max(.zero, min(.nanoseconds(value), .seconds(3600))) }
     func decibels(_ value: Int32) -> Int { Int(max(-127, min(value, 127))) }
     var settings = TalkerPolicy.Settings()
     settings.levels = TalkerPolicy.Levels(rawValue: levels) ?? .auto

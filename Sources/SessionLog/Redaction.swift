@@ -6,13 +6,13 @@ import Session
 /// afterwards. Pure; takes the events in their order.
 public struct Redaction: Sendable {
   /// The sound of so long after the end of a redaction was on its way, as `SessionCore` has it.
-  private static let tail = SessionTime.milliseconds(250)
+  private static let tail = Duration.milliseconds(250)
 
   private var isOn = false
   /// The redactions so far, and which of them the pictures of each track have left behind by a keyframe.
   private var count = 0
   private var left: [TrackID: Int] = [:]
-  private var audioBegins = SessionTime(nanoseconds: .min)
+  private var audioBegins = SessionTime.distantPast
 
   /// Nothing is redacted yet.
   public init() {}

@@ -48,7 +48,7 @@ public final class SessionLogReader {
   private var breaks = 0
   private var knownBreaks: [TrackID: Int] = [:]
   /// Nothing that a room does is longer than a year; instants beyond are damage that no checksum shows.
-  private static let longest = SessionTime.seconds(366 * 86_400)
+  private static let longest = SessionTime.zero + .seconds(366 * 86_400)
 
   /// Opens a log. `layouts` reads the layouts in it. Throws `.open`, `.notALog`, `.newer` or `.read`.
   public init(path: String, layouts: @escaping LayoutTextReader) throws(LogError) {

@@ -12,7 +12,7 @@ public struct ValueError: Error, Sendable, Hashable, CustomStringConvertible {
 /// Readers of the values that flags, the environment and the configuration file share.
 public enum Values {
   /// A span of time: `90s`, `2h`, `1h30m`, `500ms`, or a bare number of seconds. Never negative, at most 30 days.
-  public static func duration(_ text: String) throws(ValueError) -> SessionTime {
+  public static func duration(_ text: String) throws(ValueError) -> Duration {
     let wrong = ValueError("'\(text)' is not a duration; write for example 30s, 10m, 2h or 1h30m")
     var rest = Substring(text)
     guard !rest.isEmpty else { throw wrong }

@@ -15,8 +15,8 @@ extension ProbeReport {
       writer.field("title", title)
       writer.field("dateNs", date)
       writer.field("endedCleanly", endedCleanly)
-      writer.field("durationMs", duration.wholeMilliseconds)
-      writer.field("declaredDurationMs", declaredDuration?.wholeMilliseconds)
+      writer.field("durationMs", duration.milliseconds)
+      writer.field("declaredDurationMs", declaredDuration?.milliseconds)
       writer.field("hasSegmentSize", hasSegmentSize)
       writer.field("seekEntries", Int64(seekEntries))
       writer.field("cues", Int64(cues))
@@ -36,16 +36,16 @@ extension ProbeReport {
         writer.field("framesPerSecond", track.framesPerSecond)
         writer.field("bytes", track.bytes)
         writer.field("bitrate", track.bitrate)
-        writer.field("startMs", track.start.wholeMilliseconds)
-        writer.field("endMs", track.end.wholeMilliseconds)
+        writer.field("startMs", track.start.milliseconds)
+        writer.field("endMs", track.end.milliseconds)
         writer.field("keyframes", Int64(track.keyframes))
-        writer.field("longestKeyframeIntervalMs", track.longestKeyframeInterval.wholeMilliseconds)
-        writer.field("largestGapMs", track.largestGap.wholeMilliseconds)
+        writer.field("longestKeyframeIntervalMs", track.longestKeyframeInterval.milliseconds)
+        writer.field("largestGapMs", track.largestGap.milliseconds)
         writer.field("disordered", Int64(track.disordered))
       }
       writer.array("chapters", chapters) { writer, chapter in
-        writer.field("startMs", chapter.start.wholeMilliseconds)
-        writer.field("endMs", chapter.end.wholeMilliseconds)
+        writer.field("startMs", chapter.start.milliseconds)
+        writer.field("endMs", chapter.end.milliseconds)
         writer.field("title", chapter.title)
       }
       writer.array("tags", tags) { writer, tag in
@@ -54,8 +54,8 @@ extension ProbeReport {
       }
       writer.array("gaps", gaps) { writer, gap in
         writer.field("track", Int64(clamping: gap.track))
-        writer.field("startMs", gap.start.wholeMilliseconds)
-        writer.field("endMs", gap.end.wholeMilliseconds)
+        writer.field("startMs", gap.start.milliseconds)
+        writer.field("endMs", gap.end.milliseconds)
       }
       writer.strings("problems", problems)
     }

@@ -12,9 +12,8 @@ extension ProbeReport {
     line("container", (container == "webm" ? "WebM" : container) + " version \(containerVersion)" + by)
     if !title.isEmpty { line("title", title) }
     if let date { line("date", Self.utc(date)) }
-    let span = Double(max(duration.nanoseconds, 1))
-    let rate = duration.nanoseconds > 0 ? ", \(Self.bits(Double(size) * 8e9 / span))" : ""
-    line("duration", Self.clock(duration) + (declaredDuration == nil ? " (measured; not declared)" : ""))
+    let rate = duration > .zero ? ", \(Self.bits(Double(size) * 8e9 / Double(duration.nanoseconds)))" : ""
+    line("duration", Self.clock(.zero + duration) + (declaredDuration == nil ? " (measured; not declared)" : ""))
     line("size", "\(Self.grouped(size)) bytes\(rate)")
     line(
       "ended", endedCleanly ? "cleanly" : "not cleanly: no \(missing.joined(separator: ", ")); it plays, seeks slowly")
@@ -25,8 +24,7 @@ extension ProbeReport {
     }
     for tag in tags { line("tag", "\(tag.name) = \(tag.value)") }
     for gap in gaps.prefix(20) {
-      let length = SessionTime(nanoseconds: gap.end.nanoseconds &- gap.start.nanoseconds)
-      line("gap", "track \(gap.track): nothing for \(length) s from \(Self.clock(gap.start))")
+      line("gap", "track \(gap.track): nothing for \((gap.end - gap.start).inSeconds) s from \(Self.clock(gap.start))")
     }
     if gaps.count > 20 { line("gaps", "\(gaps.count - 20) more") }
     for problem in problems { line("problem", problem) }
@@ -49,7 +47,7 @@ extension ProbeReport {
     if track.codec == RecordingCodec.vp9.matroskaCodecID, let string = track.codecString { head += "  \(string)" }
     if track.kind == .video {
       head += "  \(track.width)x\(track.height)"
-      if track.defaultDuration.nanoseconds > 0 {
+      if track.defaultDuration > .zero {
         head += "  nominally \(decimal(1e9 / Double(track.defaultDuration.nanoseconds), 2)) frames/s"
       }
     } else if track.kind == .audio {
@@ -62,9 +60,9 @@ extension ProbeReport {
       indent + "\(clock(track.start)) - \(clock(track.end))  \(track.frames) frames, "
         + "\(decimal(track.framesPerSecond, 2)) a second, \(bits(track.bitrate))")
     if track.kind == .video {
-      lines.append(indent + "\(track.keyframes) keyframes, at most \(track.longestKeyframeInterval) s apart")
+      lines.append(indent + "\(track.keyframes) keyframes, at most \(track.longestKeyframeInterval.inSeconds) s apart")
     }
-    if track.largestGap > .milliseconds(1) { lines.append(indent + "longest gap \(track.largestGap) s") }
+    if track.largestGap > .milliseconds(1) { lines.append(indent + "longest gap \(track.largestGap.inSeconds) s") }
     return lines
   }
 
@@ -74,7 +72,7 @@ extension ProbeReport {
 
   /// Hours, minutes, seconds, milliseconds.
   static func clock(_ time: SessionTime) -> String {
-    let ms = time.wholeMilliseconds.magnitude
+    let ms = time.milliseconds.magnitude
     func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
     let fraction = String(1000 + ms % 1000).dropFirst()
     let sign = time.nanoseconds < 0 ? "-" : ""

@@ -23,9 +23,9 @@ public struct ProbeReport: Sendable, Hashable {
     /// Channels; 0 for pictures.
     public var channels = 0
     /// Nominal length of a frame; zero when the file does not say.
-    public var defaultDuration = SessionTime.zero
+    public var defaultDuration = Duration.zero
     /// Time that players take off the sound's timestamps (CodecDelay).
-    public var codecDelay = SessionTime.zero
+    public var codecDelay = Duration.zero
     /// Frames.
     public var frames = 0
     /// Bytes of all frames.
@@ -37,21 +37,21 @@ public struct ProbeReport: Sendable, Hashable {
     /// Frames from which decoding can start.
     public var keyframes = 0
     /// Longest time from one keyframe to the next, or to the end.
-    public var longestKeyframeInterval = SessionTime.zero
+    public var longestKeyframeInterval = Duration.zero
     /// Longest time that no frame covers.
-    public var largestGap = SessionTime.zero
+    public var largestGap = Duration.zero
     /// Frames whose time is before that of their predecessor.
     public var disordered = 0
 
     /// Frames a second over the track's length; 0 when it has less than two frames.
     public var framesPerSecond: Double {
-      let span = end.nanoseconds &- start.nanoseconds
+      let span = (end - start).nanoseconds
       return frames > 1 && span > 0 ? Double(frames) * 1e9 / Double(span) : 0
     }
 
     /// Bits a second over the track's length.
     public var bitrate: Double {
-      let span = end.nanoseconds &- start.nanoseconds
+      let span = (end - start).nanoseconds
       return span > 0 ? Double(bytes) * 8e9 / Double(span) : 0
     }
   }
@@ -102,7 +102,7 @@ public struct ProbeReport: Sendable, Hashable {
   /// When the recording began, in nanoseconds since 1970-01-01 UTC.
   public var date: Int64?
   /// Duration as the file declares it; nil for a file that was not ended.
-  public var declaredDuration: SessionTime?
+  public var declaredDuration: Duration?
   /// End of the last frame of any track.
   public var end = SessionTime.zero
   /// True when the Segment says its size, which is that of the file.
@@ -130,7 +130,7 @@ public struct ProbeReport: Sendable, Hashable {
   }
 
   /// Duration as declared, else as measured.
-  public var duration: SessionTime { declaredDuration ?? end }
+  public var duration: Duration { declaredDuration ?? end.sinceBeginning }
 
   /// An empty report.
   init(path: String) { self.path = path }

@@ -12,8 +12,8 @@ public struct WebMConfiguration: Sendable, Hashable {
     public var width: Int
     /// Height of the coded pictures in pixels, 1...16383.
     public var height: Int
-    /// Nominal length of a frame in nanoseconds (DefaultDuration, RFC 9559 section 5.1.4.1.13); greater than zero.
-    public var frameDuration: Int64
+    /// Nominal length of a frame (DefaultDuration, RFC 9559 section 5.1.4.1.13): a nanosecond or more.
+    public var frameDuration: Duration
     /// The stream, when it is put into the file as it came; `codec` and `level` say nothing then, and frames may come at any
     /// time. Nil: it was encoded for this file.
     public var copied: CopiedStream?
@@ -27,7 +27,7 @@ public struct WebMConfiguration: Sendable, Hashable {
         level = VP9Level(
           width: width, height: height, framesPerSecond: Double(framesPerSecond), bitrate: Double(bitrate))
       }
-      frameDuration = 1_000_000_000 / Int64(max(1, framesPerSecond))
+      frameDuration = .nanoseconds(1_000_000_000 / Int64(max(1, framesPerSecond)))
     }
 
     /// Pictures that are put into the file as they came, of which the first has this size.
@@ -139,7 +139,7 @@ public struct WebMConfiguration: Sendable, Hashable {
       guard (1...16_383).contains(video.width), (1...16_383).contains(video.height) else {
         return "picture size \(video.width)x\(video.height) is outside 1...16383"
       }
-      guard video.frameDuration > 0 else { return "the frame duration must be greater than zero" }
+      guard video.frameDuration.nanoseconds > 0 else { return "the frame duration must be greater than zero" }
     }
     if let audio {
       guard (1...2).contains(audio.channels) else { return "\(audio.channels) channels: only 1 or 2 can be written" }

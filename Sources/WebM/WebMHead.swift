@@ -164,7 +164,7 @@ struct WebMHead {
       return
     }
     if let level = video.level { entry.putBinary(ElementID.codecPrivate, VP9Features.codecPrivate(level)) }
-    entry.putUnsigned(ElementID.defaultDuration, UInt64(video.frameDuration))
+    entry.putUnsigned(ElementID.defaultDuration, UInt64(video.frameDuration.nanoseconds))
     entry.putMaster(ElementID.video) { settings in
       settings.putUnsigned(ElementID.flagInterlaced, 2)
       settings.putUnsigned(ElementID.pixelWidth, UInt64(video.width))

@@ -98,7 +98,7 @@ struct WebMIndex {
     let sorted = chapters.enumerated().sorted { ($0.element.start, $0.offset) < ($1.element.start, $1.offset) }
     buffer.putMaster(ElementID.editionEntry) { edition in
       for (position, chapter) in sorted.map(\.element).enumerated() {
-        let next = position + 1 < sorted.count ? sorted[position + 1].element.start : .milliseconds(duration)
+        let next = position + 1 < sorted.count ? sorted[position + 1].element.start : .zero + .milliseconds(duration)
         let end = max(chapter.start, chapter.end ?? next)
         edition.putMaster(ElementID.chapterAtom) { atom in
           atom.putUnsigned(ElementID.chapterUID, UInt64(position + 1))

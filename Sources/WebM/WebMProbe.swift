@@ -22,12 +22,12 @@ public enum WebMProbe {
 private final class ProbeEvents: ParserEvents {
   private static let gapLimit = 1000
   private static let itemLimit = 10_000
-  private static let audioTolerance: Int64 = 40_000_000
+  private static let audioTolerance = Duration.milliseconds(40)
 
   private struct Progress {
-    var latest: Int64?
-    var latestEnd: Int64 = 0
-    var latestKeyframe: Int64?
+    var latest: SessionTime?
+    var latestEnd = SessionTime.zero
+    var latestKeyframe: SessionTime?
     /// Of a VP9 track: what its first keyframe says, and what the container adds.
     var vp9: VP9FrameHeader?
     var colour = VP9Features.Colour()
@@ -80,8 +80,8 @@ private final class ProbeEvents: ParserEvents {
     // NaN and infinity have no Int either.
     result.sampleRate = Int(exactly: track.sampling_frequency.rounded()) ?? 0
     result.channels = Int(clamping: track.channels)
-    result.defaultDuration = SessionTime(nanoseconds: Int64(clamping: track.default_duration))
-    result.codecDelay = SessionTime(nanoseconds: Int64(clamping: track.codec_delay))
+    result.defaultDuration = .nanoseconds(Int64(clamping: track.default_duration))
+    result.codecDelay = .nanoseconds(Int64(clamping: track.codec_delay))
     report.tracks.append(result)
     var beginning = Progress()
     beginning.colour = .init(primaries: track.primaries, transfer: track.transfer, matrix: track.matrix)
@@ -119,32 +119,31 @@ private final class ProbeEvents: ParserEvents {
       return true
     }
     let kind = report.tracks[index].kind
-    let nominal = report.tracks[index].defaultDuration.nanoseconds
+    let nominal = report.tracks[index].defaultDuration
     var length = nominal
     if report.tracks[index].codec == "A_OPUS" {
       let head = UnsafeRawBufferPointer(start: frame.bytes, count: frame.available)
-      length = OpusPacket(head)?.duration ?? nominal
+      length = OpusPacket(head).map { .nanoseconds($0.duration) } ?? nominal
     }
     // Frames behind the first of a lace follow it without a time of their own.
     let previousEnd = progress[index].latestEnd
-    let time = frame.in_lace != 0 ? previousEnd : Self.time(ticks: frame.ticks, scale: scale).nanoseconds
-    let end = max(time, time &+ length)
+    let time = frame.in_lace != 0 ? previousEnd : Self.time(ticks: frame.ticks, scale: scale)
+    let end = max(time, time + length)
 
     report.tracks[index].frames += 1
     report.tracks[index].bytes &+= Int64(clamping: frame.size)
     if let latest = progress[index].latest {
       if time < latest { report.tracks[index].disordered += 1 }
-      let gap = time > previousEnd ? time &- previousEnd : 0
+      let gap = max(.zero, time - previousEnd)
       // Timestamps are rounded to the file's ticks, so a frame may seem late by one.
-      let tolerance = kind == .audio ? Self.audioTolerance : max(nominal, 1) &+ Int64(clamping: scale)
-      report.tracks[index].largestGap = max(report.tracks[index].largestGap, SessionTime(nanoseconds: gap))
-      if gap > tolerance, nominal > 0 || kind == .audio, report.gaps.count < Self.gapLimit {
-        report.gaps.append(
-          ProbeReport.Gap(
-            track: frame.track, start: SessionTime(nanoseconds: previousEnd), end: SessionTime(nanoseconds: time)))
+      let tick = Duration.nanoseconds(Int64(clamping: scale))
+      let tolerance = kind == .audio ? Self.audioTolerance : max(nominal, .nanoseconds(1)) + tick
+      report.tracks[index].largestGap = max(report.tracks[index].largestGap, gap)
+      if gap > tolerance, nominal > .zero || kind == .audio, report.gaps.count < Self.gapLimit {
+        report.gaps.append(ProbeReport.Gap(track: frame.track, start: previousEnd, end: time))
       }
     } else {
-      report.tracks[index].start = SessionTime(nanoseconds: time)
+      report.tracks[index].start = time
       if kind == .video, frame.is_keyframe == 0 { startsWithoutKeyframe = true }
     }
     if frame.is_keyframe != 0 {
@@ -160,10 +159,9 @@ private final class ProbeEvents: ParserEvents {
     return true
   }
 
-  private func noteKeyframe(_ index: Int, at time: Int64) {
-    guard let latest = progress[index].latestKeyframe, time > latest else { return }
-    let interval = SessionTime(nanoseconds: time &- latest)
-    report.tracks[index].longestKeyframeInterval = max(report.tracks[index].longestKeyframeInterval, interval)
+  private func noteKeyframe(_ index: Int, at time: SessionTime) {
+    guard let latest = progress[index].latestKeyframe else { return }
+    report.tracks[index].longestKeyframeInterval = max(report.tracks[index].longestKeyframeInterval, time - latest)
   }
 
   /// The report, when parsing has ended.
@@ -175,7 +173,7 @@ private final class ProbeEvents: ParserEvents {
     report.size = Int64(clamping: result.size)
     for index in report.tracks.indices where report.tracks[index].frames > 0 {
       let end = progress[index].latestEnd
-      report.tracks[index].end = SessionTime(nanoseconds: end)
+      report.tracks[index].end = end
       report.end = max(report.end, report.tracks[index].end)
       noteKeyframe(index, at: end)
       report.tracks[index].codecString = codecString(index)
@@ -183,7 +181,7 @@ private final class ProbeEvents: ParserEvents {
     if let durationTicks {
       let nanoseconds = durationTicks * Double(scale)
       if nanoseconds >= 0, nanoseconds < 9e18 {
-        report.declaredDuration = SessionTime(nanoseconds: Int64(nanoseconds.rounded()))
+        report.declaredDuration = .nanoseconds(Int64(nanoseconds.rounded()))
       }
     }
     report.hasSegmentSize = segmentEnd == result.size
@@ -234,8 +232,8 @@ private final class ProbeEvents: ParserEvents {
       let lost = cuePositions.count { !known.contains(segmentStart &+ $0) }
       if lost > 0 { report.problems.append("\(lost) Cues point to places where no Cluster begins") }
     }
-    if let declared = report.declaredDuration, declared.nanoseconds < report.end.nanoseconds &- 100_000_000 {
-      report.problems.append("Duration is \(declared) s but frames go on until \(report.end) s")
+    if let declared = report.declaredDuration, declared + .milliseconds(100) < report.end.sinceBeginning {
+      report.problems.append("Duration is \(declared.inSeconds) s but frames go on until \(report.end) s")
     }
   }
 }

@@ -13,7 +13,7 @@ public final class WebMWriter {
     /// Bytes of the file.
     public var size: Int64
     /// Length of the recording, to the end of the last frame.
-    public var duration: SessionTime
+    public var duration: Duration
     /// Coded pictures that were written.
     public var videoFrames: Int
     /// Packets of sound that were written.
@@ -32,7 +32,7 @@ public final class WebMWriter {
   /// Bytes written so far, without the reserve. Same thread.
   public var size: Int64 { clusters.output.end }
   /// End of the latest frame taken so far. Same thread.
-  public var duration: SessionTime { .milliseconds(max(video.end, audio.end)) }
+  public var duration: Duration { .milliseconds(max(video.end, audio.end)) }
   /// Pictures dropped because no keyframe came before them. Same thread.
   public private(set) var framesBeforeKeyframe = 0
 
@@ -115,7 +115,7 @@ public final class WebMWriter {
     }
     let milliseconds = max(Self.milliseconds(time), video.latest + 1)
     video.latest = milliseconds
-    let end = milliseconds + (settings.frameDuration + 500_000) / 1_000_000
+    let end = milliseconds + (settings.frameDuration + .microseconds(500)).milliseconds
     video.end = end
     video.queue.append(time: milliseconds, end: end, isKeyframe: isKeyframe, bytes: bytes)
     try drain(everything: false)

@@ -15,12 +15,8 @@ public actor JobWorker {
     public var worker: WorkerStatus
     /// When the backend last answered a question for jobs; nil: never.
     public var lastContact: ContinuousClock.Instant?
-    /// Jobs that were taken since the start.
-    public var taken: Int
     /// Cores and memory that recordings may use in all.
     public var limits: Admission.Limits
-    /// What came of them.
-    var counts: WorkerCounts.Values
   }
 
   /// What it was told.
@@ -43,7 +39,6 @@ public actor JobWorker {
   private var isDraining = false
   private var isHandingOver = false
   private var lastContact: ContinuousClock.Instant?
-  private var taken = 0
   private var isAway = false
   /// The names of the frame keys that were there at the last claim.
   private var frameKeys: [String]?
@@ -141,8 +136,11 @@ public actor JobWorker {
         running: admission.running, capacity: admission.capacity, cores: (cores * 100).rounded() / 100,
         memory: admission.used.memory, isDraining: isDraining, dataFolder: keptFiles.folderID,
         filesURL: settings.filesURL, abilities: settings.abilities(keys: frameKeys)),
-      lastContact: lastContact, taken: taken, limits: admission.limits, counts: context.counts.values)
+      lastContact: lastContact, limits: admission.limits)
   }
+
+  /// What comes of its jobs.
+  nonisolated var metrics: WorkerMetrics { context.metrics }
 
   // MARK: Jobs
 
@@ -187,7 +185,7 @@ public actor JobWorker {
     }
     let key = "\(job.id)/\(job.fence)"
     let run = JobRun(assignment, context: context)
-    taken += 1
+    metrics.took()
     admission.start(key, now: .now)
     let before = tasks[job.id]
     runs[job.id] = run

@@ -12,7 +12,7 @@ struct RunContext: Sendable {
   /// The data folder's name, which finished files in it have; nil: it has none.
   var folderID: String?
   /// What comes of the jobs.
-  let counts = WorkerCounts()
+  let metrics = WorkerMetrics()
 }
 
 extension PartHandover {

@@ -1,9 +1,8 @@
 import Delivery
 import Glibc
-import HTTPGuard
+import Hummingbird
 import JobsAPI
 import NIOCore
-import NIOHTTP1
 import Synchronization
 
 /// Gives the backend the finished files of this worker's data folder, and removes them when it says so: what its signed
@@ -11,7 +10,7 @@ import Synchronization
 final class WorkerFiles: Sendable {
   /// What a request is answered with before any byte of a file.
   enum Answer: Sendable {
-    case refused(HTTPResponseStatus, String)
+    case refused(HTTPResponse.Status, String)
     case removed
     case bytes(KeptFile, Range<Int64>)
   }
@@ -19,13 +18,11 @@ final class WorkerFiles: Sendable {
   /// Files that are sent at once.
   private static let most = 16
   /// Bytes that are read at once.
-  private static let chunk: Int64 = 128 << 10
-  /// A reader that takes none of these for so long is left.
-  private static let patience = TimeAmount.seconds(30)
+  fileprivate static let chunk: Int64 = 128 << 10
 
   private let kept: KeptFiles
   private let key: [UInt8]
-  private let sending = Mutex(0)
+  fileprivate let sending = Mutex(0)
 
   /// The files of a data folder; `secret` is the workers'.
   init(_ kept: KeptFiles, secret: String) {
@@ -34,8 +31,8 @@ final class WorkerFiles: Sendable {
   }
 
   /// Judges a request, and carries a removal out. `now`: seconds since 1970.
-  func answer(_ method: HTTPMethod, _ target: Substring, now: Int64) async -> Answer {
-    guard let request = FileRequest(target: target, isRemoval: method == .DELETE, key: key, now: now) else {
+  func answer(_ method: HTTPRequest.Method, _ target: Substring, now: Int64) async -> Answer {
+    guard let request = FileRequest(target: target, isRemoval: method == .delete, key: key, now: now) else {
       return .refused(.unauthorized, "the request is not signed, or not any more")
     }
     guard request.folderID == kept.folderID else { return .refused(.misdirectedRequest, "another data folder") }
@@ -53,29 +50,32 @@ final class WorkerFiles: Sendable {
     }
   }
 
-  /// Takes one of the places for files that are sent; false when there is none.
-  func begin() -> Bool {
-    sending.withLock { count in
+  /// One of the places for files that are sent; nil when all are taken. Whoever lets go of it gives it back.
+  func place() -> Place? {
+    let isFree = sending.withLock { count in
       guard count < Self.most else { return false }
       count += 1
       return true
     }
+    return isFree ? Place(of: self) : nil
   }
 
-  /// Gives the place back.
-  func end() { sending.withLock { $0 -= 1 } }
+  /// See `place()`.
+  final class Place: Sendable {
+    private let files: WorkerFiles
 
-  /// Sends bytes as fast as they are taken. Throws when they are not, or the file can't be read: the connection is closed
-  /// then, and its other side sees that something is missing.
-  static func send(_ file: KeptFile, _ range: Range<Int64>, on channel: any Channel) async throws {
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let end = min(range.upperBound, offset + chunk)
-      let bytes = try await file.read(offset..<end)
-      let timer = channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
-      defer { timer.cancel() }
-      try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(bytes))).get()
-      offset = end
+    fileprivate init(of files: WorkerFiles) { self.files = files }
+    deinit { files.sending.withLock { $0 -= 1 } }
+
+    /// Sends bytes as fast as they are taken. Throws when they are not, or the file can't be read: the connection is closed
+    /// then, and its other side sees that something is missing.
+    func send(_ file: KeptFile, _ range: Range<Int64>, to writer: inout any ResponseBodyWriter) async throws {
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let end = min(range.upperBound, offset + WorkerFiles.chunk)
+        try await writer.write(try await file.read(offset..<end))
+        offset = end
+      }
     }
   }
 }

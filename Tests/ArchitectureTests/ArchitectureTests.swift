@@ -39,6 +39,8 @@ import Testing
     "SessionLog": Row(
       targets: ["MediaCore", "Platform", "Layouts", "Session"],
       libraries: system.union(["SwiftProtobuf", "FoundationEssentials", "Foundation"])),
+    "HTTPService": Row(
+      targets: ["HTTPGuard"], libraries: system.union(nio).union(["HummingbirdCore", "CoreMetrics", "Logging"])),
     "HTTPGuard": Row(targets: ["MediaCore", "Platform"], libraries: system.union(nio).union(["Logging"])),
     "Rooms": Row(
       targets: [
@@ -64,15 +66,16 @@ import Testing
       targets: ["MediaCore", "Platform", "Digests", "WebClient", "WebM"],
       libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging"])),
     "Backend": Row(
-      targets: ["MediaCore", "Jobs", "JobsAPI", "WebClient", "HTTPGuard", "Signaling", "Digests"],
+      targets: ["MediaCore", "Jobs", "JobsAPI", "WebClient", "HTTPService", "HTTPGuard", "Signaling", "Digests"],
       libraries: system.union(nio).union([
-        "Hummingbird", "HummingbirdCore", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
+        "Hummingbird", "HummingbirdCore", "CoreMetrics", "HTTPTypes", "SwiftProtobuf", "ServiceLifecycle",
         "AsyncHTTPClient", "Foundation", "Logging",
       ])),
     "Worker": Row(
-      targets: ["MediaCore", "Platform", "JobsAPI", "Delivery", "HTTPGuard", "WebM", "Digests"],
-      libraries: system.union(nio).union(["AsyncHTTPClient", "Foundation", "Logging", "Subprocess"])
-    ),
+      targets: ["MediaCore", "Platform", "JobsAPI", "Delivery", "HTTPService", "HTTPGuard", "WebM", "Digests"],
+      libraries: system.union(nio).union([
+        "Hummingbird", "HummingbirdCore", "CoreMetrics", "AsyncHTTPClient", "Foundation", "Logging", "Subprocess",
+      ])),
     "Settings": Row(
       targets: ["MediaCore", "Layouts", "FrameEncryption"], libraries: system.union(["Yams", "Foundation"])),
     "LayoutFiles": Row(targets: ["MediaCore", "Layouts", "Settings"], libraries: system.union(["Yams"])),

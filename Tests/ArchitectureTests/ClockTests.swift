@@ -6,14 +6,15 @@ import Testing
   /// Shells: they own a thread, a socket, a file or a process, and may ask what time it is.
   static let shells: Set<String> = [
     "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/BackendService.swift",
-    "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/ConnectionGuard.swift", "Backend/HTTP/Routes.swift",
+    "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/Routes.swift",
     "Backend/Loops/QueueMaintenance.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/JobRoutes.swift",
     "Backend/Routes/RecordingRoutes.swift", "Backend/Routes/WebhookRoutes.swift",
     "Backend/Routes/WorkerRoutes.swift",
     "Backend/Webhooks/LiveKitWebhookRoutes.swift", "Backend/Webhooks/WebhookDispatcher.swift",
     "Compositor/ImageStore.swift", "Delivery/BackupStore.swift", "Delivery/Files/KeptFiles.swift",
     "Delivery/S3/S3Client.swift",
-    "HTTPGuard/ConnectionDoor.swift", "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
+    "HTTPGuard/ConnectionDoor.swift", "HTTPService/ConnectionGuard.swift",
+    "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
     "PeerConnection/RTCPeerConnection.swift",
     "Control/ControlServer.swift", "Recording/RoomRecording.swift", "Recording/Sequencer.swift",
     "Recording/ThreadedOutput.swift",
@@ -93,5 +94,18 @@ import Testing
       }
     }
     #expect(found.isEmpty, "a moment is an Instant, a span a Duration: \(found.prefix(10))")
+  }
+
+  /// `SessionTime` is a moment of a session or of its file.
+  @Test func placesInARecordingAreNoLengths() throws {
+    let lengths =
+      #/(?i)\b\w*(duration|length|interval|latency|delay|patience|timeout|span|lag|hold|pause|total)(: SessionTime\b| = SessionTime\.)/#
+    var found: [String] = []
+    for path in Self.sources() {
+      for line in try Self.text(of: path).split(separator: "\n") where line.contains(lengths) {
+        found.append("\(path): \(line.trimmingCharacters(in: .whitespaces))")
+      }
+    }
+    #expect(found.isEmpty, "a length is a Duration: \(found.prefix(10))")
   }
 }

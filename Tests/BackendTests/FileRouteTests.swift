@@ -322,7 +322,7 @@ extension KeptFile: OpenRecording {}
     // More than the kernel's buffers of both sides hold, or who reads nothing has all of it.
     try await Self.run(size: 96 << 20) { configuration in
       (configuration.limits.downloads, configuration.limits.downloadsPerOwner) = (3, 2)
-      configuration.limits.requestTime = .seconds(10)
+      configuration.limits.request.requestTime = .seconds(10)
     } _: { stage in
       let url = "http://127.0.0.1:\(stage.api.port)\(stage.file)"
       func slow() async throws -> HTTPClientResponse {

@@ -50,9 +50,9 @@ import Testing
 
   @Test func aSlowHeadOrBodyIsAnsweredWith408AndClosed() async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .seconds(2)
-      $0.limits.requestTime = .seconds(3)
-      $0.limits.idleTime = .milliseconds(2500)
+      $0.limits.request.headerTime = .seconds(2)
+      $0.limits.request.requestTime = .seconds(3)
+      $0.limits.request.idleTime = .milliseconds(2500)
     } _: { api in
       // A slow loris: a header a moment, for ever.
       let loris = (0..<1000).map { "X-\($0): y\r\n" }
@@ -111,7 +111,7 @@ import Testing
     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
   ]) func whatIsNoRequestIsRefused(bytes: String) async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .milliseconds(500)
+      $0.limits.request.headerTime = .milliseconds(500)
     } _: { api in
       let answer = try await Self.talk(api.port, [bytes], closesAfter: true)
       #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer.prefix(80))")
@@ -121,7 +121,7 @@ import Testing
 
   @Test func halfOpenConnectionsTakeNobodyElsesPlace() async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .seconds(60)
+      $0.limits.request.headerTime = .seconds(60)
       $0.limits.perAddress = 10
       $0.limits.waiting = 20
       $0.limits.connections = 5
@@ -142,8 +142,8 @@ import Testing
 
   @Test func whoSaysNothingIsNotWaitedForAsLongAsWhoHasAsked() async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .milliseconds(300)
-      $0.limits.idleTime = .seconds(300)
+      $0.limits.request.headerTime = .milliseconds(300)
+      $0.limits.request.idleTime = .seconds(300)
     } _: { api in
       let silent = try await Self.talk(api.port, [])
       #expect(silent.isEmpty)
@@ -190,8 +190,8 @@ import Testing
 
   @Test func attackersDoNotHoldUpOthers() async throws {
     try await TestBackend.run {
-      $0.limits.headerTime = .seconds(30)
-      $0.limits.requestTime = .seconds(30)
+      $0.limits.request.headerTime = .seconds(30)
+      $0.limits.request.requestTime = .seconds(30)
       // Attackers and caller have one address here.
       $0.limits.perAddress = 500
     } _: { api in

@@ -43,7 +43,7 @@ import JobsAPI
         deliveries: stores.deliveries,
         keys: .init(standard: StandardWebhooks(secret: Self.secret), apiKey: Self.apiKey, apiSecret: Self.apiSecret),
         retries: WebhookRetryPolicy(), client: GuardedWebClient(privateAddresses: privateAddresses), notifier: notifier,
-        metrics: MetricsRegistry(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        metrics: BackendMetrics(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for dispatcher in dispatchers { group.addTask { try await dispatcher.run() } }

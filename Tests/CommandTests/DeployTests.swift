@@ -1,8 +1,11 @@
 import Foundation
+import JobsAPI
 import Settings
 import Testing
 import Yams
 
+@testable import Backend
+@testable import Worker
 @testable import recbot
 
 /// What stands in `deploy/` is true: it can be read, and everything that it names exists.
@@ -149,22 +152,25 @@ import Yams
     return (value as? [Any] ?? []).flatMap { variables(in: $0) }
   }
 
-  @Test func everyMetricIsOneThatTheBackendExports() throws {
+  @Test func everyMetricIsOneThatIsExported() throws {
     var exported: Set<String> = []
     for path in Project.files(in: "Sources/Backend", endings: [".swift"]) {
-      for family in try matches(#"family\(\s*("recbot_[a-z_]+", "[a-z]+")"#, in: try Project.text(path)) {
-        let words = CommandLineReader.words(family.replacing(",", with: ""))
+      exported.formUnion(try matches(#"(?:family|single)\(\s*"(recbot_[a-z_]+)""#, in: try Project.text(path)))
+    }
+    let standing = JobWorker.Status(
+      worker: WorkerStatus(running: 0, capacity: 1), limits: Admission.Limits(cores: 1, memory: 1))
+    for text in [BackendMetrics().text, WorkerMetrics().text(standing)] {
+      for family in try matches(#"# TYPE ([a-z_]+ [a-z]+)"#, in: text) {
+        let words = family.split(separator: " ").map(String.init)
         exported.formUnion(words[1] == "histogram" ? ["_bucket", "_sum", "_count"].map { words[0] + $0 } : [words[0]])
       }
     }
-    let page = try Project.text("Sources/Worker/WorkerPage.swift")
-    for name in try matches(#"(?:gauge|family)\(\s*"([a-z_]+)""#, in: page) { exported.insert("recbot_worker_\(name)") }
     #expect(exported.count > 8)
     var used = 0
     for path in Self.texts where !path.hasSuffix(".md") {
       for name in try matches(#"\brecbot_[a-z_]+\b"#, in: try Project.text(path)) {
         used += 1
-        #expect(exported.contains(name), "\(path): the backend exports no \(name)")
+        #expect(exported.contains(name), "\(path): nothing exports \(name)")
       }
     }
     #expect(used > 20)

@@ -1,6 +1,7 @@
 import MediaCore
 import Recording
 import Session
+import TestKit
 import Testing
 
 @testable import recbot

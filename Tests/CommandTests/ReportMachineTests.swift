@@ -3,6 +3,7 @@ import Logging
 import MediaCore
 import Recording
 import Session
+import TestKit
 import Testing
 
 @testable import recbot

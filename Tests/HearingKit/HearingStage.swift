@@ -310,7 +310,7 @@ package struct HearingStage: Sendable {
       guard var state = sources.removeValue(forKey: source) else { return }
       defer { sources[source] = state }
       while case .packet(let packet) = state.buffer.poll(at: now) {
-        let held = (now - packet.arrived).nanoseconds
+        let held = now - packet.arrived
         state.newest = packet.rtpTime
         for unit in 0..<min(packet.lostUnits, 50) {
           let time = packet.rtpTime - packet.lostBefore + Int64(unit) * 960
@@ -366,7 +366,7 @@ package struct HearingStage: Sendable {
           event(
             next.at,
             .frame(
-              Self.frame(.vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: 0),
+              Self.frame(.vp8, [1], timestamp, videoClock.captureTime(of: timestamp), held: .zero),
               of: TrackID("ann.camera")),
             capture: capture)
         case .report(let isAudio, let ntp, let timestamp, let source):
@@ -412,7 +412,7 @@ package struct HearingStage: Sendable {
   private static let microphone = TrackID("ann.microphone")
 
   private static func frame(
-    _ codec: Codec, _ payload: [UInt8], _ time: Int64, _ capture: NTPTime?, held: Int64
+    _ codec: Codec, _ payload: [UInt8], _ time: Int64, _ capture: NTPTime?, held: Duration
   ) -> EncodedFrame {
     EncodedFrame(
       codec: codec, payload: MediaBuffer(payload), rtpTime: time, captureTime: capture,

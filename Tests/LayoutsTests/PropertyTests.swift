@@ -83,7 +83,7 @@ import Testing
       let arrangement = arranger.arrange(view)
       guard let until = arrangement.validUntil else { continue }
       #expect(until > view.time, "seed \(seed)")
-      view.time = until - SessionTime(nanoseconds: 1)
+      view.time = until - .nanoseconds(1)
       #expect(arranger.arrange(view) == arrangement, "seed \(seed)")
     }
   }

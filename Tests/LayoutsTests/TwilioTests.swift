@@ -2,6 +2,7 @@ import Foundation
 import LayoutFiles
 import Layouts
 import MediaCore
+import TestKit
 import Testing
 
 @Suite struct TwilioTests {

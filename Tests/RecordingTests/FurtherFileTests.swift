@@ -116,7 +116,7 @@ import WebM
     #expect(main.tracks.map(\.codec) == ["V_VP8", "A_OPUS"] && main.tracks[0].frames == 90)
     #expect(phone.tracks.map(\.codec) == ["V_VP9", "A_OPUS"] && phone.tracks[0].frames == 45)
     #expect((phone.tracks[0].width, phone.tracks[0].height) == (180, 320))
-    #expect(phone.tracks[0].defaultDuration.wholeMilliseconds == 66)
+    #expect(phone.tracks[0].defaultDuration.milliseconds == 66)
     #expect(alone.tracks.map(\.codec) == ["A_OPUS"])
     #expect(phone.duration == main.duration && alone.duration == main.duration)
     #expect(phone.chapters == main.chapters && alone.chapters == main.chapters)

@@ -2,6 +2,7 @@ import Foundation
 import Layouts
 import MediaCore
 import Session
+import TestKit
 import Testing
 
 @testable import Recording
@@ -175,7 +176,8 @@ import Testing
     begin()
     sound(stride(from: 0, to: 30_000, by: 20)) { ms in ms == 5_000 || (12_000..<12_200).contains(ms) }
     let concealed = collector.manifest.tracks[microphone]?.concealed
-    #expect(concealed?.total == 220 && concealed?.worst == 200 && concealed?.worstAt == 10_000)
+    #expect(concealed?.total == .milliseconds(220) && concealed?.worst == .milliseconds(200))
+    #expect(concealed?.worstAt == .seconds(10))
     let report = try QualityReport(written(length: 30_000))
     let track = try #require(report.tracks.first { $0.source == "microphone" })
     #expect(track.judgement == "0.7 % of the sound was lost")
@@ -191,7 +193,7 @@ import Testing
       note(5_000, isMute ? .muted(microphone, ann, .microphone, false) : .connectionRestored)
       sound(stride(from: 4_980, to: 6_000, by: 20)) { $0 == 4_980 }
     }
-    #expect(collector.manifest.tracks[microphone]?.concealed.total == 0)
+    #expect(collector.manifest.tracks[microphone]?.concealed.total == .zero)
   }
 
   /// However many come, what is kept is bounded, and the manifest says what it lacks.
@@ -291,7 +293,7 @@ import Testing
     #expect(heldBack < 20, "\(heldBack) turns were held back")
     #expect(all.map(\.start) == all.map(\.start).sorted())
     let ofAnn = all.filter { $0.identity == ann }
-    #expect(ofAnn.reduce(0) { $0 + ($1.end - $1.start).nanoseconds } == 1_200_000_000_000)
+    #expect(ofAnn.reduce(.zero) { $0 + ($1.end - $1.start) } == Duration.seconds(1_200))
   }
 
   @Test func whatTheTransportCountsGrowsOnly() {

@@ -7,7 +7,7 @@ import Testing
 
 /// What is left out when a recording falls behind, and when it ends in any case.
 struct PaceTests {
-  private static func settings(_ maximum: SessionTime? = nil) -> SessionCore.Settings {
+  private static func settings(_ maximum: Duration? = nil) -> SessionCore.Settings {
     SessionCore.Settings(
       canvas: CanvasSize(width: 1280, height: 720), layout: .grid, latency: .milliseconds(500),
       maximumDuration: maximum)

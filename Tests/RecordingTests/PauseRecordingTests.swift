@@ -99,7 +99,7 @@ import WebM
 
   /// What a file shows and sounds like.
   private struct Found {
-    var length: SessionTime
+    var length: Duration
     /// Times of the pictures in which the secret's colour is anywhere, and of those with the open colour.
     var secretPictures: [SessionTime] = []
     var openPictures: [SessionTime] = []

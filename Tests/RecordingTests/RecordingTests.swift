@@ -32,7 +32,7 @@ import WebM
   private let ann = ParticipantIdentity("ann")
 
   private func recording(
-    _ name: String = "a.webm", maximum: SessionTime? = nil
+    _ name: String = "a.webm", maximum: Duration? = nil
   ) throws -> (recording: RoomRecording, control: Control, path: String) {
     let path = folder.url.appending(path: name).path
     var session = SessionCore.Settings(canvas: CanvasSize(width: 320, height: 180), layout: .grid)

@@ -2,6 +2,7 @@ import Foundation
 import Layouts
 import MediaCore
 import Session
+import TestKit
 import Testing
 
 @testable import SessionLog
@@ -73,7 +74,7 @@ import Testing
       let frame = EncodedFrame(
         codec: codec, payload: MediaBuffer([1, 2, 3]), rtpTime: -(1 << 40), captureTime: NTPTime(.max),
         isKeyframe: true, width: 1920, height: 1080, layerCount: 3, rotation: 270, followsLoss: true, audioLevel: 0,
-        held: 5_000_000)
+        held: .milliseconds(5))
       let entry = LogEntry.event(
         SessionEvent(sequence: 1, arrived: .milliseconds(5), payload: .frame(frame, of: TrackID("t"))))
       let body: [UInt8] = try WireRecord(entry).serializedBytes()

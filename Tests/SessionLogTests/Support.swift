@@ -3,6 +3,7 @@ import LayoutFiles
 import Layouts
 import MediaCore
 import Session
+import TestKit
 
 @testable import SessionLog
 

@@ -129,7 +129,7 @@ import Testing
 
   // MARK: - End
 
-  private func watch(maximum: SessionTime? = nil, patience: SessionTime? = nil) -> EndWatch {
+  private func watch(maximum: Duration? = nil, patience: Duration? = nil) -> EndWatch {
     EndWatch(
       SessionCore.Settings(
         canvas: CanvasSize(width: 640, height: 360), layout: .grid, stopWhenEmpty: patience, maximumDuration: maximum))
@@ -167,7 +167,7 @@ import Testing
     #expect(!gate.hears(at: .seconds(1)) && gate.policy == policy)
     #expect(gate.open(at: .seconds(2)) == policy)
     let tail = policy == .redact ? PauseGate.redactionTail : .zero
-    #expect(!gate.hears(at: .seconds(2) + tail - SessionTime(nanoseconds: 1)))
+    #expect(!gate.hears(at: .seconds(2) + tail - .nanoseconds(1)))
     #expect(gate.hears(at: .seconds(2) + tail))
     #expect(gate.sees(at: .milliseconds(1_999)) == (policy != .redact))
     #expect(gate.sees(at: .seconds(2)))

@@ -1,5 +1,6 @@
 import Layouts
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Session

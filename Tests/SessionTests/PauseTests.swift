@@ -1,5 +1,6 @@
 import Layouts
 import MediaCore
+import TestKit
 import Testing
 
 @testable import Session
@@ -22,7 +23,7 @@ import Testing
   private func sounds(_ run: SessionRun) -> [(at: Int64, sent: Int64, until: Int64?)] {
     run.outputs.compactMap {
       guard case .audio(_, let frame, _, let at, let until) = $0 else { return nil }
-      return (at.wholeMilliseconds, frame.rtpTime / 48, until?.wholeMilliseconds)
+      return (at.milliseconds, frame.rtpTime / 48, until?.milliseconds)
     }
   }
 

@@ -82,7 +82,7 @@ import Testing
     #expect(run.card("ann", at: 9500) == .starting)
     #expect(run.shows("ann", at: 10_000))
     let edges = notes(run).compactMap { entry -> String? in
-      if case .lowBandwidth(_, _, let isLow) = entry.event { "\(entry.time.wholeMilliseconds) \(isLow)" } else { nil }
+      if case .lowBandwidth(_, _, let isLow) = entry.event { "\(entry.time.milliseconds) \(isLow)" } else { nil }
     }
     #expect(edges == ["1000 true", "9000 false"])
     // Nobody is asked for keyframes of what is not wanted.
@@ -163,7 +163,7 @@ import Testing
     room.at(5000, chat("two"))
     let heard = notes(room.run(until: 6000)).compactMap { entry -> String? in
       guard case .chat(let message, let name) = entry.event else { return nil }
-      return "\(entry.time.wholeMilliseconds) \(name): \(message.text)"
+      return "\(entry.time.milliseconds) \(name): \(message.text)"
     }
     #expect(heard == ["1000 Ann: one", "3000 Ann: two"])
   }

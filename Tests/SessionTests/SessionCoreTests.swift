@@ -301,7 +301,7 @@ import Testing
     let run = room.run(until: 6_000)
     let sound = run.outputs.compactMap { output -> Int64? in
       guard case .audio(_, let frame, _, let at, _) = output, let capture = frame.captureTime else { return nil }
-      return at.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
+      return at.milliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
     }
     // 30 ms is the shortest way of the publisher; both tracks are placed by it.
     #expect(sound.dropFirst(20).allSatisfy { abs($0 - 30) <= 1 })
@@ -310,7 +310,7 @@ import Testing
       guard case .picture(let id, _)? = plan.tiles.first?.content,
         case .frame(let frame, _) = frames[Int(id.rawValue)].payload, let capture = frame.captureTime
       else { continue }
-      let age = plan.time.wholeMilliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
+      let age = plan.time.milliseconds - (capture.nanoseconds / 1_000_000 - 5_000_000)
       #expect(age >= 30 && age <= 30 + 36)
     }
   }
@@ -336,12 +336,12 @@ import Testing
         case .frame(let frame, _) = frames[Int(id.rawValue)].payload
       else { continue }
       // Sound is placed 30 ms after its capture all the time; pictures at most 20 ms later than that (and a slot).
-      let age = plan.time.wholeMilliseconds - (frame.rtpTime / 90 - 777)
+      let age = plan.time.milliseconds - (frame.rtpTime / 90 - 777)
       #expect(age >= 30 && age <= 50 + 36, "at \(plan.time)")
     }
     let sound = run.outputs.compactMap { output -> Int64? in
       if case .audio(_, let frame, _, let at, _) = output {
-        at.wholeMilliseconds - (frame.rtpTime / 48 - 99)
+        at.milliseconds - (frame.rtpTime / 48 - 99)
       } else {
         nil
       }

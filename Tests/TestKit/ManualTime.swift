@@ -18,10 +18,13 @@ public struct ManualTime: Sendable {
 extension Instant {
   /// The beginning of a test's clock.
   public static let zero = Instant(nanoseconds: 0)
-  /// So many nanoseconds after it.
-  public static func nanoseconds(_ value: Int64) -> Instant { .zero + .nanoseconds(value) }
+}
+
+extension ClockInstant {
+  /// So many nanoseconds after the clock's beginning.
+  public static func nanoseconds(_ value: Int64) -> Self { Self(nanoseconds: value) }
   /// So many milliseconds after it.
-  public static func milliseconds(_ value: Int64) -> Instant { .zero + .milliseconds(value) }
+  public static func milliseconds(_ value: Int64) -> Self { Self(nanoseconds: 0) + .milliseconds(value) }
   /// So many seconds after it.
-  public static func seconds(_ value: Int64) -> Instant { .zero + .seconds(value) }
+  public static func seconds(_ value: Int64) -> Self { Self(nanoseconds: 0) + .seconds(value) }
 }

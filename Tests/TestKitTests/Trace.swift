@@ -44,13 +44,12 @@ struct Trace {
 
   private mutating func collect() {
     while let output = network.poll(at: time.now) {
-      let now = SessionTime(nanoseconds: time.now.nanoseconds)
       switch output {
       case .packet(let number, let direction, let corruption):
         arrived.append(number)
         travelled.append(time.now - (entered[number] ?? .zero))
-        lines.append("\(now) \(direction) \(number)" + (corruption == nil ? "" : " corrupted"))
-      case .event(let event): lines.append("\(now) \(event.kind.rawValue) (\(event.scope)): \(event.text)")
+        lines.append("\(time.now) \(direction) \(number)" + (corruption == nil ? "" : " corrupted"))
+      case .event(let event): lines.append("\(time.now) \(event.kind.rawValue) (\(event.scope)): \(event.text)")
       }
     }
   }

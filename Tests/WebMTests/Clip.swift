@@ -1,5 +1,6 @@
 import CWebMParser
 import MediaCore
+import TestKit
 
 @testable import WebM
 

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import TestKit
 import Testing
 
 @testable import WebM

@@ -1,6 +1,7 @@
 import FuzzTargets
 import Glibc
 import MediaCore
+import TestKit
 import Testing
 
 @testable import WebM

@@ -35,7 +35,7 @@ import Testing
   @Test func ffprobeSeesWhatWeWrote() throws {
     let path = try write(finishes: true)
     let report = try WebMProbe.probe(path)
-    #expect(ffprobe(path, ["-show_entries", "format=duration"]) == "\(report.duration)000\n")
+    #expect(ffprobe(path, ["-show_entries", "format=duration"]) == "\(report.duration.inSeconds)000\n")
     let entries = "stream=codec_name,width,height,r_frame_rate,color_range,color_space,color_primaries"
     let video = ffprobe(path, ["-select_streams", "v", "-show_entries", entries])
     #expect(video == "vp8,320,180,tv,smpte170m,bt709,30/1\n")

@@ -1,4 +1,5 @@
 import MediaCore
+import TestKit
 import Testing
 
 @testable import WebM

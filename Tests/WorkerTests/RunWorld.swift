@@ -41,7 +41,7 @@ final class RunWorld {
   private var newestArrived = 0
 
   private var journal: [JournalEntry] = []
-  private var ends: [WorkerCounts.End] = []
+  private var ends: [WorkerMetrics.End] = []
   private var lastWord: RunLastWord.Message?
   private var isLost = false
   private var entriesAfterLoss = 0

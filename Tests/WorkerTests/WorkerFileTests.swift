@@ -5,6 +5,7 @@ import Glibc
 import JobsAPI
 import Logging
 import NIOCore
+import NIOHTTP1
 import Testing
 
 @testable import Worker
@@ -16,7 +17,7 @@ import Testing
       let data = queue.folder + "/data"
       let worker = try JobWorker(WorkerSettings(dataDirectory: data), client: queue.client, logger: queue.logger)
       let page = try await WorkerPage(at: "127.0.0.1:0", worker, secret: TestQueue.secret)
-      let port = try #require(page.port)
+      let port = page.port
       let path = data + "/recordings/a b.webm"
       let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 11) })
       try bytes.write(to: URL(filePath: path))
@@ -46,6 +47,78 @@ import Testing
       #expect(FileManager.default.fileExists(atPath: path))
       #expect(try await ask(.remove, path, folder: folder).status == 200)
       #expect(try await ask(.remove, path, folder: folder).status == 404)
+      await page.close()
+    }
+  }
+
+  @Test func thePageSaysWhatItHas() async throws {
+    try await TestQueue.run { queue in
+      let worker = try JobWorker(
+        WorkerSettings(dataDirectory: queue.folder + "/data"), client: queue.client, logger: queue.logger)
+      let page = try await WorkerPage(at: "127.0.0.1:0", worker, secret: TestQueue.secret)
+      func ask(_ method: HTTPMethod, _ path: String) async throws -> (status: UInt, type: String?, text: String) {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(page.port)\(path)")
+        request.method = method
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
+        return (response.status.code, response.headers.first(name: "content-type"), text)
+      }
+      #expect(try await ask(.GET, "/healthz").text == "ok\n")
+      #expect(try await ask(.HEAD, "/healthz").status == 200)
+      // It has not asked for work yet.
+      let readiness = try await ask(.GET, "/readyz")
+      #expect(readiness.status == 503 && readiness.text == "the backend is away\n")
+      #expect(try await ask(.GET, "/nowhere").status == 404)
+      #expect(try await ask(.POST, "/healthz").status == 405)
+      #expect(try await ask(.GET, FileRequest.path).status == 401)
+      worker.metrics.took()
+      worker.metrics.ended(.handedOver)
+      let metrics = try await ask(.GET, "/metrics?x")
+      #expect(metrics.status == 200 && metrics.type == "text/plain; version=0.0.4; charset=utf-8")
+      let lines = Set(metrics.text.split(separator: "\n").map(String.init))
+      for line in [
+        "recbot_worker_recordings 0", "# TYPE recbot_worker_recordings_capacity gauge", "recbot_worker_draining 0",
+        "# TYPE recbot_worker_jobs_taken_total counter", "recbot_worker_jobs_taken_total 1",
+        "recbot_worker_recorded_bytes_total 0", #"recbot_worker_jobs_ended_total{end="handed_over"} 1"#,
+        #"recbot_worker_jobs_ended_total{end="completed"} 0"#, "recbot_build_info{version=\"\(Build.version)\"} 1",
+      ] { #expect(lines.contains(line), "\(line)") }
+      await page.close()
+      await #expect(throws: (any Error).self) { try await ask(.GET, "/healthz") }
+    }
+  }
+
+  /// Sixteen files are sent at once; whoever goes away in between gives his place back.
+  @Test func filesAreSentSoManyAtOnce() async throws {
+    try await TestQueue.run { queue in
+      let data = queue.folder + "/data"
+      let worker = try JobWorker(WorkerSettings(dataDirectory: data), client: queue.client, logger: queue.logger)
+      let page = try await WorkerPage(at: "127.0.0.1:0", worker, secret: TestQueue.secret)
+      let path = data + "/recordings/a.webm"
+      let size = 32 << 20
+      try Data(count: size).write(to: URL(filePath: path))
+      let request = FileRequest(
+        verb: .read(0..<Int64(size)), folderID: worker.keptFiles.folderID, location: path, size: Int64(size),
+        until: Timestamp.now.seconds + 60)
+      let url = "http://127.0.0.1:\(page.port)\(request.target(key: FileRequest.key(from: TestQueue.secret)))"
+      var configuration = HTTPClient.Configuration()
+      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
+      let client = HTTPClient(configuration: configuration)
+      // Each has a connection of its own, and reads nothing of the body.
+      func begin() async throws -> HTTPClientResponse {
+        try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+      }
+      var open: [HTTPClientResponse] = []
+      for _ in 0..<16 { open.append(try await begin()) }
+      #expect(open.allSatisfy { $0.status == .ok })
+      #expect(try await begin().status == .serviceUnavailable)
+      open.removeAll()
+      var isServed = false
+      for _ in 0..<1000 where !isServed {
+        try await Task.sleep(for: .milliseconds(10))
+        isServed = try await begin().status == .ok
+      }
+      #expect(isServed)
+      try await client.shutdown()
       await page.close()
     }
   }

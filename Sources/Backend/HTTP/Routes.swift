@@ -122,6 +122,6 @@ private struct FallbackResponder: HTTPResponder {
     }
     core.metrics.answered(
       Route(method: "", path: "none", access: .open), status: refusal.status.code, after: .zero)
-    return refusal.response
+    return request.method == .head ? refusal.response.createHeadResponse() : refusal.response
   }
 }

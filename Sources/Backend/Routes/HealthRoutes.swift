@@ -1,4 +1,5 @@
 import HTTPGuard
+import HTTPService
 import Hummingbird
 import Jobs
 import JobsAPI
@@ -28,7 +29,7 @@ struct HealthRoutes: RouteGroup {
       try call.core.authenticator.metrics(call.request.headers[.authorization])
       try call.enter()
       let text =
-        try await QueueMetrics.text(of: queue) + call.core.metrics.text() + Self.connections(call.core.door)
+        try await QueueMetrics.text(of: queue) + call.core.metrics.text + Self.connections(call.core.door)
       return .bytes(ByteBuffer(string: text), type: "text/plain; version=0.0.4; charset=utf-8")
     }
     routes.add(.get, "/openapi.yaml") { _ in
@@ -39,11 +40,11 @@ struct HealthRoutes: RouteGroup {
   private static func connections(_ door: ConnectionDoor) -> String {
     let counts = door.counts
     var text = MetricsText()
-    text.family("recbot_connections", "gauge", "Connections that have shown a credential, or not.")
+    text.family("recbot_connections", .gauge, "Connections that have shown a credential, or not.")
     text.sample("recbot_connections", ["state": "waiting"], "\(counts.waiting)")
     text.sample("recbot_connections", ["state": "entered"], "\(counts.entered)")
-    text.family("recbot_connections_refused_total", "counter", "Connections closed before a credential.")
-    text.sample("recbot_connections_refused_total", [:], "\(counts.refused)")
+    text.single(
+      "recbot_connections_refused_total", .counter, "Connections closed before a credential.", "\(counts.refused)")
     return text.text
   }
 }

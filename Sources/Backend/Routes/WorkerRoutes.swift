@@ -89,7 +89,7 @@ struct WorkerRoutes: RouteGroup {
     if !claimed.isEmpty { call.core.changes.events.notify() }
     return ClaimAnswer(
       assignments: try claimed.map { job in
-        call.core.metrics.waited(Double((now - job.notBefore).microseconds) / 1_000_000)
+        call.core.metrics.waited(now - job.notBefore)
         return Assignment(job: job, ticket: try call.core.credentials.ticket(for: job, now: now))
       })
   }

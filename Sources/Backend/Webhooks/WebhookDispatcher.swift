@@ -25,7 +25,7 @@ struct WebhookDispatcher: BackgroundWork {
   /// Notified when something happened to a job, and when a message has arrived.
   let notifier: Notifier
   /// Counts what came of the attempts.
-  let metrics: MetricsRegistry
+  let metrics: BackendMetrics
   let logger: Logger
 
   func run() async throws {

@@ -7,24 +7,24 @@ struct FreezeWatch: Hashable {
   /// Times that the picture stood still.
   private(set) var count = 0
   /// How long in all.
-  private(set) var total = SessionTime.zero
+  private(set) var total = Duration.zero
   /// The longest of them.
-  private(set) var longest = SessionTime.zero
+  private(set) var longest = Duration.zero
   /// When the longest began.
   private(set) var longestAt = SessionTime.zero
   private var shownAt: SessionTime?
-  /// The usual interval, nanoseconds; nil before the second picture.
-  private var usual: Int64?
+  /// The usual interval; nil before the second picture.
+  private var usual: Duration?
   /// What stands longer before it ends for a reason of its own was no mere coincidence with it.
-  private static let endSlack = SessionTime.seconds(1)
+  private static let endSlack = Duration.seconds(1)
 
   /// A picture is shown, in the place of the one before.
   mutating func shown(at time: SessionTime) {
     defer { shownAt = time }
     guard let shownAt, time > shownAt else { return }
-    let gap = (time - shownAt).nanoseconds
+    let gap = time - shownAt
     guard let usual else {
-      self.usual = min(gap, 1_000_000_000)
+      self.usual = min(gap, .seconds(1))
       return
     }
     note(gap, since: shownAt)
@@ -34,17 +34,16 @@ struct FreezeWatch: Hashable {
 
   /// Nobody expects another picture: it is muted, held back, lost with the connection, or over.
   mutating func interrupt(at time: SessionTime) {
-    if let shownAt, time - shownAt > Self.endSlack { note((time - shownAt).nanoseconds, since: shownAt) }
+    if let shownAt, time - shownAt > Self.endSlack { note(time - shownAt, since: shownAt) }
     shownAt = nil
   }
 
-  private mutating func note(_ gap: Int64, since: SessionTime) {
+  private mutating func note(_ gap: Duration, since: SessionTime) {
     guard let usual, gap > Self.limit(usual) else { return }
     count += 1
-    let length = SessionTime(nanoseconds: gap)
-    total = total + length
-    if length > longest { (longest, longestAt) = (length, since) }
+    total += gap
+    if gap > longest { (longest, longestAt) = (gap, since) }
   }
 
-  private static func limit(_ usual: Int64) -> Int64 { max(3 * usual, usual + 150_000_000) }
+  private static func limit(_ usual: Duration) -> Duration { max(usual * 3, usual + .milliseconds(150)) }
 }

@@ -24,7 +24,7 @@ struct Manifest {
   struct Person {
     var name: String
     var stays: [Span] = []
-    var talked = SessionTime.zero
+    var talked = Duration.zero
   }
 
   struct TrackEntry {
@@ -42,7 +42,7 @@ struct Manifest {
     var concealed = LossWindow()
     /// Where the sound goes on; nil where nothing is missing if it does not.
     var audioEnd: SessionTime?
-    var lateAudio = SessionTime.zero
+    var lateAudio = Duration.zero
     var decodeErrors: UInt64 = 0
     var holds: Holds = []
   }
@@ -71,21 +71,21 @@ struct Manifest {
 
 /// Counts what is lost, and finds the worst ten seconds.
 struct LossWindow: Hashable {
-  private static let window: Int64 = 10_000
-  /// How much in all, milliseconds.
-  private(set) var total: Int64 = 0
-  /// How much in the worst ten seconds, milliseconds.
-  private(set) var worst: Int64 = 0
-  /// When the worst ten seconds begin, milliseconds.
-  private(set) var worstAt: Int64 = 0
-  private var (index, sum): (Int64, Int64) = (-1, 0)
+  private static let window = Duration.seconds(10)
+  /// How much in all.
+  private(set) var total = Duration.zero
+  /// How much in the worst ten seconds.
+  private(set) var worst = Duration.zero
+  /// When the worst ten seconds begin.
+  private(set) var worstAt = SessionTime.zero
+  private var (index, sum) = (-1, Duration.zero)
 
   /// So much is lost at this time.
-  mutating func add(milliseconds: Int64, at time: SessionTime) {
-    let at = max(0, time.wholeMilliseconds) / Self.window
-    if at != index { (index, sum) = (at, 0) }
-    sum += milliseconds
-    total += milliseconds
-    if sum > worst { (worst, worstAt) = (sum, at * Self.window) }
+  mutating func add(_ lost: Duration, at time: SessionTime) {
+    let at = Int(max(.zero, time.sinceBeginning) / Self.window)
+    if at != index { (index, sum) = (at, .zero) }
+    sum += lost
+    total += lost
+    if sum > worst { (worst, worstAt) = (sum, .zero + Self.window * at) }
   }
 }

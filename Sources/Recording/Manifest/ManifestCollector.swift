@@ -139,20 +139,20 @@ final class ManifestCollector {
   func audio(_ track: TrackID, _ frame: EncodedFrame, at time: SessionTime) {
     guard frame.payload.count > 0, let index = manifest.tracks.index(forKey: track) else { return }
     if frame.followsLoss, let end = manifest.tracks.values[index].audioEnd, time - end >= Self.shortestLoss {
-      manifest.tracks.values[index].concealed.add(milliseconds: (time - end).wholeMilliseconds, at: end)
+      manifest.tracks.values[index].concealed.add(time - end, at: end)
     }
     manifest.tracks.values[index].audioEnd = time + Self.packet
     manifest.tracks.values[index].take(frame.codec, at: time)
   }
 
   /// The usual length of a packet; what is missing for less than half of it is no packet.
-  private static let packet = SessionTime.milliseconds(20), shortestLoss = SessionTime.milliseconds(10)
+  private static let packet = Duration.milliseconds(20), shortestLoss = Duration.milliseconds(10)
 
   /// Something of a track could not be decoded.
   func decodeError(_ track: TrackID) { manifest.tracks[track]?.decodeErrors += 1 }
 
   /// So much of a track's sound came too late for its place, since it was last released.
-  func lateAudio(_ track: TrackID, _ length: SessionTime) {
+  func lateAudio(_ track: TrackID, _ length: Duration) {
     guard let late = manifest.tracks[track]?.lateAudio else { return }
     manifest.tracks[track]?.lateAudio = late + length
   }

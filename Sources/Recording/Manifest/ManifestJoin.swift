@@ -135,5 +135,5 @@ public struct ManifestJoin: Sendable {
     return ((numbers[0] * 60 + numbers[1]) * 60 + numbers[2]) * 1000 + numbers[3]
   }
 
-  private static func clock(_ milliseconds: Int64) -> String { Cue.clock(.milliseconds(milliseconds), ".") }
+  private static func clock(_ milliseconds: Int64) -> String { Cue.clock(.zero + .milliseconds(milliseconds), ".") }
 }

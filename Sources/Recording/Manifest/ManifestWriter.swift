@@ -34,7 +34,7 @@ struct ManifestWriter {
     list(
       "tracks",
       manifest.trackOrder.compactMap { id in
-        manifest.tracks[id].flatMap { isIn($0.published) ? Self.track(id, $0, counts[id], length: progress.time) : nil }
+        manifest.tracks[id].flatMap { isIn($0.published) ? Self.track(id, $0, counts[id], end: progress.time) : nil }
       })
     list(
       "layouts",
@@ -82,7 +82,7 @@ struct ManifestWriter {
   }
 
   private static func track(
-    _ id: TrackID, _ track: Manifest.TrackEntry, _ counts: ReceptionCounts?, length: SessionTime
+    _ id: TrackID, _ track: Manifest.TrackEntry, _ counts: ReceptionCounts?, end: SessionTime
   ) -> String {
     let kind = track.codec?.kind
     let isPicture = kind == .video
@@ -105,10 +105,11 @@ struct ManifestWriter {
       ]
     }
     if kind == .audio {
-      quality += [("concealed_ms", "\(track.concealed.total)"), ("late_ms", milliseconds(track.lateAudio))]
-      if track.concealed.total > 0 {
+      quality += [("concealed_ms", milliseconds(track.concealed.total)), ("late_ms", milliseconds(track.lateAudio))]
+      if track.concealed.total > .zero {
         quality += [
-          ("worst_concealed_ms", "\(track.concealed.worst)"), ("worst_concealed_at_ms", "\(track.concealed.worstAt)"),
+          ("worst_concealed_ms", milliseconds(track.concealed.worst)),
+          ("worst_concealed_at_ms", milliseconds(track.concealed.worstAt)),
         ]
       }
     }
@@ -118,7 +119,7 @@ struct ManifestWriter {
       ("source", "\"\(track.source.timelineName)\""), ("kind", kind.map { "\"\($0.rawValue)\"" }),
       ("codec", track.codec.map { "\"\($0.rawValue)\"" }), ("from_ms", milliseconds(track.published.start)),
       ("to_ms", track.published.end.map(milliseconds)), ("first_ms", track.first.map(milliseconds)),
-      ("last_ms", track.first == nil ? nil : milliseconds(min(track.last, length))), ("frames", "\(track.frames)"),
+      ("last_ms", track.first == nil ? nil : milliseconds(min(track.last, end))), ("frames", "\(track.frames)"),
       ("sizes", sizes.isEmpty ? nil : "[" + sizes.joined(separator: ", ") + "]"), ("quality", object(quality)),
     ])
   }
@@ -138,5 +139,6 @@ struct ManifestWriter {
     "{" + fields.compactMap { name, value in value.map { "\"\(name)\": \($0)" } }.joined(separator: ", ") + "}"
   }
 
-  private static func milliseconds(_ time: SessionTime) -> String { "\(time.wholeMilliseconds)" }
+  private static func milliseconds(_ time: SessionTime) -> String { "\(time.milliseconds)" }
+  private static func milliseconds(_ span: Duration) -> String { "\(span.milliseconds)" }
 }

@@ -15,7 +15,7 @@ struct TalkTurn: Hashable {
 /// Who talks on and on has a turn each half minute, so that none has to wait long for those that began before it. Pure; holds
 /// no more than what half a minute brings.
 struct TalkTurns {
-  private static let longest = SessionTime.seconds(30)
+  private static let longest = Duration.seconds(30)
   /// Sorted by beginning; those whose end is nil are going on.
   private var turns: [(identity: ParticipantIdentity, start: SessionTime, end: SessionTime?)] = []
   private var before: [ParticipantIdentity] = []

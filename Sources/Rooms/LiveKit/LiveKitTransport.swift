@@ -206,7 +206,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
         NetworkReport(
           incoming: rate(sample.bytes), incomingAudio: rate(sample.audioBytes),
           incomingVideo: rate(sample.videoBytes), flowingVideos: sample.flowingVideos,
-          lossPerMille: sample.lossPerMille, queueDelay: SessionTime(nanoseconds: sample.queueDelay.nanoseconds),
+          lossPerMille: sample.lossPerMille, queueDelay: sample.queueDelay,
           estimate: sample.estimate.map { Int64(clamping: $0) }, path: media.path)))
   }
 

@@ -27,7 +27,7 @@ public struct Concatenation: Sendable {
     /// Where their dates say.
     case dates
     /// So far after the end of the part before.
-    case fixed(SessionTime)
+    case fixed(Duration)
   }
 
   /// Time between two parts in which nothing was recorded.
@@ -53,7 +53,7 @@ public struct Concatenation: Sendable {
     /// False when it was cut off or damaged: then the frames before that place were taken.
     public var isWhole: Bool
     /// How much earlier it began by its date than the part before ended. Zero but for clocks that disagree.
-    public var overlap: SessionTime
+    public var overlap: Duration
   }
 
   /// What was made.
@@ -69,7 +69,7 @@ public struct Concatenation: Sendable {
   }
 
   /// Longest gap that is filled: what is longer is a wrong date.
-  public static let longestGap = SessionTime.seconds(7 * 86_400)
+  public static let longestGap = Duration.seconds(7 * 86_400)
 
   /// What the joined file says of itself: the first part's tracks, date and tags, the last part's title.
   public let configuration: WebMConfiguration

@@ -3,10 +3,10 @@ import MediaCore
 
 /// Copies parts into a writer, one after the other, and fills what lies between them. Confined to one thread.
 final class Joiner {
-  /// Where a track stands. Nanoseconds of the joined file.
+  /// Where a track stands, in the joined file.
   private struct TrackProgress {
     /// End of its latest frame.
-    var end: Int64 = 0
+    var end = SessionTime.zero
     /// True once a frame of the part under way is there.
     var hasBegun = false
   }
@@ -21,8 +21,8 @@ final class Joiner {
   private var audio = TrackProgress()
   /// The part under way.
   private var head: PartHead
-  /// What is added to the part's times.
-  private var offset: Int64 = 0
+  /// Where the part's time zero is in the joined file.
+  private var origin = SessionTime.zero
   private var frames = 0
   private var gap: Concatenation.Gap?
   private var slate: [EncodedFrame] = []
@@ -69,8 +69,7 @@ final class Joiner {
     try progress(bytesBefore)
     parts.append(
       Concatenation.JoinedPart(
-        path: part.path, start: SessionTime(nanoseconds: offset), end: SessionTime(nanoseconds: end), frames: frames,
-        isWhole: result.status == 0, overlap: overlap))
+        path: part.path, start: origin, end: end, frames: frames, isWhole: result.status == 0, overlap: overlap))
   }
 
   /// Ends the file.
@@ -82,20 +81,20 @@ final class Joiner {
       file: try writer.finish(), parts: parts, gaps: gaps, skipped: concatenation.skipped)
   }
 
-  private static let longestGapInDays = Concatenation.longestGap.nanoseconds / 86_400_000_000_000
+  private static let longestGapInDays = Concatenation.longestGap.components.seconds / 86_400
 
-  private var end: Int64 { max(video.end, audio.end) }
+  private var end: SessionTime { max(video.end, audio.end) }
 
   /// Finds out where a part begins in the joined file; gives how much too early its date is for that.
-  private func place(_ part: PartHead) throws(WebMError) -> SessionTime {
+  private func place(_ part: PartHead) throws(WebMError) -> Duration {
     guard !parts.isEmpty else { return .zero }
     var wanted = end
     switch concatenation.spacing {
-    case .fixed(let gap): wanted = end &+ max(0, gap.nanoseconds)
+    case .fixed(let gap): wanted = end + max(.zero, gap)
     case .dates:
-      if let first = concatenation.heads[0].date, let date = part.date { wanted = date &- first }
+      if let first = concatenation.heads[0].date, let date = part.date { wanted.nanoseconds = date &- first }
     }
-    guard wanted &- end <= Concatenation.longestGap.nanoseconds else {
+    guard wanted - end <= Concatenation.longestGap else {
       throw WebMError(
         code: .invalid,
         operation: "begins more than \(Self.longestGapInDays) days after the part before ends; "
@@ -104,16 +103,17 @@ final class Joiner {
     // On the beat of the pictures, so that whoever counts in whole pictures never finds two at one place; and in whole
     // milliseconds, the file's own unit, so that the distances inside the part stay what they are.
     var start = max(wanted, end)
-    if frameDuration > 0 {
-      start = (start &+ frameDuration / 2) / frameDuration &* frameDuration
-      if start &+ 1_000_000 < end { start &+= frameDuration }
+    let beat = frameDuration.nanoseconds
+    if beat > 0 {
+      start.nanoseconds = (start.nanoseconds &+ beat / 2) / beat &* beat
+      if start + .milliseconds(1) < end { start += frameDuration }
     }
-    offset = (start &+ 500_000) / 1_000_000 * 1_000_000
-    return SessionTime(nanoseconds: max(0, end &- wanted))
+    origin = SessionTime(nanoseconds: (start.nanoseconds &+ 500_000) / 1_000_000 * 1_000_000)
+    return max(.zero, end - wanted)
   }
 
   private func shifted(_ time: SessionTime) -> SessionTime {
-    SessionTime(nanoseconds: max(0, time.nanoseconds) &+ offset)
+    origin + max(.zero, time).sinceBeginning
   }
 
   // MARK: - Frames
@@ -151,49 +151,46 @@ final class Joiner {
       }
     guard isKeyframe || video.hasBegun else { return }
     if !video.hasBegun {
-      try begin(at: time.nanoseconds)
-      try fill(videoTo: time.nanoseconds, audioTo: nil)
+      try begin(at: time)
+      try fill(videoTo: time, audioTo: nil)
       video.hasBegun = true
     }
     try writer.addVideo(at: time, bytes, isKeyframe: isKeyframe)
-    video.end = max(video.end, time.nanoseconds &+ frameDuration)
+    video.end = max(video.end, time + frameDuration)
     frames += 1
   }
 
   private func takeAudio(_ bytes: UnsafeRawBufferPointer, at given: SessionTime?) throws {
-    var time = given?.nanoseconds ?? audio.end
-    if given != nil { time &+= delayDifference }
+    let time = given.map { $0 + delayDifference } ?? audio.end
     if !audio.hasBegun {
       try begin(at: time)
       try fill(videoTo: nil, audioTo: time)
       audio.hasBegun = true
     }
-    try writer.addAudio(at: SessionTime(nanoseconds: time), bytes)
-    audio.end = max(audio.end, time &+ (OpusPacket(bytes)?.duration ?? 20_000_000))
+    try writer.addAudio(at: time, bytes)
+    audio.end = max(audio.end, time + .nanoseconds(OpusPacket(bytes)?.duration ?? 20_000_000))
     frames += 1
   }
 
-  private var frameDuration: Int64 { concatenation.configuration.video?.frameDuration ?? 0 }
+  private var frameDuration: Duration { concatenation.configuration.video?.frameDuration ?? .zero }
 
   /// Players take the first part's encoder delay off all sound; a part with another one is moved by the difference.
-  private var delayDifference: Int64 {
+  private var delayDifference: Duration {
     let own = head.audio?.settings.preSkip ?? 0
     let common = concatenation.configuration.audio?.preSkip ?? 0
-    return Int64(common - own) * 1_000_000_000 / 48_000
+    return .nanoseconds(Int64(common - own) * 1_000_000_000 / 48_000)
   }
 
   // MARK: - Gaps
 
   /// What lies before the part's first frame is filled on both tracks.
-  private func begin(at time: Int64) throws {
+  private func begin(at time: SessionTime) throws {
     guard !parts.isEmpty, !video.hasBegun, !audio.hasBegun else { return }
     let start = concatenation.configuration.video == nil ? audio.end : video.end
-    let gap = Concatenation.Gap(
-      start: SessionTime(nanoseconds: start), end: SessionTime(nanoseconds: max(start, time)), dates: dates(start, time)
-    )
+    let gap = Concatenation.Gap(start: start, end: max(start, time), dates: dates(start, time))
     self.gap = gap
-    if time &- start >= shortestGap { gaps.append(gap) }
-    if time &- start >= shortestSlate {
+    if time - start >= shortestGap { gaps.append(gap) }
+    if time - start >= shortestSlate {
       writer.addChapter(start: gap.start, end: gap.end, title: "Recording interrupted")
       writer.addChapter(start: gap.end, title: "Recording continued")
     }
@@ -201,35 +198,35 @@ final class Joiner {
   }
 
   /// Shorter ones are only the way from one frame to the next.
-  private var shortestGap: Int64 { max(2 * frameDuration, 40_000_000) }
+  private var shortestGap: Duration { max(frameDuration * 2, .milliseconds(40)) }
 
   /// Shorter ones show the last picture, and get no chapter: that a new recorder took another's place should not flicker.
-  private var shortestSlate: Int64 { max(shortestGap, 250_000_000) }
+  private var shortestSlate: Duration { max(shortestGap, .milliseconds(250)) }
 
   /// Wall-clock time of two instants of the joined file.
-  private func dates(_ start: Int64, _ end: Int64) -> Range<Int64>? {
+  private func dates(_ start: SessionTime, _ end: SessionTime) -> Range<Int64>? {
     guard concatenation.spacing == .dates, let first = concatenation.heads[0].date else { return nil }
-    let from = first &+ start
-    return from..<max(from, first &+ end)
+    let from = first &+ start.nanoseconds
+    return from..<max(from, first &+ end.nanoseconds)
   }
 
   /// Continues the tracks with slate and silence, in order of time. Nil: not that track.
-  private func fill(videoTo: Int64?, audioTo: Int64?) throws {
+  private func fill(videoTo: SessionTime?, audioTo: SessionTime?) throws {
     guard !parts.isEmpty else { return }
     // Where a track stands is also where it is filled to when there is nothing to fill.
     let videoEnd = concatenation.configuration.video == nil ? video.end : videoTo ?? video.end
     let audioEnd = concatenation.configuration.audio == nil ? audio.end : audioTo ?? audio.end
-    guard max(videoEnd &- video.end, audioEnd &- audio.end) <= Concatenation.longestGap.nanoseconds else {
+    guard max(videoEnd - video.end, audioEnd - audio.end) <= Concatenation.longestGap else {
       throw WebMError(
         code: .invalid, operation: "has a frame more than \(Self.longestGapInDays) days after its beginning",
         path: head.path)
     }
-    let showsSlate = videoEnd &- video.end >= shortestSlate
+    let showsSlate = videoEnd - video.end >= shortestSlate
     if showsSlate { try prepareSlate() }
     while true {
       // The last slate makes room for the next picture.
-      let needsPicture = showsSlate && videoEnd &- video.end > frameDuration / 2
-      let packet = silence.packet(within: audioEnd &- audio.end)
+      let needsPicture = showsSlate && videoEnd - video.end > frameDuration / 2
+      let packet = silence.packet(within: audioEnd - audio.end)
       if let packet, !needsPicture || audio.end <= video.end {
         try put(packet)
       } else if needsPicture {
@@ -251,15 +248,14 @@ final class Joiner {
   private func putSlate() throws {
     let frame = slate[slateIndex]
     slateIndex = (slateIndex + 1) % slate.count
-    try writer.addVideo(
-      at: SessionTime(nanoseconds: video.end), frame.payload.bytes, isKeyframe: frame.isKeyframe)
-    video.end &+= max(1_000_000, frameDuration)
+    try writer.addVideo(at: video.end, frame.payload.bytes, isKeyframe: frame.isKeyframe)
+    video.end += max(.milliseconds(1), frameDuration)
   }
 
   private func put(_ packet: OpusSilence.Packet) throws {
-    let time = SessionTime(nanoseconds: audio.end)
+    let time = audio.end
     try packet.bytes.withUnsafeBytes { try writer.addAudio(at: time, $0) }
-    audio.end &+= packet.nanoseconds
+    audio.end += packet.length
   }
 }
 

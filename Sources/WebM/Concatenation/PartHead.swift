@@ -44,7 +44,7 @@ struct PartHead: Sendable {
         settings.codec = codec ?? .vp8
         // Other codecs have other things in their CodecPrivate.
         if codec == .vp9 { settings.level = track.level }
-        if (1_000_000...10_000_000_000).contains(track.defaultDuration) {
+        if (.milliseconds(1)...(.seconds(10))).contains(track.defaultDuration) {
           settings.frameDuration = track.defaultDuration
         }
         video = Video(number: track.number, settings: settings)
@@ -83,10 +83,10 @@ struct PartHead: Sendable {
     return nil
   }
 
-  /// Nanoseconds as samples at 48 kHz.
-  private static func samples(_ nanoseconds: Int64) -> Int {
-    guard (0...1_000_000_000).contains(nanoseconds) else { return 0 }
-    return Int((nanoseconds * 48_000 + 500_000_000) / 1_000_000_000)
+  /// A time as samples at 48 kHz.
+  private static func samples(_ time: Duration) -> Int {
+    guard (.zero...(.seconds(1))).contains(time) else { return 0 }
+    return Int((time.nanoseconds * 48_000 + 500_000_000) / 1_000_000_000)
   }
 }
 
@@ -98,8 +98,8 @@ private final class HeadEvents: ParserEvents {
     var width: Int
     var height: Int
     var channels: Int
-    var defaultDuration: Int64
-    var codecDelay: Int64
+    var defaultDuration: Duration
+    var codecDelay: Duration
   }
 
   private(set) var hasHeader = false
@@ -123,7 +123,8 @@ private final class HeadEvents: ParserEvents {
         number: track.number, codec: Self.text(track.codec_id), level: Self.level(track),
         width: Int(clamping: track.width),
         height: Int(clamping: track.height), channels: Int(clamping: track.channels),
-        defaultDuration: Int64(clamping: track.default_duration), codecDelay: Int64(clamping: track.codec_delay)))
+        defaultDuration: .nanoseconds(Int64(clamping: track.default_duration)),
+        codecDelay: .nanoseconds(Int64(clamping: track.codec_delay))))
   }
 
   override func tag(name: String, value: String) {

@@ -40,7 +40,7 @@ struct RepairPlan {
   var needsDuration: Bool { parts.contains(.duration) }
 
   /// Where the latest frame ends.
-  var duration: SessionTime { time(scan.endTicks) }
+  var duration: Duration { time(scan.endTicks).sinceBeginning }
   /// Ticks of the file as time; absurd ones saturate.
   func time(_ ticks: Int64) -> SessionTime { ParserEvents.time(ticks: ticks, scale: scan.info.scale) }
 

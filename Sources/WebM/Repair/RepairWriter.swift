@@ -47,7 +47,7 @@ struct RepairWriter {
     var index = WebMIndex()
     if plan.needsCues { for cue in scan.cues.list { index.addCue(cue) } }
     for chapter in plan.chapters { index.addChapter(start: chapter.start, end: chapter.end, title: chapter.title) }
-    let parts = index.parts(duration: plan.duration.wholeMilliseconds, hasTags: false)
+    let parts = index.parts(duration: plan.duration.milliseconds, hasTags: false)
     guard !parts.isEmpty else {
       if scan.reserve < scan.end { try file.truncate(to: scan.reserve) }
       return (scan.reserve, [])

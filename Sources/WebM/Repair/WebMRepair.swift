@@ -61,7 +61,7 @@ public enum WebMRepair {
     /// Its bytes, before anything was done.
     public var size: Int64
     /// Length, to the end of the last frame that can be read.
-    public var duration: SessionTime
+    public var duration: Duration
     /// Frames that can be read; a lace counts as one.
     public var frames: Int
     /// Cues that it has, or gets.
@@ -85,7 +85,7 @@ public enum WebMRepair {
 
   /// A file in an unknown state is left alone for so long after its last change, where the kernel cannot say whether
   /// somebody writes it.
-  public static let quietTime = SessionTime.seconds(3)
+  public static let quietTime = Duration.seconds(3)
 
   /// Looks at a file and changes nothing. Throws `.open`, `.read`, `.notWebM`, or `.invalid` with the position when
   /// there is too much damage. Blocks for the disk. `chapters` would be given to `repair`.

@@ -121,7 +121,7 @@ struct FinishWork: Sendable {
       return .delivered(
         file, path: isStored ? item.source : file.location, shortfall: done.shortfall ?? lack)
     } catch let error as DeliveryError {
-      context.counts.deliveryFailed()
+      context.metrics.deliveryFailed()
       return .failed(.delivery(error))
     } catch let error as WorkerError {
       return .failed(error.isFolder ? .other("\(error)") : .settings(error.description))
@@ -138,7 +138,7 @@ struct FinishWork: Sendable {
       return (try await context.delivery.deliver(source, to: target, name: name), nil)
     } catch {
       guard case .s3 = target, let backup = context.settings.delivery.backup else { throw error }
-      context.counts.deliveryFailed()
+      context.metrics.deliveryFailed()
       logger.error("kept in the backup folder", metadata: ["reason": "\(error)"])
       let kept = try await context.delivery.keep(source, name: name, job: job.id, reason: error, in: backup)
       let shortfall = JobError(

@@ -118,8 +118,8 @@ actor JobRun {
         await work.tidy(paths, shared: shared)
         await self.handle(.tidied)
       }
-    case .countReport(let report, let before): context.counts.take(report, after: before)
-    case .countEnd(let end): context.counts.ended(end)
+    case .countReport(let report, let before): context.metrics.take(report, after: before)
+    case .countEnd(let end): context.metrics.ended(end)
     case .log(let line):
       logger.log(level: line.level, "\(line.text)", metadata: line.metadata.mapValues { .string($0) })
     case .end: end()

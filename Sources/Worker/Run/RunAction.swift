@@ -37,7 +37,7 @@ enum RunAction: Hashable, Sendable {
   /// Count what has been recorded since the report before.
   case countReport(RecordingReport, after: RecordingReport?)
   /// Count the job.
-  case countEnd(WorkerCounts.End)
+  case countEnd(WorkerMetrics.End)
   /// Write a line into the log.
   case log(RunLog)
   /// The run is over.

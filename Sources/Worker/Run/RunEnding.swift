@@ -11,7 +11,7 @@ enum RunEnding: Hashable, Sendable {
   case fenced
 
   /// How it is counted.
-  var count: WorkerCounts.End {
+  var count: WorkerMetrics.End {
     switch self {
     case .recorded(let error): error == nil ? .completed : .incomplete
     case .failed: .failed

@@ -72,9 +72,10 @@ struct ComposeCommand: AsyncParsableCommand {
     options.commands = CommandFilter(
       followsLayouts: !ignoreCommands && picture.layout == nil, followsOthers: !ignoreCommands)
     options.without = Set(excludeParticipant.map { ParticipantIdentity($0) })
-    options.from = try from.map { try shared.duration($0, "--from") } ?? .zero
+    let begin = try from.map { try shared.duration($0, "--from") } ?? .zero
+    options.from = .zero + begin
     let until = try to.map { try shared.duration($0, "--to") }
-    if let until, until <= options.from { throw Failure(.usage, "--to must lie after --from") }
+    if let until, until <= begin { throw Failure(.usage, "--to must lie after --from") }
     let mode = try configuration.value(.progress, flag: progress)
     try OutputPath.check(output)
     if let transcript { try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript") }
@@ -153,7 +154,7 @@ private struct CompositionProgress {
     let left = share > 0 ? elapsed * Int64(1000 - share) / Int64(share) : 0
     if mode == .json {
       Console.print(
-        "{\"log\":\(JSONText.quoted(log)),\"time_ms\":\(progress.time.wholeMilliseconds),\"per_mille\":\(share),"
+        "{\"log\":\(JSONText.quoted(log)),\"time_ms\":\(progress.time.milliseconds),\"per_mille\":\(share),"
           + "\"seconds_left\":\(left)}")
       return
     }
@@ -167,7 +168,7 @@ private struct CompositionProgress {
   func end(_ summary: RecordingSummary) {
     let progress = summary.progress
     let seconds = max(0.001, Double((ContinuousClock.now - began) / .milliseconds(1)) / 1000)
-    let speed = Int(Double(progress.time.wholeMilliseconds) / 100 / seconds)
+    let speed = Int(Double(progress.time.milliseconds) / 100 / seconds)
     let frames = progress.frames > 0 ? "\(progress.frames) frames, " : ""
     let text =
       "Composed \(ProgressReporter.clock(progress.time)) (\(frames)\(ProgressReporter.size(progress.bytes))), "

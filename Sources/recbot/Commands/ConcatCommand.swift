@@ -108,7 +108,7 @@ struct ConcatCommand: AsyncParsableCommand {
     for path in summary.skipped { Console.error("recbot: \(path): no frame in it; left out") }
     for part in summary.parts where part.overlap > .zero {
       Console.error(
-        "recbot: \(part.path): by its date it begins \(part.overlap) s before the part before it ends; joined without a gap"
+        "recbot: \(part.path): by its date it begins \(part.overlap.inSeconds) s before the part before it ends; joined without a gap"
       )
     }
     if json {
@@ -117,7 +117,8 @@ struct ConcatCommand: AsyncParsableCommand {
       let file = summary.file
       let gaps =
         summary.gaps.isEmpty ? "no gap" : summary.gaps.map { "gap \($0.start)-\($0.end) s" }.joined(separator: ", ")
-      Console.print("\(output): \(file.duration) s, \(file.size) bytes, parts: \(summary.parts.count), \(gaps)")
+      let length = "\(file.duration.inSeconds) s, \(file.size) bytes"
+      Console.print("\(output): \(length), parts: \(summary.parts.count), \(gaps)")
     }
   }
 
@@ -130,7 +131,7 @@ struct ConcatCommand: AsyncParsableCommand {
     let gaps = summary.gaps.map { "{\"start\":\(microseconds($0.start)),\"end\":\(microseconds($0.end))}" }
     let skipped = summary.skipped.map(JSONText.quoted)
     return "{\"file\":\(JSONText.quoted(output)),\"size\":\(summary.file.size),"
-      + "\"duration\":\(microseconds(summary.file.duration)),\"parts\":[\(parts.joined(separator: ","))],"
+      + "\"duration\":\(summary.file.duration.microseconds),\"parts\":[\(parts.joined(separator: ","))],"
       + "\"gaps\":[\(gaps.joined(separator: ","))],\"skipped\":[\(skipped.joined(separator: ","))]}"
   }
 }

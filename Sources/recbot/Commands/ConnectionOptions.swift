@@ -47,12 +47,11 @@ struct ConnectionOptions: ParsableArguments {
     let attempts = try configuration.value(.numberOfAttempts, flag: reconnectAttempts)
     let interval = try configuration.value(.timeoutInterval, flag: reconnectInterval)
     if attempts != nil || interval != nil {
-      options.reconnect.rule = .fixed(attempts: attempts ?? 3, interval: interval.map(Self.span) ?? .seconds(10))
+      options.reconnect.rule = .fixed(attempts: attempts ?? 3, interval: interval ?? .seconds(10))
     }
-    options.reconnect.limit = try configuration.value(.reconnectTimeout, flag: reconnectTimeout).map(Self.span)
-    options.reconnect.waitForRoom = try configuration.value(.waitForRoom, flag: waitForRoom).map(Self.span) ?? .zero
-    options.reconnect.waitForAdmission =
-      try configuration.value(.waitForAdmission, flag: waitForAdmission).map(Self.span)
+    options.reconnect.limit = try configuration.value(.reconnectTimeout, flag: reconnectTimeout)
+    options.reconnect.waitForRoom = try configuration.value(.waitForRoom, flag: waitForRoom) ?? .zero
+    options.reconnect.waitForAdmission = try configuration.value(.waitForAdmission, flag: waitForAdmission)
     options.reconnect.relayOnly = try forceTurn || configuration.value(.forceTurn)
     if let file = keyFile ?? configuration.text(.keyFile, flag: e2eeKeyFile) {
       guard options.kind == .liveKit else {
@@ -70,6 +69,4 @@ struct ConnectionOptions: ParsableArguments {
         credential: turnCredential ?? configuration.text(.turnCredential, flag: self.turnCredential) ?? "")
     ]
   }
-
-  private static func span(_ time: SessionTime) -> Duration { .nanoseconds(time.nanoseconds) }
 }

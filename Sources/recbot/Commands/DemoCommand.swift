@@ -84,7 +84,7 @@ struct DemoCommand: AsyncParsableCommand {
   private func finish(_ summary: RecordingSummary) throws {
     let poster = String(output.dropLast(".webm".count)) + ".png"
     // The moment when a screen is shared and everybody has been heard.
-    let moment = SessionTime(nanoseconds: summary.progress.time.nanoseconds / 100 * 70)
+    let moment = SessionTime.zero + summary.progress.time.sinceBeginning / 100 * 70
     do {
       try Poster.write(from: output, at: moment, to: poster)
       Console.error("Poster: \(poster)")

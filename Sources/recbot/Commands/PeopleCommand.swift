@@ -55,7 +55,7 @@ struct PeopleCommand: AsyncParsableCommand {
     }
     Console.print("\(participants) people are in \(room).")
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { try? await Task.sleep(for: .milliseconds(length.wholeMilliseconds)) }
+      group.addTask { try? await Task.sleep(for: length) }
       group.addTask { for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { break } }
       await group.next()
       group.cancelAll()

@@ -21,7 +21,7 @@ struct RecordCommand: AsyncParsableCommand {
     shouldDisplay: false)
 
   /// How long the session log of a job is kept when the worker's settings don't say it: nobody looks after it by hand.
-  private static let logKeep = SessionTime.seconds(7 * 86_400)
+  private static let logKeep = Duration.seconds(7 * 86_400)
 
   @OptionGroup var recording: RecordingOptions
   @OptionGroup var connection: ConnectionOptions
@@ -102,7 +102,7 @@ struct RecordCommand: AsyncParsableCommand {
     if let layout = beginning.steering.layout ?? request.layout { picture.layout = (layout, "--layout") }
     var settings = try recording.settings(
       configuration, picture, output: order.output, title: beginning.steering.title ?? name,
-      maximumDuration: order.remaining.map { SessionTime(nanoseconds: max(0, min($0, 1 << 50)) * 1000) },
+      maximumDuration: order.remaining.map { .microseconds(max(0, min($0, 1 << 50))) },
       stopWhenEmpty: request.stopWhenEmpty.map(Self.time))
     try reception.apply(configuration, to: &settings)
     if let log = order.log {
@@ -141,7 +141,7 @@ struct RecordCommand: AsyncParsableCommand {
     options.receivesMedia = true
     if let selection = request.selection { options.selection = RoomSelection(selection) }
     if let seconds = request.waitForRoom {
-      options.reconnect.waitForRoom = .nanoseconds(Self.time(seconds).nanoseconds)
+      options.reconnect.waitForRoom = Self.time(seconds)
     }
     return options
   }
@@ -158,7 +158,7 @@ struct RecordCommand: AsyncParsableCommand {
   }
 
   /// A time that a job asks for, in seconds. A backend takes at most 31 days; what speaks in a backend's name may say anything.
-  private static func time(_ seconds: Int64) -> SessionTime { .seconds(max(0, min(seconds, 31 * 86_400))) }
+  private static func time(_ seconds: Int64) -> Duration { .seconds(max(0, min(seconds, 31 * 86_400))) }
 
   /// The room's name, and what kind of room it is.
   private static func roomKind(_ room: String) -> (name: String, kind: RoomKind) {

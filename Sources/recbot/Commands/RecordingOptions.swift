@@ -27,7 +27,7 @@ struct RecordingOptions: ParsableArguments {
   /// The settings of a recording into `output` with this picture.
   func settings(
     _ configuration: Configuration, _ picture: PicturePlan, output: String, title: String,
-    maximumDuration: SessionTime? = nil, stopWhenEmpty: SessionTime? = nil
+    maximumDuration: Duration? = nil, stopWhenEmpty: Duration? = nil
   ) throws -> RecordingSettings {
     var settings = try picture.settings(output: output)
     settings.session.maximumDuration = maximumDuration
@@ -50,13 +50,13 @@ struct RecordingOptions: ParsableArguments {
   }
 
   /// The session is logged into `folder`, which must not hold anything.
-  static func logSettings(_ folder: String, keep: SessionTime?) throws -> LogSettings {
+  static func logSettings(_ folder: String, keep: Duration?) throws -> LogSettings {
     try OutputPath.checkFolder(folder, flag: "--log")
     return LogSettings(folder: folder, keep: keep, program: "recbot \(Build.version)")
   }
 
   /// How long the log is kept; nil: for ever.
-  func logKeep(_ configuration: Configuration) throws -> SessionTime? {
+  func logKeep(_ configuration: Configuration) throws -> Duration? {
     try configuration.value(.logKeep, flag: logKeep)
   }
 

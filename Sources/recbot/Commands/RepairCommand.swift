@@ -117,7 +117,7 @@ struct RepairCommand: AsyncParsableCommand {
     let parts = report.parts.map { JSONText.quoted($0.rawValue) }
     return "{\"file\":\(JSONText.quoted(report.path)),\"needs_repair\":\(report.needsRepair),"
       + "\"repaired\":\(report.repaired.map(JSONText.quoted) ?? "null"),"
-      + "\"obstacle\":\(report.obstacle.map(JSONText.quoted) ?? "null"),\"duration\":\(microseconds(report.duration)),"
+      + "\"obstacle\":\(report.obstacle.map(JSONText.quoted) ?? "null"),\"duration\":\(report.duration.microseconds),"
       + "\"frames\":\(report.frames),\"cues\":\(report.cues),\"missing\":[\(parts.joined(separator: ","))],"
       + "\"head_damage\":\(report.headDamage.map { "\($0)" } ?? "null"),"
       + "\"holes\":[\(holes.joined(separator: ","))],\"cut\":\(report.tail)}"
@@ -138,7 +138,7 @@ private struct RepairText {
       } else {
         "needs repair"
       }
-    var facts = [TimeText.length(report.duration.nanoseconds / 1000), "\(report.cues) cues"]
+    var facts = [TimeText.length(report.duration.microseconds), "\(report.cues) cues"]
     if isCheck, !report.parts.isEmpty {
       facts.append("missing or wrong: " + report.parts.map(Self.name).joined(separator: ", "))
     }

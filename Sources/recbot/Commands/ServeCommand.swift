@@ -143,12 +143,10 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.webhookSecret = settings.text(.webhookSecret)
     configuration.webhooks = try webhooks(settings)
     configuration.webhookForm = try settings.value(.webhookForm)
-    let patience = try settings.value(.webhookGiveUpAfter)
-    configuration.webhookGiveUpAfter = .nanoseconds(patience.nanoseconds)
+    configuration.webhookGiveUpAfter = try settings.value(.webhookGiveUpAfter)
     configuration.layouts = LayoutStore.builtInNames
     configuration.allowsPrivateAddresses = try settings.value(.privateAddresses) == .allow
-    let kept = try settings.value(.keepJobs)
-    configuration.jobRetention = .nanoseconds(kept.nanoseconds)
+    configuration.jobRetention = try settings.value(.keepJobs)
     return configuration
   }
 

@@ -8,12 +8,12 @@ struct DemoScript {
   static let turn: Int64 = 3_000
 
   var participants: Int
-  var duration: SessionTime
+  var duration: Duration
   /// Columns and rows of the cameras' pictures.
   var size = (width: 640, height: 360)
 
   private func part(_ percent: Int64) -> SessionTime {
-    SessionTime(nanoseconds: duration.nanoseconds / 100 * percent)
+    .zero + duration / 100 * percent
   }
 
   /// Display name of a person; names come round again with a number.
@@ -24,7 +24,7 @@ struct DemoScript {
 
   /// True while the person talks: in turns, with a short pause between them.
   func isTalking(_ person: Int, at time: SessionTime) -> Bool {
-    let ms = time.wholeMilliseconds
+    let ms = time.milliseconds
     guard ms >= 0, ms % Self.turn < Self.turn - 300 else { return false }
     return Int(ms / Self.turn) % max(1, participants) == person
   }

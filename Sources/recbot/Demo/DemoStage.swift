@@ -64,7 +64,7 @@ final class DemoStage: Sendable {
       }
       // A step that is far too late is left out, as a real camera would lose the picture.
       if now - due < .milliseconds(500) {
-        let time = SessionTime.milliseconds(block * 20)
+        let time = SessionTime.zero + .milliseconds(block * 20)
         for participant in participants { try? participant.tick(block: block, at: time, now: due) }
       }
       block += 1

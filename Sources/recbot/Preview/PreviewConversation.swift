@@ -9,7 +9,7 @@ import Synthetic
 /// Records the demo's conversation in a layout without a room: the people are drawn and encoded, and their frames go
 /// through the recorder as if they had come over the network. The same on every run.
 final class PreviewConversation {
-  static let duration = SessionTime.seconds(12)
+  static let duration = Duration.seconds(12)
   private static let framesPerSecond = 30
 
   private let script: DemoScript
@@ -51,7 +51,7 @@ final class PreviewConversation {
       for (block, time) in Self.instants.enumerated() {
         for person in people { try step(person, block: Int64(block), at: time) }
       }
-      _ = try recording.finish(at: Self.duration)
+      _ = try recording.finish(at: .zero + Self.duration)
     } catch let error as RecordingError {
       throw Failure(error)
     }
@@ -59,11 +59,11 @@ final class PreviewConversation {
 
   /// The instants that are looked at: a packet of sound each.
   private static var instants: [SessionTime] {
-    (0..<(duration.wholeMilliseconds / 20)).map { .milliseconds($0 * 20) }
+    (0..<(duration.milliseconds / 20)).map { .zero + .milliseconds($0 * 20) }
   }
 
   /// When a person comes: one after the other in the first second.
-  private static func arrival(_ person: Int) -> SessionTime { .milliseconds(Int64(person) * 80) }
+  private static func arrival(_ person: Int) -> SessionTime { .zero + .milliseconds(Int64(person) * 80) }
 
   /// Everything that is published, and for how long: what is known of a room that is over.
   static func sources(_ script: DemoScript) -> [TwilioComposition.Source] {

@@ -53,7 +53,7 @@ extension Setting {
       "backend.connections-per-address", "Connections that have shown no credential yet; a proxy is one address",
       default: "64", parse: Values.whole(in: 1...100_000))
   }
-  static var keepJobs: Setting<SessionTime> {
+  static var keepJobs: Setting<Duration> {
     .init(
       "backend.keep-jobs", "Final jobs and their events are forgotten after so long", default: "30d",
       parse: Values.duration)

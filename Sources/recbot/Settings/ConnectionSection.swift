@@ -17,24 +17,24 @@ extension Setting {
       flag: "--reconnect-attempts", placeholder: "n", otherwise: "no limit, and growing pauses; 3 with an interval",
       example: "3", parse: Values.attempts)
   }
-  static var timeoutInterval: Setting<SessionTime?> {
+  static var timeoutInterval: Setting<Duration?> {
     .init(
       "connection.timeout-interval", "The fixed interval between attempts", flag: "--reconnect-interval",
       placeholder: "time", otherwise: "growing pauses; 10s with a number of attempts", example: "10s",
       parse: Values.duration)
   }
-  static var reconnectTimeout: Setting<SessionTime?> {
+  static var reconnectTimeout: Setting<Duration?> {
     .init(
       "connection.reconnect-timeout", "Give up when the connection has been down for so long",
       flag: "--reconnect-timeout", placeholder: "time", otherwise: "as long as the recording may last", example: "5m",
       parse: Values.duration)
   }
-  static var waitForRoom: Setting<SessionTime?> {
+  static var waitForRoom: Setting<Duration?> {
     .init(
       "connection.wait-for-room", "Keep trying for so long while there is no such room, no place in it, or no server",
       flag: "--wait-for-room", placeholder: "time", otherwise: "fail at once", example: "10m", parse: Values.duration)
   }
-  static var waitForAdmission: Setting<SessionTime?> {
+  static var waitForAdmission: Setting<Duration?> {
     .init(
       "connection.wait-for-admission", "Stay in the room for so long until somebody lets the bot receive",
       flag: "--wait-for-admission", placeholder: "time", otherwise: "fail at once", example: "10m",

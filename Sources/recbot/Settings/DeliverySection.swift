@@ -93,7 +93,7 @@ extension Setting {
       "webhooks.form", "standard, or livekit (signed with the room service's key)",
       variables: ["RECBOT_WEBHOOK_FORM"], default: "standard", parse: Values.word(WebhookTarget.Form.what))
   }
-  static var webhookGiveUpAfter: Setting<SessionTime> {
+  static var webhookGiveUpAfter: Setting<Duration> {
     .init(
       "webhooks.give-up-after", "So long a receiver may be away", variables: ["RECBOT_WEBHOOK_GIVE_UP_AFTER"],
       default: "3d", parse: Values.duration)

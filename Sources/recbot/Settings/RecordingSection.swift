@@ -76,12 +76,12 @@ extension Setting {
       "recording.loudness", "Bring each speaker to the same loudness, -16 LUFS, before mixing", flag: "--loudness",
       default: "false", parse: Values.boolean)
   }
-  static var maxDuration: Setting<SessionTime?> {
+  static var maxDuration: Setting<Duration?> {
     .init(
       "recording.max-duration", "End at this length, such as 2h", flag: "--max-duration", placeholder: "time",
       example: "2h", parse: Values.duration)
   }
-  static var stopWhenEmpty: Setting<SessionTime?> {
+  static var stopWhenEmpty: Setting<Duration?> {
     .init(
       "recording.stop-when-empty",
       "End when no people have been in the room for so long, such as 30s; agents and recorders don't count",
@@ -123,7 +123,7 @@ extension Setting {
       "recording.log", "Also write the session log into this folder: all that the room sends, for `recbot compose`",
       flag: "--log", placeholder: "folder", example: "talk.log", parse: Values.text)
   }
-  static var logKeep: Setting<SessionTime?> {
+  static var logKeep: Setting<Duration?> {
     .init(
       "recording.log-keep", "How long the log is kept by `recbot log prune`, such as 7d", flag: "--log-keep",
       placeholder: "time", otherwise: "for ever; of jobs 7d", example: "7d", parse: Values.duration)

@@ -10,11 +10,11 @@ extension Setting {
       "Whose word counts on how loud somebody is: auto (the sound; the room's word where there is none), "
         + "room, sound", default: "auto", parse: Values.word("source of levels"))
   }
-  static var talkerMinimumHold: Setting<SessionTime> {
+  static var talkerMinimumHold: Setting<Duration> {
     .init(
       "talker.minimum-hold", "A talker keeps the place for at least so long", default: "2s", parse: Values.duration)
   }
-  static var talkerTakeoverDelay: Setting<SessionTime> {
+  static var talkerTakeoverDelay: Setting<Duration> {
     .init(
       "talker.takeover-delay", "So long one must talk to take over: a cough does not", default: "400ms",
       parse: Values.duration)
@@ -24,7 +24,7 @@ extension Setting {
       "talker.takeover-margin", "Into another's words one must be so many dB louder…", default: "6",
       parse: Values.whole(in: 0...60))
   }
-  static var talkerOverlapDelay: Setting<SessionTime> {
+  static var talkerOverlapDelay: Setting<Duration> {
     .init("talker.overlap-delay", "…and for so long", default: "1500ms", parse: Values.duration)
   }
   static var talkerThreshold: Setting<Int> {
@@ -40,7 +40,7 @@ extension Setting {
     .init(
       "talker.activity-share", "Percent of 400 ms that must be loud", default: "40", parse: Values.whole(in: 1...100))
   }
-  static var talkerPause: Setting<SessionTime> {
+  static var talkerPause: Setting<Duration> {
     .init("talker.pause", "One talks on through pauses of this length", default: "600ms", parse: Values.duration)
   }
   static var talkerPresenterBonus: Setting<Int> {
@@ -48,7 +48,7 @@ extension Setting {
       "talker.presenter-bonus", "Who shares a screen counts as louder by so many dB", default: "3",
       parse: Values.whole(in: 0...60))
   }
-  static var talkerPresenterReturn: Setting<SessionTime?> {
+  static var talkerPresenterReturn: Setting<Duration?> {
     .init(
       "talker.presenter-return", "…and is the talker again after so long a silence, or never: off", default: "5s"
     ) { text throws(ValueError) in text == "off" ? nil : try Values.duration(text) }

@@ -25,12 +25,12 @@ extension Setting {
       placeholder: "n", default: "auto"
     ) { text throws(ValueError) in text == "auto" ? nil : try Values.whole(text, in: 1...1000) }
   }
-  static var workerDrainTimeout: Setting<SessionTime> {
+  static var workerDrainTimeout: Setting<Duration> {
     .init(
       "worker.drain-timeout", "How long SIGTERM waits for running recordings before they are handed over",
       flag: "--drain-timeout", placeholder: "time", default: "1h", parse: Values.duration)
   }
-  static var workerKeepParts: Setting<SessionTime> {
+  static var workerKeepParts: Setting<Duration> {
     .init(
       "worker.keep-parts", "Parts of jobs that others completed are deleted when they are so old", flag: "--keep-parts",
       placeholder: "time", default: "7d", parse: Values.duration)
@@ -53,7 +53,7 @@ extension Setting {
       "Run this by the shell after each file is finished; RECORDING_FILE and others are in its environment",
       flag: "--after", placeholder: "command", example: "/usr/local/bin/done", parse: Values.text)
   }
-  static var workerAfterTimeout: Setting<SessionTime> {
+  static var workerAfterTimeout: Setting<Duration> {
     .init(
       "worker.after-timeout", "When the command after finishing runs longer, it is ended", flag: "--after-timeout",
       placeholder: "time", default: "10m", parse: Values.duration)

@@ -5,7 +5,7 @@ import Session
 /// Notices that nobody has been in a recorded room for a while: often it is the wrong room. Pure.
 struct EmptyRoomWatch {
   /// So long nobody must have been there.
-  static let patience = SessionTime.seconds(30)
+  static let patience = Duration.seconds(30)
 
   private var emptySince: SessionTime?
   private var isTold = false

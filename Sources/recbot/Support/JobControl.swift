@@ -158,7 +158,7 @@ struct JobControl: Sendable {
     status.room = room
     status.output = output
     status.phase = progress.phase.rawValue
-    status.timeMs = progress.time.wholeMilliseconds
+    status.timeMs = progress.time.milliseconds
     status.layout = progress.layout
     status.scene = progress.scene
     status.talker = progress.talker

@@ -29,7 +29,7 @@ struct JoinedBesides {
     }
     if let manifest {
       let file = ManifestJoin.File(
-        name: name, bytes: Int64(clamping: summary.file.size), length: summary.file.duration.wholeMilliseconds,
+        name: name, bytes: Int64(clamping: summary.file.size), length: summary.file.duration.milliseconds,
         title: title, start: date)
       write(parts.manifest(of: file), to: manifest, "the manifest")
     }
@@ -41,7 +41,7 @@ struct JoinedBesides {
     var room = Self.mostOfAll
     return ManifestJoin(
       summary.parts.enumerated().map { index, part in
-        let next = index + 1 < summary.parts.count ? summary.parts[index + 1].start : summary.file.duration
+        let next = index + 1 < summary.parts.count ? summary.parts[index + 1].start : .zero + summary.file.duration
         // Sound and pictures of a part end a moment apart: that is no gap.
         let end = summary.gaps.first { $0.start > part.start && $0.start <= next }?.start ?? next
         func bytes(_ kind: JobSideFile.Kind, _ most: Int) -> [UInt8]? {
@@ -50,7 +50,7 @@ struct JoinedBesides {
           return bytes
         }
         return ManifestJoin.Part(
-          start: part.start.wholeMilliseconds, end: end.wholeMilliseconds,
+          start: part.start.milliseconds, end: end.milliseconds,
           manifest: manifest.flatMap { _ in bytes(.manifest, QualityReport.longest) },
           talkers: talkers.flatMap { _ in bytes(.talkers, ManifestJoin.longestTalkers) })
       })

@@ -80,7 +80,7 @@ struct ProgressReporter {
     case .json:
       let list = others.map { JSONText.quoted($0) }.joined(separator: ",")
       tell(
-        event: "{\"event\":\"empty_room\",\"time_ms\":\(progress.time.wholeMilliseconds),\"occupied_rooms\":[\(list)]}")
+        event: "{\"event\":\"empty_room\",\"time_ms\":\(progress.time.milliseconds),\"occupied_rooms\":[\(list)]}")
     case .silent: logger.warning("nobody is in the room", metadata: ["room": "\(RoomText.oneLine(room, limit: 80))"])
     }
   }
@@ -114,7 +114,7 @@ struct ProgressReporter {
         return
       }
       let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
-      let late = progress.lateAudio.wholeMilliseconds
+      let late = progress.lateAudio.milliseconds
       let lost = late > 0 ? ", \(late) ms of sound came too late" : ""
       Console.errorOverStatus(
         "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
@@ -164,11 +164,11 @@ struct ProgressReporter {
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
     let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
-      + "\"time_ms\":\(progress.time.wholeMilliseconds),\"participants\":\(progress.participants),"
+      + "\"time_ms\":\(progress.time.milliseconds),\"participants\":\(progress.participants),"
       + "\"talker\":\(talker),\"layout\":\(JSONText.quoted(progress.layout)),"
       + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
       + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
-      + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateAudio.wholeMilliseconds),"
+      + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateAudio.milliseconds),"
       + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),\"log\":\(progress.log?.json ?? "null"),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"
@@ -196,9 +196,12 @@ struct ProgressReporter {
     }
   }
 
-  /// `1:02:03`, or `02:03` below an hour.
-  static func clock(_ time: SessionTime) -> String {
-    let seconds = time.wholeMilliseconds / 1000
+  /// A moment of the recording: `1:02:03`, or `02:03` below an hour.
+  static func clock(_ time: SessionTime) -> String { clock(time.sinceBeginning) }
+
+  /// A length, likewise.
+  static func clock(_ span: Duration) -> String {
+    let seconds = span.milliseconds / 1000
     func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
     let (hours, rest) = seconds.quotientAndRemainder(dividingBy: 3600)
     return (hours > 0 ? "\(hours):" : "") + "\(two(rest / 60)):\(two(rest % 60))"

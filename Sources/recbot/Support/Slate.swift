@@ -8,7 +8,7 @@ import WebM
 /// The pictures that stand for a time in which nothing was recorded.
 enum Slate {
   /// Length of the group of pictures that is repeated: also how far apart the places to seek to are.
-  private static let length = SessionTime.seconds(5)
+  private static let length = Duration.seconds(5)
   /// Of pictures that never change.
   private static let bitrate = 600_000
 
@@ -17,7 +17,7 @@ enum Slate {
     let compositor = PictureCompositor(canvas: CanvasSize(width: video.width, height: video.height))
     let notice = Notice("Recording interrupted", detail: words(gap), symbol: .reconnecting)
     let picture = compositor.compose([], notice: notice).picture
-    let frameDuration = max(1, video.frameDuration)
+    let frameDuration = max(1, video.frameDuration.nanoseconds)
     let framesPerSecond = Int(min(max((1_000_000_000 + frameDuration / 2) / frameDuration, 1), 240))
     let missing = (gap.end.nanoseconds &- gap.start.nanoseconds) / frameDuration + 1
     let count = Int(min(max(missing, 1), length.nanoseconds / frameDuration + 1))
@@ -42,7 +42,7 @@ enum Slate {
   /// `No picture from 2026-11-21 14:03:10 to 14:03:31 UTC`, or how long, when the time is not known.
   static func words(_ gap: Concatenation.Gap) -> String {
     guard let dates = gap.dates else {
-      return "No picture for \(length(gap.end.nanoseconds &- gap.start.nanoseconds))"
+      return "No picture for \(length(gap.end - gap.start))"
     }
     let (firstDay, first) = text(dates.lowerBound)
     let (lastDay, last) = text(dates.upperBound)
@@ -50,8 +50,8 @@ enum Slate {
   }
 
   /// `5 s`, `2:05 min` or `1:02:05 h`: rounded to the second, and never none.
-  static func length(_ nanoseconds: Int64) -> String {
-    let seconds = max(1, (nanoseconds &+ 500_000_000) / 1_000_000_000)
+  static func length(_ span: Duration) -> String {
+    let seconds = max(1, (span.milliseconds + 500) / 1000)
     func twoDigits(_ value: Int64) -> String { (value < 10 ? "0" : "") + "\(value)" }
     if seconds < 60 { return "\(seconds) s" }
     let rest = twoDigits(seconds % 60)

@@ -15,7 +15,7 @@ enum TimeText {
 
   /// A span in whole seconds, such as `90s` or `2h`; at least one.
   static func seconds(_ text: String) throws(ValueError) -> Int64 {
-    let milliseconds = try Values.duration(text).wholeMilliseconds
+    let milliseconds = try Values.duration(text).milliseconds
     guard milliseconds >= 1000 else { throw ValueError("'\(text)' is less than a second") }
     return milliseconds / 1000
   }

@@ -34,14 +34,11 @@ struct WorkerOptions: ParsableArguments {
     var settings = WorkerSettings(
       dataDirectory: data, name: configuration.text(.workerName, flag: name), launch: launch)
     settings.capacity = try configuration.value(.workerCapacity, flag: capacity)
-    let drain = try configuration.value(.workerDrainTimeout, flag: drainTimeout)
-    settings.drainTime = .nanoseconds(drain.nanoseconds)
-    let keep = try configuration.value(.workerKeepParts, flag: keepParts)
-    settings.keepTime = .nanoseconds(keep.nanoseconds)
+    settings.drainTime = try configuration.value(.workerDrainTimeout, flag: drainTimeout)
+    settings.keepTime = try configuration.value(.workerKeepParts, flag: keepParts)
     if let command = configuration.text(.workerAfter, flag: after), !command.isEmpty {
       var after = AfterCommand(command, environment: launch.environment)
-      let limit = try configuration.value(.workerAfterTimeout, flag: afterTimeout)
-      after.timeLimit = .nanoseconds(limit.nanoseconds)
+      after.timeLimit = try configuration.value(.workerAfterTimeout, flag: afterTimeout)
       settings.after = after
     }
     // The store is known though nothing is uploaded by default: a job may ask for it.

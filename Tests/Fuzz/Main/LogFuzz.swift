@@ -64,7 +64,7 @@ private func read(_ file: [UInt8]) {
       precondition(event.arrived >= before, "time goes backwards")
       before = event.arrived
       // Each instant of a session is planned, and an input is to take milliseconds.
-      guard event.arrived < .milliseconds(1500), reader.beginning.settings.framesPerSecond <= 10 else { break }
+      guard event.arrived.milliseconds < 1500, reader.beginning.settings.framesPerSecond <= 10 else { break }
       guard let left = exclusion.admit(event), redaction.admits(left) else { continue }
       core.handle(left)
       core.advance(to: left.arrived)

@@ -82,7 +82,7 @@ final class Echo: PeerConnectionDelegate, @unchecked Sendable {
     if frame.captureTime != nil { clocked[frame.codec, default: 0] += 1 }
     if frame.width > 0 { size = (frame.width, frame.height) }
     guard frame.payload.count > 0 else { return }
-    let arrival = MonotonicClock.now - .nanoseconds(frame.held)
+    let arrival = MonotonicClock.now - frame.held
     if frame.codec.kind == .audio, frame.codec != .opus {
       do throws(CodecError) {
         try transcoder.take(frame.payload.bytes, of: frame.codec) { packet, time in

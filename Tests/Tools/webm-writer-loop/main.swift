@@ -44,7 +44,7 @@ func run(_ arguments: [String]) throws(WebMError) {
     return Int64(arguments[index + 1])
   }
   let speed = value("--speed") ?? 0
-  let length = SessionTime.seconds(value("--seconds") ?? 3600)
+  let length = Duration.seconds(value("--seconds") ?? 3600)
 
   let report = try WebMProbe.probe(arguments[1])
   guard let picture = report.tracks.first(where: { $0.kind == .video }) else { fail("no pictures in the input") }
@@ -71,12 +71,12 @@ func run(_ arguments: [String]) throws(WebMError) {
 }
 
 func write(
-  _ pictures: inout Source, _ sounds: inout Source, to writer: WebMWriter, length: SessionTime, speed: Int64
+  _ pictures: inout Source, _ sounds: inout Source, to writer: WebMWriter, length: Duration, speed: Int64
 ) throws(WebMError) {
   let start = monotonicNow()
   while true {
     let time = min(pictures.time, sounds.time)
-    guard time < length else { break }
+    guard time.sinceBeginning < length else { break }
     if speed > 0 {
       let due = start + time.nanoseconds / speed - monotonicNow()
       if due > 0 {
@@ -91,7 +91,7 @@ func write(
       try writer.addVideo(at: time, pictures.frame.bytes.bytes, isKeyframe: pictures.frame.isKeyframe)
       pictures.count += 1
     }
-    say("\(time.wholeMilliseconds)\n", to: 1)
+    say("\(time.milliseconds)\n", to: 1)
   }
 }
 

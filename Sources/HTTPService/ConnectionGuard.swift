@@ -1,5 +1,4 @@
 import HTTPGuard
-import JobsAPI
 import NIOCore
 import NIOHTTP1
 
@@ -11,10 +10,10 @@ import NIOHTTP1
 /// Confined to the connection's event loop.
 final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
-  private let limits: ConnectionLimits
+  private let limits: RequestLimits
   private let connections: Connections
 
-  init(limits: ConnectionLimits, connections: Connections) {
+  init(limits: RequestLimits, connections: Connections) {
     self.limits = limits
     self.connections = connections
   }
@@ -84,7 +83,7 @@ private final class PartWatch: ChannelDuplexHandler {
     case closing
   }
 
-  private let limits: ConnectionLimits
+  private let limits: RequestLimits
   private var state = State.idle
   /// What is wrong with a request that came before the one ahead of it was answered: it is told after that.
   private var fault: HeadRules.Fault?
@@ -93,7 +92,7 @@ private final class PartWatch: ChannelDuplexHandler {
   private var context: ChannelHandlerContext?
   private var began = NIODeadline.now()
 
-  init(limits: ConnectionLimits) { self.limits = limits }
+  init(limits: RequestLimits) { self.limits = limits }
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context

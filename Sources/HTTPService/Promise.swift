@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that comes once; everybody can wait for it. The first result stays. Any thread.
-final class Promise<Value: Sendable>: Sendable {
+public final class Promise<Value: Sendable>: Sendable {
   private struct State {
     var result: Result<Value, any Error>?
     var waiters: [CheckedContinuation<Value, any Error>] = []
@@ -9,7 +9,11 @@ final class Promise<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  func complete(_ result: Result<Value, any Error>) {
+  /// Nothing has come yet.
+  public init() {}
+
+  /// The value, or why there will be none. Only the first counts.
+  public func complete(_ result: Result<Value, any Error>) {
     let waiters = state.withLock { state in
       guard state.result == nil else { return [CheckedContinuation<Value, any Error>]() }
       state.result = result
@@ -19,7 +23,8 @@ final class Promise<Value: Sendable>: Sendable {
     for waiter in waiters { waiter.resume(with: result) }
   }
 
-  var value: Value {
+  /// Waits for the value. Throws what `complete` was given in its place.
+  public var value: Value {
     get async throws {
       try await withCheckedThrowingContinuation { continuation in
         let result = state.withLock { state in

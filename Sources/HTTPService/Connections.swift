@@ -1,16 +1,19 @@
-import NIOCore
-import NIOHTTP1
+public import NIOCore
 import Synchronization
 
 /// The open connections: a request that is held for a while must know whether somebody still waits for its answer.
-final class Connections: Sendable {
+/// Any thread.
+public final class Connections: Sendable {
   private let open = Mutex<Set<ObjectIdentifier>>([])
 
+  /// None yet.
+  public init() {}
+
   /// True until the other side has gone, or has said that it sends nothing more.
-  func isOpen(_ channel: any Channel) -> Bool { open.withLock { $0.contains(ObjectIdentifier(channel)) } }
+  public func isOpen(_ channel: any Channel) -> Bool { open.withLock { $0.contains(ObjectIdentifier(channel)) } }
 
   /// How many there are.
-  var count: Int { open.withLock { $0.count } }
+  public var count: Int { open.withLock { $0.count } }
 
   func opened(_ channel: any Channel) { open.withLock { _ = $0.insert(ObjectIdentifier(channel)) } }
 
