@@ -2,6 +2,6 @@
 public struct BackendStartError: Error, Hashable, Sendable, CustomStringConvertible {
   /// One line: what is wrong, where, what to do.
   public var description: String
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(_ description: String) { self.description = description }
 }

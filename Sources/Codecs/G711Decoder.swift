@@ -16,7 +16,7 @@ public final class G711Decoder: AudioDecoder {
   private let table: [Float]
   private var upsampler = Upsampler(factor: 6)
 
-  /// Makes a decoder of a law.
+  /// Makes a decoder of a law; see the properties.
   public init(_ law: Law) { table = law == .mu ? Self.muTable : Self.aTable }
 
   /// Decodes one packet to stereo of 48 kHz; returns samples a channel. Throws when `buffer` is too short.

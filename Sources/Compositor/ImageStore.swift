@@ -38,7 +38,7 @@ public protocol ImageFetcher: Sendable {
 public struct ImageFetchFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// One line for people.
   public let description: String
-  /// Makes a failure from its line.
+  /// Makes a failure from its line; see the properties.
   public init(_ description: String) { self.description = description }
 }
 

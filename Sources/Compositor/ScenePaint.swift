@@ -22,7 +22,7 @@ public struct Notice: Hashable, Sendable {
   /// A second, smaller line; empty: none.
   public var detail: String
 
-  /// Makes a notice.
+  /// Makes a notice; see the properties.
   public init(_ text: String, detail: String = "", symbol: Symbol = .none) {
     self.symbol = symbol
     self.text = text
@@ -44,7 +44,7 @@ public struct OverlayPaint: Hashable, Sendable {
   /// The words of a text overlay, for example the time; of no importance for images.
   public var text: String
 
-  /// Makes an overlay.
+  /// Makes an overlay; see the properties.
   public init(_ overlay: Overlay, text: String = "") {
     self.overlay = overlay
     self.text = text
@@ -64,7 +64,7 @@ public struct ScenePaint: Sendable {
   /// What stands in the middle when there are no tiles.
   public var notice: Notice
 
-  /// Makes a scene.
+  /// Makes a scene; see the properties.
   public init(
     theme: ThemeName = .dark, background: Background = .theme, tiles: [TilePaint] = [], overlays: [OverlayPaint] = [],
     notice: Notice = .waiting

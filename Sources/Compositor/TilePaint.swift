@@ -82,7 +82,7 @@ public struct TilePaint: Sendable {
   /// The person's image, on their card instead of initials; until it is loaded, and where it cannot be, the initials.
   public var avatar: ImageSource?
 
-  /// Makes a tile.
+  /// Makes a tile; see the properties.
   public init(
     layer: VideoLayer, content: TileContent, name: String = "", isMuted: Bool = false, isTalking: Bool = false,
     pictureID: UInt64 = 0, isDimmed: Bool = false, isPinned: Bool = false, isLowBandwidth: Bool = false,

@@ -5,7 +5,7 @@ import MediaCore
 public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong, and what to do, in one line.
   public let description: String
-  /// Makes an error from its line.
+  /// Makes an error from its line; see the properties.
   public init(_ description: String) { self.description = description }
 }
 
@@ -32,7 +32,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
   /// `pause`: `cut`, `slate` or `redact`.
   public var policy: String?
 
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(_ command: Command, id: Int64? = nil) {
     self.command = command
     self.id = id
@@ -74,7 +74,7 @@ public struct ControlStatus: Codable, Sendable, Hashable {
     public var identity: String
     /// The display name.
     public var name: String
-    /// Makes an entry.
+    /// Makes an entry; see the properties.
     public init(identity: String, name: String) {
       self.identity = identity
       self.name = name
@@ -133,7 +133,7 @@ public struct ControlAnswer: Codable, Sendable, Hashable {
   /// For `status`.
   public var status: ControlStatus?
 
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(ok: Bool, error: String? = nil, status: ControlStatus? = nil) {
     self.ok = ok
     self.error = error

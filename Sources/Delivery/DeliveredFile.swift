@@ -7,7 +7,7 @@ public struct DeliveredFile: Codable, Hashable, Sendable {
   /// SHA-256 of the content, in hexadecimal.
   public var sha256: String
 
-  /// Makes a description.
+  /// Makes a description; see the properties.
   public init(location: String, size: Int64, sha256: String) {
     self.location = location
     self.size = size
@@ -24,7 +24,7 @@ public struct DeliveryProgress: Hashable, Sendable {
   /// Requests that had to be repeated so far.
   public var retries: Int
 
-  /// Makes a progress.
+  /// Makes a progress; see the properties.
   public init(sent: Int64, total: Int64, retries: Int = 0) {
     self.sent = sent
     self.total = total

@@ -34,7 +34,7 @@ public struct DeliveryError: Error, Hashable, Sendable, CustomStringConvertible 
   /// One line: what is wrong, where, what to do. Never a secret.
   public var description: String
 
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description

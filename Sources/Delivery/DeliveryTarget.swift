@@ -35,7 +35,7 @@ public struct S3Target: Hashable, Sendable {
   /// Whether the endpoint may be in a private network or without TLS.
   public var privateAddresses: PrivateAddresses
 
-  /// Makes a target.
+  /// Makes a target; see the properties.
   public init(
     bucket: String, endpoint: String? = nil, region: String = "us-east-1", addressing: Addressing = .automatic,
     prefix: String = "", credentials: S3Credentials.Source, privateAddresses: PrivateAddresses = .refuse

@@ -97,6 +97,6 @@ struct DataNode {
 public struct LayoutError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The line: `FILE:LINE:COLUMN: what is wrong; what would be right`.
   public let description: String
-  /// Makes an error from its line.
+  /// Makes an error from its line; see the properties.
   public init(_ description: String) { self.description = YAMLText.oneLine(description) }
 }

@@ -17,7 +17,7 @@ public struct RGBColor: Hashable, Sendable, CustomStringConvertible {
   /// Blue, 0 to 255.
   public var blue: UInt8
 
-  /// Makes a colour from its parts.
+  /// Makes a colour from its parts; see the properties.
   public init(red: UInt8, green: UInt8, blue: UInt8) {
     self.red = red
     self.green = green

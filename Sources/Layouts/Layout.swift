@@ -19,7 +19,7 @@ public struct Layout: Hashable, Sendable {
   /// What is drawn on the whole picture, in the order of painting.
   public var overlays: [Overlay]
 
-  /// Makes a layout.
+  /// Makes a layout; see the properties.
   public init(
     name: String, summary: String = "", theme: ThemeName = .dark, canvas: CanvasSize? = nil,
     background: Background = .theme, transition: Transition = .cut, scenes: [Scene], overlays: [Overlay] = []
@@ -44,7 +44,7 @@ public struct Scene: Hashable, Sendable {
   /// The regions. A region's `others` are what the regions before it don't show.
   public var regions: [Region]
 
-  /// Makes a scene.
+  /// Makes a scene; see the properties.
   public init(name: String, when: Condition = .always, regions: [Region]) {
     self.name = name
     self.when = when
@@ -77,7 +77,7 @@ public struct Condition: Hashable, Sendable {
   /// Empty: always.
   public var alternatives: [[Requirement]]
 
-  /// Makes a condition.
+  /// Makes a condition; see the properties.
   public init(_ alternatives: [[Requirement]]) { self.alternatives = alternatives }
 
   /// Holds in every room.

@@ -47,7 +47,7 @@ public struct LayoutSource: Hashable, Sendable {
   /// True while something is published for this key, muted or not.
   public var isPublished: Bool
 
-  /// Makes a source.
+  /// Makes a source; see the properties.
   public init(
     key: TileKey, hasPicture: Bool = true, pictureWidth: Int = 0, pictureHeight: Int = 0, displayName: String = "",
     trackName: String = "", trackID: String = "", isPublished: Bool = true

@@ -39,7 +39,7 @@ public struct Overlay: Hashable, Sendable {
   /// True: the tiles are painted over it.
   public var isBelowTiles: Bool
 
-  /// Makes an overlay.
+  /// Makes an overlay; see the properties.
   public init(
     _ content: Content, anchor: Anchor, x: Length = .milliUnits(600), y: Length = .milliUnits(600),
     size: Length = .milliUnits(1_000), opacity: UInt8 = 255, plate: Bool = true, color: RGBColor? = nil,

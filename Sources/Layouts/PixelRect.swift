@@ -9,7 +9,7 @@ public struct PixelRect: Hashable, Sendable, CustomStringConvertible {
   /// Rows.
   public var height: Int
 
-  /// Makes a rectangle.
+  /// Makes a rectangle; see the properties.
   public init(x: Int, y: Int, width: Int, height: Int) {
     self.x = x
     self.y = y

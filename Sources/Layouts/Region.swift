@@ -225,7 +225,7 @@ public struct BorderRule: Hashable, Sendable {
   /// Nil: the theme's colour.
   public var color: RGBColor?
 
-  /// Makes a rule.
+  /// Makes a rule; see the properties.
   public init(width: Length = .milliUnits(200), color: RGBColor? = nil) {
     self.width = width
     self.color = color

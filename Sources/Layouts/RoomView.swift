@@ -13,7 +13,7 @@ public struct RoomView: Hashable, Sendable {
   /// The instant: pages turn by it.
   public var time: SessionTime
 
-  /// Makes a view.
+  /// Makes a view; see the properties.
   public init(
     sources: [LayoutSource], talkers: [TileKey] = [], pinned: [TileKey] = [], spotlight: TileKey? = nil,
     time: SessionTime = .zero
@@ -39,7 +39,7 @@ public struct Arrangement: Hashable, Sendable {
   /// The arrangement holds until this instant even if nothing in the room changes: then a page turns. Nil: for ever.
   public var validUntil: SessionTime?
 
-  /// Makes an arrangement.
+  /// Makes an arrangement; see the properties.
   public init(
     scene: String = "", layers: [VideoLayer] = [], background: Background = .theme, overlays: [Overlay] = [],
     validUntil: SessionTime? = nil

@@ -7,7 +7,7 @@ public struct SourceSelector: Hashable, Sendable {
   /// The sources that are not, whatever `include` says.
   public var exclude: [SourceTerm]
 
-  /// Makes a selector.
+  /// Makes a selector; see the properties.
   public init(_ include: [SourceTerm], excluding exclude: [SourceTerm] = []) {
     self.include = include
     self.exclude = exclude

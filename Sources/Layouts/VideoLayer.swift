@@ -27,7 +27,7 @@ public struct VideoLayer: Hashable, Sendable {
   /// Name of the region.
   public var region: String
 
-  /// Makes a layer.
+  /// Makes a layer; see the properties.
   public init(
     key: TileKey, rect: PixelRect, fit: Fit = .cover, cornerRadius: Int = 0, z: Int = 0, isLarge: Bool = false,
     border: Border? = nil, look: TileLook = TileLook(), region: String = ""

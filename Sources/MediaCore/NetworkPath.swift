@@ -19,7 +19,7 @@ public struct NetworkPath: Hashable, Sendable, CustomStringConvertible {
   /// Host and port of the peer, or of the relay: `203.0.113.7:7881`, `[2001:db8::1]:3478`, `turn.example.org:443`.
   public var address: String
 
-  /// Makes a path.
+  /// Makes a path; see the properties.
   public init(_ carrier: Carrier, _ address: String) {
     self.carrier = carrier
     self.address = address

@@ -18,7 +18,7 @@ public struct MediaTime: Hashable, Sendable {
   public var ticks: Int64
   /// The length of a tick.
   public var rate: ClockRate
-  /// Makes a media time.
+  /// Makes a media time; see the properties.
   public init(ticks: Int64, rate: ClockRate) {
     self.ticks = ticks
     self.rate = rate

@@ -110,7 +110,7 @@ public struct RTCPSourceDescription: Sendable, Hashable {
   public var ssrc: SSRC
   /// Its canonical name.
   public var cname: String
-  /// Makes a description.
+  /// Makes a description; see the properties.
   public init(ssrc: SSRC, cname: String) {
     self.ssrc = ssrc
     self.cname = cname
@@ -125,7 +125,7 @@ public struct RTCPNack: Sendable, Hashable {
   public var media: SSRC
   /// The missing sequence numbers in the order of the message; every entry names one to seventeen.
   public var sequenceNumbers: [UInt16]
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(sender: SSRC, media: SSRC, sequenceNumbers: [UInt16]) {
     self.sender = sender
     self.media = media
@@ -139,7 +139,7 @@ public struct RTCPFullIntraEntry: Sendable, Hashable {
   public var media: SSRC
   /// Number of the command: the same number again is a repetition, not a new command.
   public var commandSequence: UInt8
-  /// Makes an entry.
+  /// Makes an entry; see the properties.
   public init(media: SSRC, commandSequence: UInt8) {
     self.media = media
     self.commandSequence = commandSequence
@@ -154,7 +154,7 @@ public struct RTCPBandwidth: Sendable, Hashable {
   public var bitsPerSecond: UInt64
   /// The streams that the estimate is about.
   public var streams: [SSRC]
-  /// Makes a message.
+  /// Makes a message; see the properties.
   public init(sender: SSRC, bitsPerSecond: UInt64, streams: [SSRC]) {
     self.sender = sender
     self.bitsPerSecond = bitsPerSecond

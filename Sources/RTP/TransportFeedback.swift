@@ -10,7 +10,7 @@ public struct TransportFeedback: Sendable, Hashable {
     /// Time since the arrival of the packet before it in this message, in units of 250 µs; for the first one since
     /// the message's reference time. Negative when packets overtook each other.
     public var delta: Int16
-    /// Makes an arrival.
+    /// Makes an arrival; see the properties.
     public init(sequenceNumber: UInt16, delta: Int16) {
       self.sequenceNumber = sequenceNumber
       self.delta = delta

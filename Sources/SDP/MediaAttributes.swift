@@ -33,7 +33,7 @@ public struct RTPMap: Hashable, Sendable {
   public var clockRate: Int
   /// Sound channels; nil when not written (then 1).
   public var channels: Int?
-  /// Makes a mapping.
+  /// Makes a mapping; see the properties.
   public init(payloadType: PayloadType, name: String, clockRate: Int, channels: Int? = nil) {
     self.payloadType = payloadType
     self.name = name
@@ -96,7 +96,7 @@ public struct ExtensionMapping: Hashable, Sendable {
   public var uri: String
   /// Extension attributes after the URI; empty when there are none.
   public var attributes: String
-  /// Makes a mapping.
+  /// Makes a mapping; see the properties.
   public init(id: UInt8, direction: Direction? = nil, uri: String, attributes: String = "") {
     self.id = id
     self.direction = direction
@@ -140,7 +140,7 @@ public struct SSRCGroup: Hashable, Sendable {
   public var semantics: String
   /// The sources in order; for FID the media first, then its retransmissions.
   public var ssrcs: [SSRC]
-  /// Makes a group.
+  /// Makes a group; see the properties.
   public init(semantics: String, ssrcs: [SSRC]) {
     self.semantics = semantics
     self.ssrcs = ssrcs
@@ -171,7 +171,7 @@ public struct SimulcastDescription: Hashable, Sendable {
     public var rid: RID
     /// True with `~`: the stream is not sent for now.
     public var isPaused: Bool
-    /// Makes an alternative.
+    /// Makes an alternative; see the properties.
     public init(rid: RID, isPaused: Bool = false) {
       self.rid = rid
       self.isPaused = isPaused
@@ -194,7 +194,7 @@ public struct SDPAttribute: Hashable, Sendable {
   public var name: String
   /// Text after the colon; nil for a property attribute.
   public var value: String?
-  /// Makes an attribute.
+  /// Makes an attribute; see the properties.
   public init(_ name: String, _ value: String? = nil) {
     self.name = name
     self.value = value

@@ -19,7 +19,7 @@ public struct SessionDescription: Hashable, Sendable {
     public var version: UInt64
     /// Network type, address type and address, such as `IN IP4 127.0.0.1`.
     public var address: String
-    /// Makes an origin.
+    /// Makes an origin; see the properties.
     public init(username: String = "-", sessionID: String, version: UInt64, address: String = "IN IP4 127.0.0.1") {
       self.username = username
       self.sessionID = sessionID
@@ -34,7 +34,7 @@ public struct SessionDescription: Hashable, Sendable {
     public var semantics: String
     /// Members in order; the first one of BUNDLE is the tag.
     public var mids: [MID]
-    /// Makes a group.
+    /// Makes a group; see the properties.
     public init(semantics: String, mids: [MID]) {
       self.semantics = semantics
       self.mids = mids

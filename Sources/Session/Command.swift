@@ -7,7 +7,7 @@ public struct TileSelector: Hashable, Sendable, CustomStringConvertible {
   /// True for the screen that the person shares.
   public var isScreenShare: Bool
 
-  /// Makes a selector.
+  /// Makes a selector; see the properties.
   public init(participant: String, isScreenShare: Bool = false) {
     self.participant = participant
     self.isScreenShare = isScreenShare

@@ -9,7 +9,7 @@ public struct DataMessage: Hashable, Sendable {
   /// What was sent, at most 64 KiB.
   public var payload: [UInt8]
 
-  /// Makes a message.
+  /// Makes a message; see the properties.
   public init(participant: ParticipantIdentity?, topic: String, payload: [UInt8]) {
     self.participant = participant
     self.topic = topic
@@ -42,7 +42,7 @@ public struct ChatMessage: Hashable, Sendable {
   /// True when the end of a text was left out because it was too long.
   public var isCut: Bool
 
-  /// Makes a message.
+  /// Makes a message; see the properties.
   public init(
     id: String, participant: ParticipantIdentity?, text: String, timestamp: Int64 = 0, action: Action = .posted,
     isCut: Bool = false
@@ -69,7 +69,7 @@ public struct Caption: Hashable, Sendable {
   /// False while the words may still change.
   public var isFinal: Bool
 
-  /// Makes a caption.
+  /// Makes a caption; see the properties.
   public init(id: String, participant: ParticipantIdentity?, text: String, language: String = "", isFinal: Bool) {
     self.id = id
     self.participant = participant

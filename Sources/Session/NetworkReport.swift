@@ -37,7 +37,7 @@ public struct NetworkReport: Hashable, Sendable {
   /// The way that media take; nil while that is not known.
   public var path: NetworkPath?
 
-  /// Makes a report.
+  /// Makes a report; see the properties.
   public init(
     incoming: Int64 = 0, incomingAudio: Int64 = 0, incomingVideo: Int64 = 0, flowingVideos: Int = 0,
     lossPerMille: Int = 0, queueDelay: Duration = .zero, estimate: Int64? = nil,
@@ -66,7 +66,7 @@ public struct BandwidthAlert: Hashable, Sendable {
   /// False when this is all that there are: the end of the shortage.
   public var isLimited: Bool
 
-  /// Makes an alert.
+  /// Makes an alert; see the properties.
   public init(bandwidth: Int, streamBandwidth: Int, numberOfVideos: Int, isLimited: Bool) {
     self.bandwidth = bandwidth
     self.streamBandwidth = streamBandwidth

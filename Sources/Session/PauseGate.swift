@@ -11,7 +11,7 @@ struct PauseGate: Sendable {
   /// How the recording is paused; nil: it isn't.
   private(set) var policy: PausePolicy?
   /// Sound that is due before this instant is not heard.
-  private var soundBegins = SessionTime.distantPast
+  private var audioBegins = SessionTime.distantPast
   /// Pictures that are due before this instant are not decoded.
   private var picturesBegin = SessionTime.distantPast
 
@@ -19,7 +19,7 @@ struct PauseGate: Sendable {
   mutating func open(at now: SessionTime) -> PausePolicy? {
     let old = policy
     policy = nil
-    soundBegins = old == .redact ? now + Self.redactionTail : now
+    audioBegins = old == .redact ? now + Self.redactionTail : now
     if old == .redact { picturesBegin = now }
     return old
   }
@@ -28,7 +28,7 @@ struct PauseGate: Sendable {
   mutating func close(_ policy: PausePolicy) { self.policy = policy }
 
   /// True for sound that is due at an instant and counts.
-  func hears(at instant: SessionTime) -> Bool { policy == nil && instant >= soundBegins }
+  func hears(at instant: SessionTime) -> Bool { policy == nil && instant >= audioBegins }
 
   /// True for a picture that is due at an instant and was not made in a redacted time that is over. Such pictures that come
   /// late are no better than those that came in time.

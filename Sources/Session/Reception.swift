@@ -23,7 +23,7 @@ public struct ReceptionWish: Hashable, Sendable {
   /// Who goes first when the service has to choose: 1 before 2 and so on; 0: not said.
   public var priority: Int
 
-  /// Makes a wish.
+  /// Makes a wish; see the properties.
   public init(track: TrackID, reception: TrackReception, width: Int = 0, height: Int = 0, priority: Int = 0) {
     self.track = track
     self.reception = reception

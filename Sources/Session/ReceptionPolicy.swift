@@ -24,7 +24,7 @@ public struct ReceptionPolicy: Sendable {
     /// False while it could not be received anyhow (muted, not subscribed): then nothing changes for it.
     public var isFlowing: Bool
 
-    /// Makes a candidate.
+    /// Makes a candidate; see the properties.
     public init(track: TrackID, width: Int, height: Int, rank: Int, isFlowing: Bool = true) {
       self.track = track
       self.isFlowing = isFlowing

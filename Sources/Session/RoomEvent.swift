@@ -18,7 +18,7 @@ public struct Participant: Hashable, Sendable {
   /// of metadata that is a JSON object. A path or a URL, not checked in any way; empty when nothing is said.
   public private(set) var avatar = ""
 
-  /// Makes a participant.
+  /// Makes a participant; see the properties.
   public init(
     identity: ParticipantIdentity, name: String = "", metadata: String = "", attributes: [String: String] = [:],
     isBot: Bool = false
@@ -68,7 +68,7 @@ public struct Track: Hashable, Sendable {
   /// Why it cannot be shown or heard although it is published; nil: nothing is known that stands against it.
   public var obstacle: TrackObstacle?
 
-  /// Makes a track.
+  /// Makes a track; see the properties.
   public init(
     id: TrackID, participant: ParticipantIdentity, kind: MediaKind, source: TrackSource, name: String = "",
     isMuted: Bool = false, obstacle: TrackObstacle? = nil
@@ -97,7 +97,7 @@ public struct Speaker: Hashable, Sendable {
   public var level: Int
   /// True while the service counts the person among the speakers.
   public var isActive: Bool
-  /// Makes an entry.
+  /// Makes an entry; see the properties.
   public init(participant: ParticipantIdentity, level: Int, isActive: Bool) {
     self.participant = participant
     self.level = level
@@ -195,7 +195,7 @@ public struct SessionEvent: Sendable {
   /// What happened.
   public var payload: Payload
 
-  /// Makes an entry.
+  /// Makes an entry; see the properties.
   public init(sequence: UInt64, arrived: SessionTime, payload: Payload) {
     self.sequence = sequence
     self.arrived = arrived

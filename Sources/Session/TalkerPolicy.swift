@@ -7,7 +7,7 @@ public struct TalkerPolicy: Sendable {
   private struct Voice: Sendable {
     /// The room's word: since when, and how loud (dB).
     var room: (since: SessionTime, level: Int)?
-    var sound: VoiceActivity?
+    var activity: VoiceActivity?
     // What follows from them at the instant of the last `refresh`.
     var talkingSince: SessionTime?
     var level = -127
@@ -17,12 +17,12 @@ public struct TalkerPolicy: Sendable {
 
     /// Works out the state at `now` from whichever source counts.
     mutating func refresh(at now: SessionTime, _ settings: Settings, bonus: Int) {
-      sound?.update(at: now, settings)
-      let hearsAudio = sound.map { settings.levels == .sound || now - $0.lastHeard < .seconds(1) } ?? false
-      if hearsAudio, let sound {
-        talkingSince = sound.since
-        talked = sound.lastLoud - (sound.since ?? sound.lastLoud)
-        level = sound.level + bonus
+      activity?.update(at: now, settings)
+      let hearsAudio = activity.map { settings.levels == .sound || now - $0.lastHeard < .seconds(1) } ?? false
+      if hearsAudio, let activity {
+        talkingSince = activity.since
+        talked = activity.lastLoud - (activity.since ?? activity.lastLoud)
+        level = activity.level + bonus
       } else {
         talkingSince = room?.since
         talked = now - (room?.since ?? now)
@@ -68,7 +68,7 @@ public struct TalkerPolicy: Sendable {
   /// How loud the participant is, for display: 0 (-60 dB and less) to 1000.
   public func meter(_ identity: ParticipantIdentity) -> Int {
     guard let voice = voices[identity] else { return 0 }
-    if let sound = voice.sound, sound.meter > 0 || settings.levels == .sound { return sound.meter }
+    if let activity = voice.activity, activity.meter > 0 || settings.levels == .sound { return activity.meter }
     return voice.room.map { Loudness.meter(decibels: $0.level) } ?? 0
   }
 
@@ -90,9 +90,9 @@ public struct TalkerPolicy: Sendable {
   public mutating func heard(_ identity: ParticipantIdentity, decibels: Int, at time: SessionTime) {
     guard settings.levels != .room else { return }
     wake(identity)
-    var sound = voices[identity]?.sound ?? VoiceActivity()
-    sound.heard(decibels, at: time, settings)
-    voices[identity, default: Voice()].sound = sound
+    var activity = voices[identity]?.activity ?? VoiceActivity()
+    activity.heard(decibels, at: time, settings)
+    voices[identity, default: Voice()].activity = activity
   }
 
   /// Forgets a participant who left or whose microphone is off.
@@ -105,7 +105,7 @@ public struct TalkerPolicy: Sendable {
       if presenter == identity { presenter = nil }
     } else {
       voices[identity]?.room = nil
-      voices[identity]?.sound?.silence()
+      voices[identity]?.activity?.silence()
       voices[identity]?.talkingSince = nil
     }
   }
@@ -134,9 +134,9 @@ public struct TalkerPolicy: Sendable {
   }
 
   private mutating func wake(_ identity: ParticipantIdentity) {
-    guard !silent.isEmpty, let sound = silent.removeValue(forKey: identity) else { return }
+    guard !silent.isEmpty, let activity = silent.removeValue(forKey: identity) else { return }
     var voice = Voice()
-    voice.sound = sound
+    voice.activity = activity
     voices[identity] = voice
   }
 
@@ -144,10 +144,10 @@ public struct TalkerPolicy: Sendable {
   private mutating func rest(at now: SessionTime) {
     for (identity, voice) in voices
     where voice.room == nil && voice.talkingSince == nil && voice.louderSince == nil
-      && voice.sound?.isSettled(at: now) ?? true
+      && voice.activity?.isSettled(at: now) ?? true
     {
       voices[identity] = nil
-      if let sound = voice.sound { silent[identity] = sound }
+      if let activity = voice.activity { silent[identity] = activity }
     }
   }
 

@@ -76,7 +76,7 @@ public struct TimelineEntry: Hashable, Sendable {
   /// What.
   public var event: TimelineEvent
 
-  /// Makes an entry.
+  /// Makes an entry; see the properties.
   public init(time: SessionTime, sessionTime: SessionTime, event: TimelineEvent) {
     self.time = time
     self.sessionTime = sessionTime

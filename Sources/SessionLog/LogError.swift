@@ -25,7 +25,7 @@ public struct LogError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong, where, and what to do, in one line.
   public let description: String
 
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(_ reason: Reason, _ description: String) {
     self.reason = reason
     self.description = description

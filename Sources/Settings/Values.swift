@@ -5,7 +5,7 @@ import MediaCore
 public struct ValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong, where, and what to do, in one line.
   public let description: String
-  /// Makes an error from its line.
+  /// Makes an error from its line; see the properties.
   public init(_ description: String) { self.description = description }
 }
 

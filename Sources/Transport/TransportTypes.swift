@@ -9,7 +9,7 @@ public struct ICEServer: Sendable, Hashable {
   public var username: String
   /// The password that belongs to `username`; empty for STUN.
   @Redacted public var credential: String
-  /// Makes an entry.
+  /// Makes an entry; see the properties.
   public init(urls: [String], username: String = "", credential: String = "") {
     self.urls = urls
     self.username = username

@@ -16,7 +16,7 @@ public struct GuardedWebClient: Sendable {
   let isAllowed: @Sendable (IPAddress) -> Bool
   private let names: NameLookup
 
-  /// Makes a client.
+  /// Makes a client; see the properties.
   public init(privateAddresses policy: PrivateAddresses) {
     self.init(policy: policy) { policy == .allow || $0.isPublic }
   }

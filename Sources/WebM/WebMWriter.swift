@@ -240,19 +240,19 @@ public final class WebMWriter {
       let newest = max(video.latest, audio.latest)
       while true {
         let picture = video.queue.first
-        let sound = audio.queue.first
-        if let sound, picture.map({ sound.time <= $0.time }) ?? true {
+        let packet = audio.queue.first
+        if let packet, picture.map({ packet.time <= $0.time }) ?? true {
           // Wait for the pictures up to the sound's end, so that it is known whether a keyframe falls into it.
-          let isNext = picture != nil || !video.isPresent || video.latest >= sound.end
-          guard isNext || everything || newest - sound.time >= Self.reorderLimit else { break }
-          let keyframe = picture.flatMap { $0.isKeyframe && $0.time < sound.end ? $0.time : nil }
+          let isNext = picture != nil || !video.isPresent || video.latest >= packet.end
+          guard isNext || everything || newest - packet.time >= Self.reorderLimit else { break }
+          let keyframe = picture.flatMap { $0.isKeyframe && $0.time < packet.end ? $0.time : nil }
           try audio.queue.withFirstPayload { (payload) throws(WebMError) in
-            try clusters.put(sound, payload, isVideo: false, upcomingKeyframe: keyframe)
+            try clusters.put(packet, payload, isVideo: false, upcomingKeyframe: keyframe)
           }
           audio.queue.removeFirst()
           audio.written += 1
         } else if let picture {
-          let isNext = sound != nil || !audio.isPresent || audio.latest >= picture.time
+          let isNext = packet != nil || !audio.isPresent || audio.latest >= picture.time
           guard isNext || everything || newest - picture.time >= Self.reorderLimit else { break }
           try video.queue.withFirstPayload { (payload) throws(WebMError) in
             try clusters.put(picture, payload, isVideo: true, upcomingKeyframe: nil)

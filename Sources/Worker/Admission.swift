@@ -11,7 +11,7 @@ public struct Admission: Hashable, Sendable {
     public var cores: Double
     /// Resident memory, in bytes.
     public var memory: Int64
-    /// Makes a cost.
+    /// Makes a cost; see the properties.
     public init(cores: Double, memory: Int64) {
       self.cores = cores
       self.memory = memory

@@ -12,7 +12,7 @@ public struct AfterCommand: Hashable, Sendable {
   /// Its environment besides what it is told of the file; nothing secret.
   public var environment: [String: String]
 
-  /// Makes a command.
+  /// Makes a command; see the properties.
   public init(_ command: String, environment: [String: String] = [:]) {
     self.command = command
     self.environment = environment

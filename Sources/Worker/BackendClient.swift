@@ -77,13 +77,15 @@ public final class BackendClient: Sendable {
 
   /// Renews the lease of a job, and tells how it stands. The answer may be held up to `wait` seconds, until a command
   /// waits.
-  public func heartbeat(job: String, _ request: BeatRequest, wait: Int64 = 0) async throws(BackendError) -> BeatAnswer {
+  public func heartbeat(
+    job: String, _ request: HeartbeatRequest, wait: Int64 = 0
+  ) async throws(BackendError) -> HeartbeatAnswer {
     let path = "/v1/workers/jobs/\(PercentCoding.encode(job))/beat"
     return try await send(.POST, wait > 0 ? "\(path)?wait=\(wait)" : path, body: request, wait: wait)
   }
 
   /// Gives a job back, for another worker to go on with.
-  public func release(job: String, _ request: BeatRequest) async throws(BackendError) -> BeatAnswer {
+  public func release(job: String, _ request: HeartbeatRequest) async throws(BackendError) -> HeartbeatAnswer {
     try await send(.POST, "/v1/workers/jobs/\(PercentCoding.encode(job))/release", body: request)
   }
 

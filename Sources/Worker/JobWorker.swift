@@ -179,7 +179,7 @@ public actor JobWorker {
     if let run = runs[job.id], await run.renew(assignment) { return }
     if isDraining {
       // Given in the same moment: somebody else is free for it.
-      let back = BeatRequest(fence: job.fence, report: JobReport())
+      let back = HeartbeatRequest(fence: job.fence, report: JobReport())
       _ = try? await client.release(job: job.id, back)
       return
     }

@@ -39,13 +39,13 @@ struct JournalRecovery: Sendable {
     } else {
       let parts = await lookAtParts(of: job, worker: worker)
       for part in parts where answer == .accepted {
-        let beat = BeatRequest(
+        let beat = HeartbeatRequest(
           fence: job.fence, report: JobReport(part: part, isRecorded: job.isRecorded, error: job.error))
         answer = await Self.ask(client, logger: logger) { client throws(BackendError) in
           _ = try await client.heartbeat(job: id, beat)
         }
       }
-      let release = BeatRequest(
+      let release = HeartbeatRequest(
         fence: job.fence, report: JobReport(isRecorded: job.isRecorded, error: job.error))
       if answer == .accepted {
         answer = await Self.ask(client, logger: logger) { client throws(BackendError) in

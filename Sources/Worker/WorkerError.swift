@@ -4,7 +4,7 @@ public struct WorkerError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String
   /// True when it is a folder or file that can't be made or written, and not a setting.
   public var isFolder: Bool
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(_ description: String, isFolder: Bool = false) {
     self.description = description
     self.isFolder = isFolder

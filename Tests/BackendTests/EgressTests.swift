@@ -94,7 +94,7 @@ import Testing
       #expect(job.request.layout == "speaker" && job.owner == "livekit:devkey")
       #expect(job.request.picture == JobPicture(width: 1920, height: 1080, framesPerSecond: 30, bitrate: 4_500_000))
       #expect(job.request.outputs == [JobOutput(path: "calls/{room}-one.webm")])
-      _ = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport(state: .running))
+      _ = try await stores.jobs.heartbeat(job: job.id, fence: 1, report: JobReport(state: .running))
       let updated = try await client.call(
         "UpdateLayout",
         Livekit_UpdateLayoutRequest.with {
@@ -107,7 +107,7 @@ import Testing
       #expect(active.items.map(\.egressID) == [started.egressID])
       let stop = Livekit_StopEgressRequest.with { $0.egressID = started.egressID }
       #expect(try await client.call("StopEgress", stop, Livekit_EgressInfo.self).status == .egressEnding)
-      let told = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport())
+      let told = try await stores.jobs.heartbeat(job: job.id, fence: 1, report: JobReport())
       #expect(told.commands.map(\.verb) == [.layout, .stop] && told.commands[0].argument == "grid")
       let again = await #expect(throws: Client.Failure.self) {
         try await client.call("StopEgress", stop, Livekit_EgressInfo.self)
@@ -218,7 +218,7 @@ import Testing
       #expect(jobs.map { EgressInfo.make($0).roomID } == ["RM_1"])
       // The room may have begun anew before the bot came; what it was told on joining is what is recorded.
       let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
-      let beaten = try await stores.jobs.beat(job: job.id, fence: job.fence, report: JobReport(roomSID: "RM_9"))
+      let beaten = try await stores.jobs.heartbeat(job: job.id, fence: job.fence, report: JobReport(roomSID: "RM_9"))
       #expect(EgressInfo.make(beaten).roomID == "RM_9")
       var other = event
       other.event = "participant_joined"

@@ -57,7 +57,7 @@ import JobsAPI
   private func life(_ stores: JobQueue, _ request: JobRequest) async throws -> String {
     let id = try await stores.jobs.submit(request, owner: "app").id
     let job = try #require(try await stores.jobs.claim(worker: "w", count: 10).first { $0.id == id })
-    _ = try await stores.jobs.beat(job: id, fence: job.fence, report: JobReport(state: .running))
+    _ = try await stores.jobs.heartbeat(job: id, fence: job.fence, report: JobReport(state: .running))
     let file = JobFile(location: "a/b.webm", size: 9, duration: 5_000_000, sha256: "00")
     _ = try await stores.jobs.complete(job: id, fence: job.fence, files: [file])
     return id
@@ -163,7 +163,7 @@ import JobsAPI
       let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
       let part = JobPart(
         attempt: 1, worker: "w", location: "/data/parts/one.webm", startedAt: clock.now, duration: 7_000_000)
-      _ = try await stores.jobs.beat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
+      _ = try await stores.jobs.heartbeat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))
       let error = JobError(name: "roomFull", message: "there is no place")
       _ = try await stores.jobs.fail(job: job.id, fence: job.fence, error: error, mayRetry: false)
       // Said again, it is over and nothing more is told.

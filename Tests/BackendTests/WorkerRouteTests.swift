@@ -30,8 +30,8 @@ import Testing
       let part = JobPart(attempt: 1, worker: "w1", location: "part-1.webm", startedAt: .now, duration: 1_000_000)
       let beat = try await api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
-        BeatRequest(fence: 1, report: JobReport(state: .running, part: part)))
-      let alive = try beat.value(BeatAnswer.self)
+        HeartbeatRequest(fence: 1, report: JobReport(state: .running, part: part)))
+      let alive = try beat.value(HeartbeatAnswer.self)
       // The ticket is fresh: no other is needed.
       #expect(alive.job.state == .running && alive.ticket == nil)
       let file = JobFile(location: "a.webm", size: 10, duration: 1_000_000, sha256: "00")
@@ -67,7 +67,7 @@ import Testing
       let error = JobError(name: "deliveryFailed", message: "waits")
       _ = try await api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
-        BeatRequest(fence: fence, report: JobReport(state: .running, isRecorded: true, error: error)))
+        HeartbeatRequest(fence: fence, report: JobReport(state: .running, isRecorded: true, error: error)))
       let beside = JobSideFile(kind: .manifest, location: "/backup/a.json", size: 3)
       let file = JobFile(
         location: "/backup/a.webm", size: 10, duration: 1_000_000, dataFolder: "folder", beside: [beside])
@@ -120,12 +120,12 @@ import Testing
       let old = try #require(try await api.claim("old").first).job
       let path = "/v1/workers/jobs/\(job.id)"
       let given = try await api.send(
-        "POST", "\(path)/release", TestBackend.workerSecret, BeatRequest(fence: old.fence, report: JobReport()))
-      #expect(try given.value(BeatAnswer.self).job.state == .queued)
+        "POST", "\(path)/release", TestBackend.workerSecret, HeartbeatRequest(fence: old.fence, report: JobReport()))
+      #expect(try given.value(HeartbeatAnswer.self).job.state == .queued)
       let new = try #require(try await api.claim("new").first).job
       #expect(new.fence == old.fence + 1)
 
-      let report = BeatRequest(fence: old.fence, report: JobReport(state: .running))
+      let report = HeartbeatRequest(fence: old.fence, report: JobReport(state: .running))
       let answers = [
         try await api.send("POST", "\(path)/beat", TestBackend.workerSecret, report),
         try await api.send("POST", "\(path)/release", TestBackend.workerSecret, report),
@@ -187,22 +187,22 @@ import Testing
       let ann = TestToken.caller()
       let job = try await api.submit("a", ann)
       let fence = try #require(try await api.claim().first).job.fence
-      let report = BeatRequest(fence: fence, report: JobReport(state: .running))
+      let report = HeartbeatRequest(fence: fence, report: JobReport(state: .running))
       async let held = api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat?wait=10", TestBackend.workerSecret, report)
       while !api.backend.core.changes.jobs.isAwaited { await Task.yield() }
       let command = #"{"verb":"layout","argument":"speaker"}"#
       async let told = api.ask("POST", "/v1/jobs/\(job.id)/commands?wait=10", ann, json: command)
-      let answer = try await held.value(BeatAnswer.self)
+      let answer = try await held.value(HeartbeatAnswer.self)
       #expect(answer.job.commands.map(\.argument) == ["speaker"])
       let confirmed = try await api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
-        BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
+        HeartbeatRequest(fence: fence, report: JobReport(confirmed: 1)))
       // Who told it is answered when the recorder has.
       #expect(try await told.status == 200)
       let unheard = try await api.ask("POST", "/v1/jobs/\(job.id)/commands?wait=0", ann, json: command)
       #expect(unheard.status == 202)
-      #expect(try confirmed.value(BeatAnswer.self).job.commands.isEmpty)
+      #expect(try confirmed.value(HeartbeatAnswer.self).job.commands.isEmpty)
     }
   }
 
@@ -216,10 +216,10 @@ import Testing
         claimed.append(try #require(try await api.claim().first).job)
       }
       let jobs = claimed
-      let beat = { @Sendable (job: Job, state: JobState, wait: Int) async throws -> BeatAnswer in
+      let beat = { @Sendable (job: Job, state: JobState, wait: Int) async throws -> HeartbeatAnswer in
         try await api.send(
           "POST", "/v1/workers/jobs/\(job.id)/beat?wait=\(wait)", TestBackend.workerSecret,
-          BeatRequest(fence: job.fence, report: JobReport(state: state))
+          HeartbeatRequest(fence: job.fence, report: JobReport(state: state))
         ).value()
       }
       // One that records is not woken, nor one that waits for another room.
@@ -257,8 +257,8 @@ import Testing
       while ticket == nil, .now < end {
         let answer = try await api.send(
           "POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret,
-          BeatRequest(fence: 1, report: JobReport(state: .running)))
-        ticket = try answer.value(BeatAnswer.self).ticket
+          HeartbeatRequest(fence: 1, report: JobReport(state: .running)))
+        ticket = try answer.value(HeartbeatAnswer.self).ticket
       }
       #expect(try #require(ticket).until > assignment.ticket.until)
     }
@@ -278,7 +278,7 @@ import Testing
         let answer = try await api.ask("POST", "/v1/workers/claim", secret, json: json)
         #expect(answer.status == 400 && answer.problem?.message.hasPrefix(field) == true, "\(json): \(answer.text)")
       }
-      let none = BeatRequest(fence: 1, report: JobReport())
+      let none = HeartbeatRequest(fence: 1, report: JobReport())
       #expect(try await api.send("POST", "/v1/workers/jobs/job_none/beat", secret, none).status == 404)
       // One that drains says how it stands, and is given nothing.
       _ = try await api.submit("a", TestToken.caller())

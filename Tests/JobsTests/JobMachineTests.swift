@@ -40,9 +40,9 @@ import Testing
     var job = try claimed()
     var part = Self.part
     job = try machine.apply(
-      .beat(fence: 1, JobReport(state: .running, part: part)), to: job, now: Self.start + .seconds(5))
+      .heartbeat(fence: 1, JobReport(state: .running, part: part)), to: job, now: Self.start + .seconds(5))
     part.duration = 9_000_000
-    job = try machine.apply(.beat(fence: 1, JobReport(part: part)), to: job, now: Self.start + .seconds(10))
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(part: part)), to: job, now: Self.start + .seconds(10))
     #expect(job.lease?.until == Self.start + .seconds(25))
     #expect(job.state == .running)
     #expect(job.parts == [part])
@@ -51,18 +51,18 @@ import Testing
 
   @Test func aLostWorkerIsReplacedAndItsFenceIsRefused() throws {
     var job = try claimed()
-    job = try machine.apply(.beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
     #expect(throws: JobRefusal.notAvailable) { try machine.apply(.expire, to: job, now: Self.start + .seconds(14)) }
     job = try machine.apply(.expire, to: job, now: Self.start + .seconds(15))
     #expect(job.state == .queued)
     #expect(throws: JobRefusal.fenced) {
-      try machine.apply(.beat(fence: 1, JobReport()), to: job, now: Self.start + .seconds(16))
+      try machine.apply(.heartbeat(fence: 1, JobReport()), to: job, now: Self.start + .seconds(16))
     }
     job = try machine.apply(.claim(worker: "b"), to: job, now: Self.start + .seconds(16))
     #expect(job.fence == 2)
     #expect(job.parts == [Self.part])
     for action in [
-      JobAction.beat(fence: 1, JobReport()), .complete(fence: 1, []), .release(fence: 1, JobReport()),
+      JobAction.heartbeat(fence: 1, JobReport()), .complete(fence: 1, []), .release(fence: 1, JobReport()),
       .fail(fence: 1, JobError(name: "x", message: ""), mayRetry: true),
     ] {
       #expect(throws: JobRefusal.fenced) { try machine.apply(action, to: job, now: Self.start + .seconds(17)) }
@@ -71,16 +71,17 @@ import Testing
 
   @Test func aWorkerThatIsLateButNotReplacedGoesOn() throws {
     let job = try claimed()
-    let next = try machine.apply(.beat(fence: 1, JobReport(state: .running)), to: job, now: Self.start + .seconds(40))
+    let next = try machine.apply(
+      .heartbeat(fence: 1, JobReport(state: .running)), to: job, now: Self.start + .seconds(40))
     #expect(next.lease?.until == Self.start + .seconds(55))
   }
 
   @Test func aRecordingThatIsOverIsNotBroughtBack() throws {
     var job = try claimed()
     job = try machine.apply(
-      .beat(fence: 1, JobReport(state: .finishing, part: Self.part, isRecorded: true)), to: job, now: Self.start)
+      .heartbeat(fence: 1, JobReport(state: .finishing, part: Self.part, isRecorded: true)), to: job, now: Self.start)
     #expect(throws: JobRefusal.impossibleState) {
-      try machine.apply(.beat(fence: 1, JobReport(state: .running)), to: job, now: Self.start)
+      try machine.apply(.heartbeat(fence: 1, JobReport(state: .running)), to: job, now: Self.start)
     }
     job = try machine.apply(.expire, to: job, now: Self.start + .seconds(20))
     job = try machine.apply(.claim(worker: "b"), to: job, now: Self.start + .seconds(20))
@@ -99,7 +100,7 @@ import Testing
     let request = JobRequest(room: "talk", deadline: Self.start + .seconds(100))
     var job = try claimed(request)
     job = try machine.apply(
-      .beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start + .seconds(95))
+      .heartbeat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start + .seconds(95))
     job = try machine.apply(.expire, to: job, now: Self.start + .seconds(110))
     #expect(job.state == .queued && job.isRecorded)
     job = try machine.apply(.claim(worker: "b"), to: job, now: Self.start + .seconds(111))
@@ -132,7 +133,7 @@ import Testing
       job = try machine.apply(.command(.layout, argument: layout), to: job, now: Self.start)
     }
     #expect(job.commands.map(\.sequence) == [1, 2])
-    job = try machine.apply(.beat(fence: 1, JobReport(confirmed: 1)), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(confirmed: 1)), to: job, now: Self.start)
     #expect(job.commands.map(\.argument) == ["speaker"])
   }
 
@@ -142,25 +143,26 @@ import Testing
       job = try machine.apply(.command(.layout, argument: layout), to: job, now: Self.start)
     }
     let refusal = CommandRefusal(sequence: 2, message: "there is no layout 'nosuch'")
-    job = try machine.apply(.beat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
+    job = try machine.apply(
+      .heartbeat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
     #expect(job.commands.isEmpty && job.steering.layout == "speaker")
     #expect(
       job.refusals == [CommandRefusal(sequence: 2, verb: .layout, argument: "nosuch", message: refusal.message)])
     // Told again, as after an answer that was lost, it changes nothing.
     let again = try machine.apply(
-      .beat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
+      .heartbeat(fence: 1, JobReport(confirmed: 2, refusals: [refusal])), to: job, now: Self.start)
     #expect(again.refusals == job.refusals)
     for sequence in 3..<Int64(3 + 3 * machine.maximumRefusals) {
       job = try machine.apply(.command(.layout, argument: "x"), to: job, now: Self.start)
       let report = JobReport(confirmed: sequence, refusals: [CommandRefusal(sequence: sequence, message: "no")])
-      job = try machine.apply(.beat(fence: 1, report), to: job, now: Self.start)
+      job = try machine.apply(.heartbeat(fence: 1, report), to: job, now: Self.start)
     }
     #expect(job.refusals?.count == machine.maximumRefusals && job.steering.layout == "speaker")
   }
 
   @Test func aCancelledJobIsNeverQueuedAgain() throws {
     var job = try claimed()
-    job = try machine.apply(.beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
     job = try machine.apply(.command(.cancel, argument: nil), to: job, now: Self.start)
     let error = JobError(name: "busy", message: "busy")
     for action in [
@@ -212,7 +214,7 @@ import Testing
 
   @Test func anEndIsAskedForOnceHoweverOftenItIsSaid() throws {
     var job = try claimed()
-    job = try machine.apply(.beat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(state: .running, part: Self.part)), to: job, now: Self.start)
     for _ in 0..<1000 {
       job = try machine.apply(.command(.stop, argument: "now"), to: job, now: Self.start)
     }
@@ -230,7 +232,8 @@ import Testing
     while !job.state.isFinal, !job.isRecorded, count < 100 {
       job = try machine.apply(.claim(worker: "w"), to: job, now: now)
       if count == 0 {
-        job = try machine.apply(.beat(fence: job.fence, JobReport(state: .running, part: Self.part)), to: job, now: now)
+        job = try machine.apply(
+          .heartbeat(fence: job.fence, JobReport(state: .running, part: Self.part)), to: job, now: now)
       }
       now = now + .seconds(15)
       job = try machine.apply(.expire, to: job, now: now)
@@ -261,7 +264,7 @@ import Testing
       job = try machine.apply(.claim(worker: "w"), to: job, now: now)
       var part = Self.part
       (part.attempt, part.duration) = (attempt, 3_600_000_000)
-      job = try machine.apply(.beat(fence: job.fence, JobReport(state: .running, part: part)), to: job, now: now)
+      job = try machine.apply(.heartbeat(fence: job.fence, JobReport(state: .running, part: part)), to: job, now: now)
       if attempt % 2 == 0 {
         job = try machine.apply(.release(fence: job.fence, JobReport()), to: job, now: now)
       } else {
@@ -275,11 +278,12 @@ import Testing
 
   @Test func theRoomsIdIsKeptAndStaysShort() throws {
     var job = try claimed()
-    job = try machine.apply(.beat(fence: 1, JobReport(roomSID: "RM_1")), to: job, now: Self.start)
-    job = try machine.apply(.beat(fence: 1, JobReport()), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(roomSID: "RM_1")), to: job, now: Self.start)
+    job = try machine.apply(.heartbeat(fence: 1, JobReport()), to: job, now: Self.start)
     #expect(job.roomSID == "RM_1")
     let long = String(repeating: "x", count: 129)
-    #expect(try machine.apply(.beat(fence: 1, JobReport(roomSID: long)), to: job, now: Self.start).roomSID == "RM_1")
+    job = try machine.apply(.heartbeat(fence: 1, JobReport(roomSID: long)), to: job, now: Self.start)
+    #expect(job.roomSID == "RM_1")
   }
 
   /// Random lives: whatever happens, the rules that others build on hold.
@@ -295,7 +299,7 @@ import Testing
         switch Int.random(in: 0..<10, using: &random) {
         case 0, 1: .claim(worker: "w")
         case 2, 3:
-          .beat(
+          .heartbeat(
             fence: fence,
             JobReport(
               state: JobState.allCases.randomElement(using: &random), part: Self.part,
@@ -316,7 +320,7 @@ import Testing
       #expect(!before.isRecorded || next.isRecorded, "seed \(seed)")
       if case .claim = action { #expect(fences.insert(next.fence).inserted, "seed \(seed): a fence was given twice") }
       switch action {
-      case .beat(let given, _), .release(let given, _), .complete(let given, _), .fail(let given, _, _):
+      case .heartbeat(let given, _), .release(let given, _), .complete(let given, _), .fail(let given, _, _):
         #expect(given == before.fence, "seed \(seed): an old worker changed the job")
       default: break
       }

@@ -49,9 +49,9 @@ import Testing
     #expect(try await stores.jobs.claim(worker: "w", count: 5).map(\.id) == [job.id])
     #expect(try await stores.jobs.claim(worker: "v", count: 5).isEmpty)
     let part = JobPart(attempt: 1, worker: "w", location: "p", startedAt: queue.clock.now, duration: 1)
-    _ = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport(state: .running, part: part))
+    _ = try await stores.jobs.heartbeat(job: job.id, fence: 1, report: JobReport(state: .running, part: part))
     _ = try await stores.jobs.command(.layout, argument: "speaker", job: job.id)
-    let beaten = try await stores.jobs.beat(job: job.id, fence: 1, report: JobReport())
+    let beaten = try await stores.jobs.heartbeat(job: job.id, fence: 1, report: JobReport())
     #expect(beaten.commands == [JobCommand(sequence: 1, verb: .layout, argument: "speaker")])
     let file = JobFile(location: "f", size: 2, duration: 3, sha256: "00")
     let done = try await stores.jobs.complete(job: job.id, fence: 1, files: [file])
@@ -146,7 +146,7 @@ import Testing
     #expect(second.fence == 2)
     for attempt in [1, 0, 3, Int64.max] {
       await #expect(throws: StoreError.refused(.fenced)) {
-        try await queue.jobs.beat(job: id, fence: attempt, report: JobReport(state: .uploading))
+        try await queue.jobs.heartbeat(job: id, fence: attempt, report: JobReport(state: .uploading))
       }
       await #expect(throws: StoreError.refused(.fenced)) {
         try await queue.jobs.complete(job: id, fence: attempt, files: [])

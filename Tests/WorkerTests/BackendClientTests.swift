@@ -17,10 +17,10 @@ import Testing
         attempt: 1, worker: "w1", location: "/a.webm", startedAt: Timestamp(seconds: 1_700_000_000), duration: 5)
       _ = try await queue.store.command(.layout, argument: "speaker", job: job.id)
       let answer = try await queue.client.heartbeat(
-        job: job.id, BeatRequest(fence: fence, report: JobReport(state: .running, part: part)), wait: 5)
+        job: job.id, HeartbeatRequest(fence: fence, report: JobReport(state: .running, part: part)), wait: 5)
       #expect(answer.job.commands.map(\.verb) == [.layout])
       let later = try await queue.client.heartbeat(
-        job: job.id, BeatRequest(fence: fence, report: JobReport(confirmed: 1)))
+        job: job.id, HeartbeatRequest(fence: fence, report: JobReport(confirmed: 1)))
       #expect(later.job.commands.isEmpty && later.job.steering.layout == "speaker" && later.job.parts == [part])
       let files = [JobFile(location: "/b.webm", size: 1, duration: 2)]
       let done = try await queue.client.complete(job: job.id, CompleteRequest(fence: fence, files: files))
@@ -40,7 +40,8 @@ import Testing
       #expect(second.job.fence == first.job.fence + 1)
       await #expect(
         performing: {
-          _ = try await queue.client.heartbeat(job: job.id, BeatRequest(fence: first.job.fence, report: JobReport()))
+          let late = HeartbeatRequest(fence: first.job.fence, report: JobReport())
+          _ = try await queue.client.heartbeat(job: job.id, late)
         }, throws: { ($0 as? BackendError)?.isFenced == true })
     }
   }

@@ -52,7 +52,7 @@ import Testing
           _ = try await queue.store.fail(job: job.id, fence: fence, error: error, mayRetry: false)
         } else {
           let report = JobReport(isRecorded: true, error: error)
-          _ = try await queue.store.beat(job: job.id, fence: fence, report: report)
+          _ = try await queue.store.heartbeat(job: job.id, fence: fence, report: report)
           _ = try await queue.store.complete(job: job.id, fence: fence, files: [Self.file])
         }
         folders.append(try makePart(of: job.id, in: queue.folder, changed: now - .seconds(99 * 86_400)))

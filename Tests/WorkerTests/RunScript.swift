@@ -30,7 +30,7 @@ struct RunScript {
 
   static let epoch = Timestamp(seconds: 1_700_000_000)
 
-  private(set) var heartbeats: [BeatRequest] = []
+  private(set) var heartbeats: [HeartbeatRequest] = []
   private let settings: RunSettings
   private var machine: RunMachine
   private var job: Job
@@ -52,11 +52,11 @@ struct RunScript {
     case .event(let event): return handle(event)
     case .journaled(let kind): return handle(.journaled(kind, fence: machine.fence))
     case .wait(let time): return wait(time)
-    case .answered: return handle(.heartbeatAnswered(newest, BeatAnswer(job: job)))
+    case .answered: return handle(.heartbeatAnswered(newest, HeartbeatAnswer(job: job)))
     case .unanswered(let error): return handle(.heartbeatFailed(newest, error))
     case .heldAnswered(let commands):
       job.commands = commands
-      return handle(.heartbeatAnswered(held, BeatAnswer(job: job)))
+      return handle(.heartbeatAnswered(held, HeartbeatAnswer(job: job)))
     case .heldUnanswered(let error): return handle(.heartbeatFailed(held, error))
     case .heldLost:
       return handle(.heartbeatFailed(held, .refused(status: 409, APIProblem.Body(code: "fenced", message: ""))))
@@ -125,7 +125,7 @@ struct RunScript {
     }
   }
 
-  private mutating func heartbeat(_ number: Int, _ request: BeatRequest, wait: Int64) -> String {
+  private mutating func heartbeat(_ number: Int, _ request: HeartbeatRequest, wait: Int64) -> String {
     heartbeats.append(request)
     if wait > 0 {
       held = number

@@ -243,17 +243,17 @@ final class RunWorld {
     }
   }
 
-  private func send(_ number: Int, _ beat: BeatRequest, wait: Int64) {
+  private func send(_ number: Int, _ beat: HeartbeatRequest, wait: Int64) {
     outstanding[number] = beat.fence
     request(lost: .heartbeatFailed(number, .away("lost"))) { [self] in
       isOvertaken = isOvertaken || number < newestArrived
       newestArrived = max(number, newestArrived)
       do throws(JobRefusal) {
-        job = try rules.apply(.beat(fence: beat.fence, beat.report), to: job, now: calendar)
+        job = try rules.apply(.heartbeat(fence: beat.fence, beat.report), to: job, now: calendar)
       } catch {
         return .heartbeatFailed(number, Self.refused(error))
       }
-      guard wait > 0, job.commands.isEmpty else { return .heartbeatAnswered(number, BeatAnswer(job: job)) }
+      guard wait > 0, job.commands.isEmpty else { return .heartbeatAnswered(number, HeartbeatAnswer(job: job)) }
       held[number] = beat.fence
       after(.seconds(wait)) { self.answerHeld(number) }
       return nil
@@ -264,7 +264,7 @@ final class RunWorld {
     guard let fence = held.removeValue(forKey: number) else { return }
     let isMine = job.fence == fence && job.lease != nil
     let event: RunEvent =
-      isMine ? .heartbeatAnswered(number, BeatAnswer(job: job)) : .heartbeatFailed(number, Self.refused(.fenced))
+      isMine ? .heartbeatAnswered(number, HeartbeatAnswer(job: job)) : .heartbeatFailed(number, Self.refused(.fenced))
     after(pause(1...40)) { self.tell(event) }
   }
 

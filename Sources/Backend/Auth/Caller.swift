@@ -10,7 +10,7 @@ public struct Caller: Hashable, Sendable {
   /// The only rooms that the caller may have to do with, as a name with `*` for any text; nil: all.
   public var rooms: String?
 
-  /// Makes a caller.
+  /// Makes a caller; see the properties.
   public init(name: String, grants: Set<Grant>, rooms: String? = nil) {
     self.name = name
     self.grants = grants

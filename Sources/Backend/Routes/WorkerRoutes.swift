@@ -18,13 +18,13 @@ struct WorkerRoutes: RouteGroup {
       .json(try await jobs.job(try call.parameter("id")), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/beat", bodyLimit: 1 << 20) { call in
-      .json(try await beat(call), for: .workers)
+      .json(try await heartbeat(call), for: .workers)
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/release", bodyLimit: 1 << 20) { call in
-      let request = try await call.decode(BeatRequest.self, isFromWorker: true)
+      let request = try await call.decode(HeartbeatRequest.self, isFromWorker: true)
       let job = try await jobs.release(
         job: try call.parameter("id"), fence: request.fence, report: request.report)
-      return Self.over(job, call, BeatAnswer(job: job))
+      return Self.over(job, call, HeartbeatAnswer(job: job))
     }
     routes.worker(.post, "/v1/workers/jobs/{id}/complete", bodyLimit: 1 << 20) { call in
       let request = try await call.decode(CompleteRequest.self, isFromWorker: true)
@@ -96,11 +96,11 @@ struct WorkerRoutes: RouteGroup {
 
   /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
   /// or the room begins that it waits for, so that nobody waits for the next heartbeat.
-  private func beat(_ call: Call) async throws -> BeatAnswer {
-    let request = try await call.decode(BeatRequest.self, isFromWorker: true)
+  private func heartbeat(_ call: Call) async throws -> HeartbeatAnswer {
+    let request = try await call.decode(HeartbeatRequest.self, isFromWorker: true)
     let id = try call.parameter("id")
     let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
-    var job = try await jobs.beat(job: id, fence: request.fence, report: request.report)
+    var job = try await jobs.heartbeat(job: id, fence: request.fence, report: request.report)
     if request.report.confirmed > 0 { call.core.changes.answers.notify() }
     if wait > 0, job.commands.isEmpty, !call.core.credentials.hasBegun(job) {
       job = try await call.hold(on: call.core.changes.jobs, for: .seconds(wait)) {
@@ -110,7 +110,7 @@ struct WorkerRoutes: RouteGroup {
       }
       guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
     }
-    return BeatAnswer(job: job, ticket: try call.core.credentials.renewal(for: job, now: .now))
+    return HeartbeatAnswer(job: job, ticket: try call.core.credentials.renewal(for: job, now: .now))
   }
 
   /// The worker has nothing to do with the job any more.

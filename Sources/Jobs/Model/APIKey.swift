@@ -17,7 +17,7 @@ public struct APIKey: Codable, Hashable, Sendable {
   /// When it was made.
   public var createdAt: Timestamp
 
-  /// Makes a record.
+  /// Makes a record; see the properties.
   public init(
     id: String, name: String, grants: [String], rooms: String? = nil, expiresAt: Timestamp? = nil,
     createdAt: Timestamp

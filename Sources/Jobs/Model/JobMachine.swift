@@ -6,7 +6,7 @@ public enum JobAction: Hashable, Sendable {
   /// A worker takes it.
   case claim(worker: String)
   /// The worker is alive and says how it stands.
-  case beat(fence: Int64, JobReport)
+  case heartbeat(fence: Int64, JobReport)
   /// The worker gives it back, to go on elsewhere.
   case release(fence: Int64, JobReport)
   /// The recording is over and every file is where it belongs.
@@ -38,7 +38,7 @@ public enum JobRefusal: String, Error, Codable, Hashable, Sendable {
 /// | from | action | to |
 /// | --- | --- | --- |
 /// | queued | claim | waiting (with a new fencing number) |
-/// | waiting … uploading | beat | what the worker says |
+/// | waiting … uploading | heartbeat | what the worker says |
 /// | waiting … uploading | release; expire after the lease; fail that may be retried | queued, and on from there |
 /// | waiting … uploading | complete | completed, or cancelled when somebody wanted that |
 /// | queued | cancel | cancelled |
@@ -76,7 +76,7 @@ public struct JobMachine: Hashable, Sendable {
     var next = job
     switch action {
     case .claim(let worker): try claim(&next, worker: worker, now: now)
-    case .beat(let fence, let report):
+    case .heartbeat(let fence, let report):
       try check(fence, of: job, now: now)
       try take(report, into: &next)
       next.lease?.until = now + leaseTime

@@ -185,8 +185,8 @@ public final class JobStore: Sendable {
 
   /// Renews a lease and takes the worker's report; the answer has the commands that wait. Throws `refused(.fenced)`
   /// when the worker was replaced: it must stop and must not touch the job's files any more.
-  public func beat(job id: String, fence: Int64, report: JobReport) async throws -> Job {
-    try await apply(.beat(fence: fence, report), to: id)
+  public func heartbeat(job id: String, fence: Int64, report: JobReport) async throws -> Job {
+    try await apply(.heartbeat(fence: fence, report), to: id)
   }
 
   /// Takes a job back from a worker, for another one.

@@ -35,7 +35,7 @@ public struct JobError: Codable, Hashable, Sendable {
   public var code: Int?
   /// One line for people.
   public var message: String
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(name: String, code: Int? = nil, message: String) {
     self.name = name
     self.code = code
@@ -59,7 +59,7 @@ public struct JobPart: Codable, Hashable, Sendable {
   public var duration: Int64
   /// The folder of its session log on the worker; nil: there is none.
   public var log: String?
-  /// Makes a part.
+  /// Makes a part; see the properties.
   public init(
     attempt: Int, piece: Int = 0, worker: String, location: String, startedAt: Timestamp, duration: Int64,
     log: String? = nil
@@ -124,7 +124,7 @@ public struct JobFile: Codable, Hashable, Sendable {
   public var deletedAt: Timestamp?
   /// What was delivered beside it, in the same place; nil: nothing.
   public var beside: [JobSideFile]?
-  /// Makes a file.
+  /// Makes a file; see the properties.
   public init(
     location: String, size: Int64, duration: Int64, sha256: String? = nil, dataFolder: String? = nil,
     deletedAt: Timestamp? = nil, beside: [JobSideFile]? = nil
@@ -204,7 +204,7 @@ public struct JobCommand: Codable, Hashable, Sendable {
   public var verb: Verb
   /// With what.
   public var argument: String?
-  /// Makes a command.
+  /// Makes a command; see the properties.
   public init(sequence: Int64, verb: Verb, argument: String? = nil) {
     self.sequence = sequence
     self.verb = verb
@@ -222,7 +222,7 @@ public struct CommandRefusal: Codable, Hashable, Sendable {
   public var argument: String?
   /// One line: why not.
   public var message: String
-  /// Makes a refusal.
+  /// Makes a refusal; see the properties.
   public init(sequence: Int64, verb: JobCommand.Verb? = nil, argument: String? = nil, message: String) {
     self.sequence = sequence
     self.verb = verb
@@ -239,7 +239,7 @@ public struct Lease: Codable, Hashable, Sendable {
   public var fence: Int64
   /// When it ends unless it is renewed.
   public var until: Timestamp
-  /// Makes a lease.
+  /// Makes a lease; see the properties.
   public init(worker: String, fence: Int64, until: Timestamp) {
     self.worker = worker
     self.fence = fence
@@ -347,7 +347,7 @@ public struct JobOrigin: Codable, Hashable, Sendable {
   public var schedule: String
   /// Its fire time, or what else makes it unique (a room's SID).
   public var key: String
-  /// Makes an origin.
+  /// Makes an origin; see the properties.
   public init(schedule: String, key: String) {
     self.schedule = schedule
     self.key = key

@@ -31,7 +31,7 @@ public struct JobEvent: Codable, Hashable, Sendable {
   /// The job as it was afterwards.
   public var job: Job
 
-  /// Makes an event.
+  /// Makes an event; see the properties.
   package init(id: String, number: Int64, kind: JobEventKind, at: Timestamp, job: Job) {
     self.id = id
     self.number = number

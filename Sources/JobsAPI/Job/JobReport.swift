@@ -14,7 +14,7 @@ public struct JobReport: Codable, Hashable, Sendable {
   public var error: JobError?
   /// The id of this life of the room, at most 128 bytes; nil: not known.
   public var roomSID: String?
-  /// Makes a report.
+  /// Makes a report; see the properties.
   public init(
     state: JobState? = nil, part: JobPart? = nil, confirmed: Int64 = 0, refusals: [CommandRefusal]? = nil,
     isRecorded: Bool = false, error: JobError? = nil, roomSID: String? = nil

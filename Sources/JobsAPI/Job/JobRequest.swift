@@ -44,7 +44,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// Set when the request came by LiveKit's Egress API.
   public var egress: JobEgress?
 
-  /// Makes a request for a room.
+  /// Makes a request for a room; see the properties.
   public init(
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
@@ -218,7 +218,7 @@ public struct JobOutput: Codable, Hashable, Sendable {
   /// Where it goes; nil: where the backend's settings say.
   public var destination: Destination?
 
-  /// Makes an output.
+  /// Makes an output; see the properties.
   public init(path: String? = nil, destination: Destination? = nil) {
     self.path = path
     self.destination = destination
@@ -252,7 +252,7 @@ public struct WebhookTarget: Codable, Hashable, Sendable {
   /// Events that are not told.
   public var excludeEvents: [String]?
 
-  /// Makes a receiver.
+  /// Makes a receiver; see the properties.
   public init(
     url: String, key: String? = nil, form: Form? = nil, includeEvents: [String]? = nil, excludeEvents: [String]? = nil
   ) {

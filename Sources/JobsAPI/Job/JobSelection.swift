@@ -20,7 +20,7 @@ public struct JobSelection: Codable, Hashable, Sendable {
   /// Only sound or only pictures; nil: both.
   public var media: Media?
 
-  /// Makes a selection.
+  /// Makes a selection; see the properties.
   public init(participant: String? = nil, screenShare: Bool? = nil, tracks: [String]? = nil, media: Media? = nil) {
     self.participant = participant
     self.screenShare = screenShare
@@ -63,7 +63,7 @@ public struct JobPicture: Codable, Hashable, Sendable {
   /// What it is written in.
   public var codec: RecordingCodec?
 
-  /// Makes a picture.
+  /// Makes a picture; see the properties.
   public init(
     width: Int? = nil, height: Int? = nil, framesPerSecond: Int? = nil, bitrate: Int? = nil,
     codec: RecordingCodec? = nil

@@ -82,7 +82,7 @@ public struct JobSideFile: Codable, Hashable, Sendable {
   /// Its media type.
   public var contentType: String
 
-  /// Makes a file.
+  /// Makes a file; see the properties.
   public init(kind: Kind, location: String, size: Int64, sha256: String? = nil) {
     self.kind = kind
     self.location = location

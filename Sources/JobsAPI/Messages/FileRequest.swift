@@ -28,7 +28,7 @@ public struct FileRequest: Hashable, Sendable {
   /// For so many seconds a request may be good at most.
   private static let longest: Int64 = 600
 
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(verb: Verb, folderID: String, location: String, size: Int64, until: Int64) {
     self.verb = verb
     self.folderID = folderID

@@ -7,7 +7,7 @@ public struct JobDetail: Codable, Hashable, Sendable {
   /// Why no worker takes it though its time has come; nil: one does, or is about to.
   public var waitsFor: String?
 
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(job: Job, undelivered: [UndeliveredWebhook] = [], waitsFor: String? = nil) {
     self.job = job
     self.undelivered = undelivered
@@ -69,7 +69,7 @@ public struct WebhookTest: Codable, Hashable, Sendable {
   public var url: String
   /// In which form; nil: the backend's own.
   public var form: WebhookTarget.Form?
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(url: String, form: WebhookTarget.Form? = nil) {
     self.url = url
     self.form = form
@@ -86,7 +86,7 @@ public struct WebhookTestAnswer: Codable, Hashable, Sendable {
   public var status: Int?
   /// What came of it, in one line.
   public var message: String
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(isDelivered: Bool, status: Int? = nil, message: String) {
     self.isDelivered = isDelivered
     self.status = status

@@ -6,7 +6,7 @@ public struct JobPage: Codable, Hashable, Sendable {
   public var jobs: [Job]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?
-  /// Makes a page.
+  /// Makes a page; see the properties.
   public init(jobs: [Job], next: String? = nil) {
     self.jobs = jobs
     self.next = next
@@ -19,7 +19,7 @@ public struct EventPage: Codable, Hashable, Sendable {
   public var events: [JobEvent]
   /// What to give as `after` the next time, whether or not there was anything.
   public var next: Int64
-  /// Makes a page.
+  /// Makes a page; see the properties.
   public init(events: [JobEvent], next: Int64) {
     self.events = events
     self.next = next
@@ -32,7 +32,7 @@ public struct SchedulePage: Codable, Hashable, Sendable {
   public var schedules: [Schedule]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?
-  /// Makes a page.
+  /// Makes a page; see the properties.
   public init(schedules: [Schedule], next: String? = nil) {
     self.schedules = schedules
     self.next = next
@@ -43,7 +43,7 @@ public struct SchedulePage: Codable, Hashable, Sendable {
 public struct FireTimes: Codable, Hashable, Sendable {
   /// The soonest first.
   public var times: [Timestamp]
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(times: [Timestamp]) { self.times = times }
 }
 
@@ -61,7 +61,7 @@ public struct RecordingPage: Codable, Hashable, Sendable {
     public var file: JobFile
     /// When the job was done.
     public var finishedAt: Timestamp
-    /// Makes an entry.
+    /// Makes an entry; see the properties.
     public init(job: String, room: String, number: Int, file: JobFile, finishedAt: Timestamp) {
       self.job = job
       self.room = room
@@ -79,7 +79,7 @@ public struct RecordingPage: Codable, Hashable, Sendable {
   public var recordings: [Entry]
   /// What to give as `after` for the next page; nil on the last.
   public var next: String?
-  /// Makes a page.
+  /// Makes a page; see the properties.
   public init(recordings: [Entry], next: String? = nil) {
     self.recordings = recordings
     self.next = next
@@ -95,7 +95,7 @@ public struct LinkRequest: Codable, Hashable, Sendable {
   /// For how many seconds the link is good; an hour unless said.
   public var lifetime: Int64?
 
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(number: Int? = nil, beside: JobSideFile.Kind? = nil, lifetime: Int64? = nil) {
     self.number = number
     self.beside = beside
@@ -114,7 +114,7 @@ public struct LinkAnswer: Codable, Hashable, Sendable {
   @Redacted public var url: String
   /// When it ends.
   public var expiresAt: Timestamp
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(url: String, expiresAt: Timestamp) {
     self.url = url
     self.expiresAt = expiresAt
@@ -132,7 +132,7 @@ public struct CommandRequest: Codable, Hashable, Sendable {
   public var verb: JobCommand.Verb
   /// With what.
   public var argument: String?
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(verb: JobCommand.Verb, argument: String? = nil) {
     self.verb = verb
     self.argument = argument

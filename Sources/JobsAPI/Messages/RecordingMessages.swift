@@ -25,7 +25,7 @@ public struct RecordingOrder: Codable, Hashable, Sendable {
   /// The credential for the TURN server of the recording's settings; nil: none.
   @Redacted public var turnCredential: String?
 
-  /// Makes an order.
+  /// Makes an order; see the properties.
   public init(
     job: String, attempt: Int, request: JobRequest, ticket: RoomTicket, output: String, log: String? = nil,
     remaining: Int64? = nil,
@@ -110,7 +110,7 @@ public struct RecordingReport: Codable, Hashable, Sendable {
     public var error: JobError?
     /// True when another attempt can help: the error is one that a recording by itself would try again after.
     public var mayRetry: Bool
-    /// Makes an end.
+    /// Makes an end; see the properties.
     public init(reason: String, error: JobError? = nil, mayRetry: Bool = false) {
       self.reason = reason
       self.error = error
@@ -123,7 +123,7 @@ public struct RecordingReport: Codable, Hashable, Sendable {
     }
   }
 
-  /// Makes a report.
+  /// Makes a report; see the properties.
   public init(
     state: JobState, startedAt: Timestamp? = nil, duration: Int64 = 0, size: Int64 = 0, participants: Int = 0,
     confirmed: Int64 = 0, refusals: [CommandRefusal] = [], end: End? = nil

@@ -11,7 +11,7 @@ public struct ClaimRequest: Codable, Hashable, Sendable {
   /// How long the backend may hold the request while nothing waits, in seconds.
   public var wait: Int64
 
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(worker: String, count: Int, status: WorkerStatus, wait: Int64 = 0) {
     self.worker = worker
     self.count = count
@@ -39,7 +39,7 @@ public struct WorkerStatus: Codable, Hashable, Sendable {
   /// What it can do.
   public var abilities: WorkerAbilities?
 
-  /// Makes a status.
+  /// Makes a status; see the properties.
   public init(
     running: Int, capacity: Int, cores: Double = 0, memory: Int64 = 0, isDraining: Bool = false,
     dataFolder: String? = nil, filesURL: String? = nil, abilities: WorkerAbilities? = nil
@@ -71,7 +71,7 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
   /// The names of the keys of encrypted rooms that it has, at most 1000; nil: none.
   public var keys: [String]?
 
-  /// Makes a set of abilities.
+  /// Makes a set of abilities; see the properties.
   public init(hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil) {
     self.hasStore = hasStore
     self.layouts = layouts
@@ -105,7 +105,7 @@ public struct Assignment: Codable, Hashable, Sendable {
   public var job: Job
   /// How to get into the room.
   public var ticket: RoomTicket
-  /// Makes an assignment.
+  /// Makes an assignment; see the properties.
   public init(job: Job, ticket: RoomTicket) {
     self.job = job
     self.ticket = ticket
@@ -120,7 +120,7 @@ public struct RoomTicket: Codable, Hashable, Sendable {
   @Redacted public var token: String
   /// When the token ends.
   public var until: Timestamp
-  /// Makes a ticket.
+  /// Makes a ticket; see the properties.
   public init(url: String, token: String, until: Timestamp) {
     self.url = url
     self.token = token
@@ -132,17 +132,17 @@ public struct RoomTicket: Codable, Hashable, Sendable {
 public struct ClaimAnswer: Codable, Hashable, Sendable {
   /// What the worker has now; empty when nothing waits.
   public var assignments: [Assignment]
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(assignments: [Assignment]) { self.assignments = assignments }
 }
 
 /// `POST /v1/workers/jobs/{id}/beat` and `…/release`: a sign of life, or the job given back.
-public struct BeatRequest: Codable, Hashable, Sendable {
+public struct HeartbeatRequest: Codable, Hashable, Sendable {
   /// The lease's fencing number.
   public var fence: Int64
   /// How the job stands.
   public var report: JobReport
-  /// Makes a sign of life.
+  /// Makes a sign of life; see the properties.
   public init(fence: Int64, report: JobReport) {
     self.fence = fence
     self.report = report
@@ -150,12 +150,12 @@ public struct BeatRequest: Codable, Hashable, Sendable {
 }
 
 /// The answer to a sign of life.
-public struct BeatAnswer: Codable, Hashable, Sendable {
+public struct HeartbeatAnswer: Codable, Hashable, Sendable {
   /// The job; its commands wait to be carried out.
   public var job: Job
   /// A fresh way into the room, when the one before ends soon.
   public var ticket: RoomTicket?
-  /// Makes an answer.
+  /// Makes an answer; see the properties.
   public init(job: Job, ticket: RoomTicket? = nil) {
     self.job = job
     self.ticket = ticket
@@ -168,7 +168,7 @@ public struct CompleteRequest: Codable, Hashable, Sendable {
   public var fence: Int64
   /// The finished files, delivered and verified.
   public var files: [JobFile]
-  /// Makes a completion.
+  /// Makes a completion; see the properties.
   public init(fence: Int64, files: [JobFile]) {
     self.fence = fence
     self.files = files
@@ -183,7 +183,7 @@ public struct FailRequest: Codable, Hashable, Sendable {
   public var error: JobError
   /// True when another attempt can help.
   public var mayRetry: Bool
-  /// Makes a failure.
+  /// Makes a failure; see the properties.
   public init(fence: Int64, error: JobError, mayRetry: Bool) {
     self.fence = fence
     self.error = error
@@ -208,7 +208,7 @@ public struct MovedRequest: Codable, Hashable, Sendable {
   public var sha256: String
   /// True when nothing of the job waits any more.
   public var isLast: Bool
-  /// Makes a message.
+  /// Makes a message; see the properties.
   public init(from: String, to: String, size: Int64, sha256: String, isLast: Bool) {
     self.from = from
     self.to = to
@@ -231,7 +231,7 @@ public struct APIProblem: Codable, Hashable, Sendable, Error {
     public var code: String
     /// One line for people.
     public var message: String
-    /// Makes a body.
+    /// Makes a body; see the properties.
     public init(code: String, message: String) {
       self.code = code
       self.message = message
@@ -239,6 +239,6 @@ public struct APIProblem: Codable, Hashable, Sendable, Error {
   }
   /// Why the request was refused.
   public var error: Body
-  /// Makes a refusal.
+  /// Makes a refusal; see the properties.
   public init(code: String, message: String) { error = Body(code: code, message: message) }
 }

@@ -49,7 +49,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Where, in bytes from the beginning.
   public let offset: Int
 
-  /// Makes an error.
+  /// Makes an error; see the properties.
   public init(_ reason: Reason, at offset: Int) {
     self.reason = reason
     self.offset = offset

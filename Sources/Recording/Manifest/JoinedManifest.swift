@@ -142,9 +142,9 @@ struct JoinedManifest {
       frames.made = Self.sum(frames.made, reader.number(picture, "frames") ?? 0)
       frames.dropped = Self.sum(frames.dropped, reader.number(picture, "dropped_frames") ?? 0)
     }
-    if let sound = file.member("audio") {
-      audio["codec"] = audio["codec"] ?? JSONText.quoted(reader.text(sound, "codec"))
-      audio["bitrate"] = audio["bitrate"] ?? reader.number(sound, "bitrate").map { "\($0)" }
+    if let fileAudio = file.member("audio") {
+      audio["codec"] = audio["codec"] ?? JSONText.quoted(reader.text(fileAudio, "codec"))
+      audio["bitrate"] = audio["bitrate"] ?? reader.number(fileAudio, "bitrate").map { "\($0)" }
     }
   }
 

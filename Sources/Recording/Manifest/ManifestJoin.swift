@@ -15,7 +15,7 @@ public struct ManifestJoin: Sendable {
     /// Its file of who talks when (WebVTT); nil: there is none.
     public var talkers: [UInt8]?
 
-    /// Makes a part.
+    /// Makes a part; see the properties.
     public init(start: Int64, end: Int64, manifest: [UInt8]? = nil, talkers: [UInt8]? = nil) {
       self.start = start
       self.end = max(start, end)
@@ -37,7 +37,7 @@ public struct ManifestJoin: Sendable {
     /// When it began, nanoseconds since 1970; nil: as the first part's manifest says.
     public var start: Int64?
 
-    /// Makes a description.
+    /// Makes a description; see the properties.
     public init(name: String?, bytes: Int64, length: Int64, title: String = "", start: Int64? = nil) {
       self.name = name
       self.bytes = bytes

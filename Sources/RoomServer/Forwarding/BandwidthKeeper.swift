@@ -34,8 +34,8 @@ struct BandwidthKeeper {
     // The shortest of all streams': a single report that came late says nothing of the network.
     downlink.note(roundTrip: subscriptions.compactMap(\.sender.roundTripTime).min(), now: now)
     let videos = subscriptions.filter { $0.publication.kind == .video }
-    let sound = subscriptions.reduce(0) { $0 + ($1.publication.kind == .audio ? $1.publication.bitsPerSecond ?? 0 : 0) }
-    _ = downlink.update(sent: sent, nextStep: nextStep(videos, now: now).map { $0 + sound }, now: now)
+    let audio = subscriptions.reduce(0) { $0 + ($1.publication.kind == .audio ? $1.publication.bitsPerSecond ?? 0 : 0) }
+    _ = downlink.update(sent: sent, nextStep: nextStep(videos, now: now).map { $0 + audio }, now: now)
     limit = [downlink.limit, imposed].compactMap { $0 }.min()
     guard let limit else {
       guard isLimiting else { return false }
@@ -49,7 +49,7 @@ struct BandwidthKeeper {
     isLimiting = true
     let demands = videos.map { demand(of: $0, isCautious: true, now: now) }
     let pauses = mayPause && (imposed != nil || downlink.allowsPauses)
-    let shares = BitrateAllocation.shares(of: demands, budget: max(0, limit - sound), pauses: pauses)
+    let shares = BitrateAllocation.shares(of: demands, budget: max(0, limit - audio), pauses: pauses)
     for (video, share) in zip(videos, shares) {
       switch share {
       case .paused: video.setPaused(true, .congestion)

@@ -29,7 +29,7 @@ public final class LiveKitPublisher: @unchecked Sendable {
     /// Rows of the pictures; zero for sound.
     public var height: Int
 
-    /// Makes a description.
+    /// Makes a description; see the properties.
     public init(name: String, source: TrackSource, width: Int = 0, height: Int = 0) {
       self.name = name
       self.source = source

@@ -23,7 +23,7 @@ public struct SeatRequest: Codable, Hashable, Sendable {
   /// What the client had stored already, when it takes its seat again because the mailbox has forgotten it.
   public var description: MailboxDescription?
 
-  /// Makes a request.
+  /// Makes a request; see the properties.
   public init(session: String, role: PeerRole?, name: String? = nil, description: MailboxDescription? = nil) {
     self.session = session
     self.role = role
@@ -64,7 +64,7 @@ public struct MailboxDescription: Codable, Hashable, Sendable {
   /// Candidates so far, `candidate:…` (RFC 8839 section 5.1), of the bundle's transport.
   public var candidates: [String]
 
-  /// Makes a description.
+  /// Makes a description; see the properties.
   public init(
     id: String, kind: Kind, sdp: String, recipient: String? = nil, answers: String? = nil, continues: String? = nil,
     candidates: [String] = []
@@ -108,7 +108,7 @@ public struct MailboxCandidates: Codable, Hashable, Sendable {
   /// `candidate:…`
   public var candidates: [String]
 
-  /// Makes a list.
+  /// Makes a list; see the properties.
   public init(id: String, candidates: [String]) {
     self.id = id
     self.candidates = candidates
@@ -190,7 +190,7 @@ public struct MailboxView: Codable, Hashable, Sendable {
   /// Absent for none.
   public var iceServers: [Server]?
 
-  /// Makes a view.
+  /// Makes a view; see the properties.
   public init(revision: UInt64, role: PeerRole, own: Own? = nil, other: Seat? = nil, iceServers: [Server]? = nil) {
     self.revision = revision
     self.role = role
@@ -217,7 +217,7 @@ public struct PeerMessage: Codable, Hashable, Sendable {
   /// Whether the sender records what it receives.
   public var recording: Bool?
 
-  /// Makes a message.
+  /// Makes a message; see the properties.
   public init(name: String? = nil, camera: Bool? = nil, microphone: Bool? = nil, recording: Bool? = nil) {
     self.name = name
     self.camera = camera

@@ -15,7 +15,7 @@ public struct Concatenation: Sendable {
     /// When its time zero was, in nanoseconds since 1970-01-01 UTC; nil: as the file says (DateUTC).
     public var start: Int64?
 
-    /// Makes a part.
+    /// Makes a part; see the properties.
     public init(path: String, start: Int64? = nil) {
       self.path = path
       self.start = start

@@ -46,7 +46,7 @@ public enum WebMRepair {
     /// Title; at most 512 bytes are kept.
     public var title: String
 
-    /// Makes a chapter.
+    /// Makes a chapter; see the properties.
     public init(start: SessionTime, end: SessionTime? = nil, title: String) {
       self.start = start
       self.end = end

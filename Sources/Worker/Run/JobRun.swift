@@ -137,7 +137,7 @@ actor JobRun {
     }
   }
 
-  private func send(_ number: Int, _ request: BeatRequest, wait: Int64) {
+  private func send(_ number: Int, _ request: HeartbeatRequest, wait: Int64) {
     heartbeats[number] = Task {
       var event: RunEvent
       do throws(BackendError) {

@@ -5,7 +5,7 @@ enum RunAction: Hashable, Sendable {
   /// Write an entry, after those before it; answered by `journaled`.
   case journal(JournalEntry)
   /// Send a heartbeat, of which the backend may hold the answer for so many seconds; answered by its number.
-  case heartbeat(Int, BeatRequest, wait: Int64)
+  case heartbeat(Int, HeartbeatRequest, wait: Int64)
   /// Make the folders and start a process; answered by `notPrepared`, or by reports and `recorderEnded`.
   case startRecorder(RecordingOrder)
   /// Tell the process something.

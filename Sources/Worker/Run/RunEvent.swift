@@ -7,7 +7,7 @@ enum RunEvent: Hashable, Sendable {
   /// The journal has an entry, or could not be written.
   case journaled(JournalEntry.Kind, fence: Int64)
   /// A heartbeat was answered.
-  case heartbeatAnswered(Int, BeatAnswer)
+  case heartbeatAnswered(Int, HeartbeatAnswer)
   /// A heartbeat came to nothing.
   case heartbeatFailed(Int, BackendError)
   /// The backend gave the job to this same worker again.

@@ -12,7 +12,7 @@ struct RunLastWord: Hashable, Sendable {
   enum Message: Hashable, Sendable {
     case complete(CompleteRequest)
     case fail(FailRequest)
-    case release(BeatRequest)
+    case release(HeartbeatRequest)
   }
 
   /// For so long it is tried to give a job back: who can't be told will find out by the end of the lease.

@@ -180,10 +180,10 @@ struct RunMachine: Hashable, Sendable {
       isRecorded: finish != nil, error: finish?.shortfall, roomSID: recording.roomSID)
     let number = lease.send(kind, part: part, refusals: refusals, now: now.elapsed)
     let wait = kind == .held ? settings.heartbeatTime : 0
-    actions.append(.heartbeat(number, BeatRequest(fence: fence, report: report), wait: wait))
+    actions.append(.heartbeat(number, HeartbeatRequest(fence: fence, report: report), wait: wait))
   }
 
-  private mutating func heartbeatAnswered(_ number: Int, _ answer: BeatAnswer, _ now: RunTime) {
+  private mutating func heartbeatAnswered(_ number: Int, _ answer: HeartbeatAnswer, _ now: RunTime) {
     guard let heartbeat = lease.takeBack(number), !lease.isLost else { return }
     let isHeard = heartbeat.fence == fence
     if isHeard {
@@ -326,7 +326,7 @@ struct RunMachine: Hashable, Sendable {
     let report = JobReport(
       part: recording.parts.untold.last, confirmed: recording.commands.confirmed,
       refusals: refusals.isEmpty ? nil : refusals, isRecorded: finish != nil)
-    tellLast(.release(BeatRequest(fence: fence, report: report)), now)
+    tellLast(.release(HeartbeatRequest(fence: fence, report: report)), now)
   }
 
   private mutating func tellLast(_ message: RunLastWord.Message, _ now: RunTime) {

@@ -67,9 +67,9 @@ final class DemoParticipant: @unchecked Sendable {
     screenEncoder = try VPXEncoder(
       .vp8, width: Self.screenSize.width, height: Self.screenSize.height, framesPerSecond: Self.screenFramesPerSecond,
       bitrate: 1_200_000)
-    var sound = OpusEncoderSettings()
-    sound.bitrate = 48_000
-    audioEncoder = try OpusEncoder(settings: sound)
+    var audio = OpusEncoderSettings()
+    audio.bitrate = 48_000
+    audioEncoder = try OpusEncoder(settings: audio)
   }
 
   /// Joins and publishes camera and microphone.

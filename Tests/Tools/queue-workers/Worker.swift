@@ -39,7 +39,7 @@ func work(_ name: String, store: JobStore, history: History, seed: UInt64) async
         mine += jobs
       case 7..<13:
         guard let job = mine.randomElement(using: &random) else { continue }
-        _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .running))
+        _ = try await store.heartbeat(job: job.id, fence: job.fence, report: JobReport(state: .running))
         history.add("beaten", job.id, job.fence, name, since: start)
       case 13..<15:
         guard let index = mine.indices.randomElement(using: &random) else { continue }
@@ -53,7 +53,7 @@ func work(_ name: String, store: JobStore, history: History, seed: UInt64) async
       case 16:
         guard let job = zombies.randomElement(using: &random) else { continue }
         if Bool.random(using: &random) {
-          _ = try await store.beat(job: job.id, fence: job.fence, report: JobReport(state: .uploading))
+          _ = try await store.heartbeat(job: job.id, fence: job.fence, report: JobReport(state: .uploading))
           history.add("beaten", job.id, job.fence, name, since: start)
         } else {
           history.add("completing", job.id, job.fence, name, since: start)

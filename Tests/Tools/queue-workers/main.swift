@@ -8,7 +8,7 @@ import JobsAPI
 //   queue-workers work DATABASE HISTORY NAME COUNT SEED MILLISECONDS
 //   queue-workers schedule DATABASE TIME END COUNT SEED
 //
-// `work`: COUNT workers claim, beat and complete jobs at random until the process is killed, in leases of MILLISECONDS.
+// `work`: COUNT workers claim, heartbeat and complete jobs at random until the process is killed, in leases of MILLISECONDS.
 // Now and then one dies: it forgets its jobs, and goes on with them later as a zombie. What the queue said yes to stands
 // in the file HISTORY, a line each, written at once: what, job, fencing number, worker, and the monotonic times in
 // nanoseconds at which it was asked for and known.
