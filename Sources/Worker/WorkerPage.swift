@@ -81,9 +81,10 @@ private struct PageResponder: HTTPResponder {
 
   func respond(to request: Request, context: PageContext) async throws -> Response {
     let path = request.uri.path
+    // Without a query there is no signature: it is a path like others that are not there.
+    let isFile = path == FileRequest.path && request.uri.query != nil
     switch request.method {
-    case .get where path == FileRequest.path, .delete where path == FileRequest.path:
-      return await file(request, context.channel)
+    case .get where isFile, .delete where isFile: return await file(request, context.channel)
     case .get: return await page(path)
     case .head: return await page(path).createHeadResponse()
     default: return Self.text("only GET", .methodNotAllowed)
