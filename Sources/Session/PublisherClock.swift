@@ -60,8 +60,9 @@ struct PublisherClock: Sendable {
   /// A network that held sound up for longer than this had better not delay all that follows: 4 s.
   static let longestDelay: Int64 = 4_000_000_000
   /// By how much pictures are usually longer on their way than sound: encoding, pacing. Early reports can be wrong by
-  /// what a busy sender was late, so before there are some, they count up to here.
-  private static let usualDifference: Int64 = 60_000_000
+  /// what a busy sender was late, so before there are some, they count up to here: pictures that come so much before
+  /// their sound, and pictures that come so much later than usual, are both still taken as in step (ITU-R BT.1359-1).
+  private static let usualDifference: Int64 = 40_000_000
   /// Sound's way is hardly ever longer than the pictures', so early reports that say so do not count.
   private static let audioDifference: Int64 = 200_000_000
   /// Ways that differ by more than this are errors of reports.

@@ -36,6 +36,8 @@ package struct HearingStage: Sendable {
     case none, own, forwarded, wrong
     /// A busy sender, which notes a third of the packets that it reports about up to 60 ms late.
     case busy
+    /// A sender that is too slow all the time: it notes each packet 150 ms late.
+    case slow
   }
 
   package var seed: UInt64
@@ -150,6 +152,7 @@ package struct HearingStage: Sendable {
           ntp += Int64.random(in: -9_000...9_000, using: &random) * Self.millisecond
         }
         // The timestamp is counted on from when the packet was noted.
+        if reports == .slow { rtp -= 150 * 48 }
         if reports == .busy, Int.random(in: 0..<3, using: &random) == 0 {
           rtp -= Int64.random(in: 0...60, using: &random) * 48
         }

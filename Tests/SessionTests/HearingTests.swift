@@ -117,6 +117,18 @@ import Testing
     }
   }
 
+  /// While a publisher has sent few reports, wrong ones take its pictures to no place that a viewer would notice.
+  @Test func fewReportsThatAreAllWrong() {
+    for seed in seeds(91_000, 20) {
+      var stage = HearingStage(seed: seed)
+      stage.reports = .slow
+      stage.reportsEvery = (5_000, 1_000)
+      // Sound is on its way when its packet is full.
+      stage.way.pictures = stage.way.sound + 20
+      judge(stage, skew: 65)
+    }
+  }
+
   /// Reports from the beginning, from the middle of the first trouble, or from after it.
   private func vary(_ stage: inout HearingStage, _ seed: UInt64, _ random: inout SeededRandom) {
     let at = stage.troubles.first?.at ?? 1_000
