@@ -37,7 +37,7 @@ programs:
 
 # The parts of `make test` alone.
 unit:
-	swift build --build-tests
+	swift build --product recbotPackageTests
 	Tests/unit.sh
 
 interop: $(PYTHON) programs
