@@ -21,6 +21,14 @@ public protocol AudioDecoder: AnyObject {
   func restore(
     samples: Int, next: UnsafeRawBufferPointer?, into buffer: UnsafeMutableBufferPointer<Float>
   ) throws(CodecError) -> Int
+
+  /// True when the packet carries a copy of the sound before it, by which `restore` brings that back.
+  func carriesCopy(_ packet: UnsafeRawBufferPointer) -> Bool
+}
+
+extension AudioDecoder {
+  /// Most codecs have no such copies.
+  public func carriesCopy(_ packet: UnsafeRawBufferPointer) -> Bool { false }
 }
 
 /// The decoders of sound, a row for each codec of `CodecTable`.
@@ -69,4 +77,7 @@ extension OpusDecoder: AudioDecoder {
     guard let next, !next.isEmpty else { return try conceal(samples: samples, into: buffer) }
     return try decodeFEC(nextPacket: next, samples: samples, into: buffer)
   }
+
+  /// In-band FEC. As `AudioDecoder` says.
+  public func carriesCopy(_ packet: UnsafeRawBufferPointer) -> Bool { OpusPacket.carriesCopy(packet) }
 }

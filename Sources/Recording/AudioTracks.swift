@@ -13,6 +13,8 @@ struct AudioTracks {
     private(set) var samples: UnsafeMutableBufferPointer<Float>
     var id = FrameID(0)
     var arrived = SessionTime.zero
+    /// It never came, and the packet behind it brought it again.
+    var isCopy = false
     /// Floats that count.
     private(set) var count = 0
     /// Room for so many floats.
@@ -127,10 +129,11 @@ struct AudioTracks {
   /// Stands in for what is missing, of which the last stretch lies before the packet `next`, when that is there.
   private mutating func restoreMissing(of entry: inout Entry, next: UnsafeRawBufferPointer?) {
     for (index, id) in entry.missing.enumerated() {
-      let isBeforeNext = index + 1 == entry.lost
-      _ = add(id, to: &entry) { (decoder, samples) throws(CodecError) in
-        try decoder.restore(samples: Self.packetSamples, next: isBeforeNext ? next : nil, into: samples)
+      let packet = index + 1 == entry.lost ? next : nil
+      let block = add(id, to: &entry) { (decoder, samples) throws(CodecError) in
+        try decoder.restore(samples: Self.packetSamples, next: packet, into: samples)
       }
+      if let packet { block?.isCopy = entry.decoder.carriesCopy(packet) }
     }
     entry.missing.removeAll(keepingCapacity: true)
   }
@@ -149,7 +152,7 @@ struct AudioTracks {
     }
     guard count > 0 else { return nil }
     let block = spare.popLast() ?? Block(max(480, count))
-    (block.id, block.arrived) = (id, entry.newest)
+    (block.id, block.arrived, block.isCopy) = (id, entry.newest, false)
     block.fill(decoded, count)
     entry.waiting.append(block)
     entry.room += block.samples.count
@@ -157,12 +160,14 @@ struct AudioTracks {
     return block
   }
 
-  /// Places the sound of a packet. What lies at or after `end` is left out.
-  mutating func play(_ id: FrameID, of track: TrackID, at time: SessionTime, until end: SessionTime?) {
-    guard var entry = entries.removeValue(forKey: track) else { return }
+  /// Places the sound of a packet. What lies at or after `end` is left out. Answers whether it is a packet that never came
+  /// and was brought again by the one behind it.
+  @discardableResult
+  mutating func play(_ id: FrameID, of track: TrackID, at time: SessionTime, until end: SessionTime?) -> Bool {
+    guard var entry = entries.removeValue(forKey: track) else { return false }
     defer { entries[track] = entry }
     if entry.missing.contains(id) { restoreMissing(of: &entry, next: nil) }
-    guard let index = entry.waiting.firstIndex(where: { $0.id == id }) else { return }
+    guard let index = entry.waiting.firstIndex(where: { $0.id == id }) else { return false }
     let block = entry.waiting[index]
     var count = block.count
     if let end {
@@ -172,7 +177,9 @@ struct AudioTracks {
     mixer.insert(
       UnsafeBufferPointer(rebasing: block.samples[..<count]), at: Self.samples(at: time), track: entry.track)
     // Packets are placed in the order in which they came: those before this one were not wanted.
+    let isCopy = block.isCopy
     drop(index + 1, of: &entry)
+    return isCopy
   }
 
   /// Lets go of the first blocks that wait.

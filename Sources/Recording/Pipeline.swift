@@ -98,7 +98,7 @@ final class Pipeline: OutputHandler {
       if let collector = chronicle?.collector {
         if videos.errors != errors { collector.decodeError(track) }
         // What comes too late for its place is shown by the next plan.
-        collector.picture(track, frame.codec, isShown: outcome.isDecoded, at: max(time, progress.time))
+        collector.picture(track, frame, isShown: outcome.isDecoded, at: max(time, progress.time))
       }
       progress.decodeErrors = videos.errors + audio.errors
       switch outcome {
@@ -116,8 +116,8 @@ final class Pipeline: OutputHandler {
       case .unsupported(let form): return SessionFinding(id, of: track, .unsupported(form))
       }
     case .audio(let id, let frame, let track, let time, let end):
-      audio.play(id, of: track, at: time, until: end)
-      chronicle?.collector.audio(track, frame, at: time)
+      let isCopy = audio.play(id, of: track, at: time, until: end)
+      chronicle?.collector.audio(track, frame, isCopy: isCopy, at: time)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .composeFurther(let number, let plan):
       further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }

@@ -6,7 +6,7 @@
 /// reports about the clock as it was before, which may be repeated on the way for seconds, are not mistaken for that.
 /// Only what three different reports in a row say alike is believed against everything known before; against a single
 /// report two are enough, since that one may be the wrong one.
-struct CaptureReports: Sendable {
+package struct CaptureReports: Sendable {
   /// Reports that differ by less say the same.
   private static let agreement: Int64 = 100_000_000
   /// Half of what makes a clock doubtful.
@@ -29,14 +29,15 @@ struct CaptureReports: Sendable {
   private var newest: Int64?
   private var doubted: (value: Int64, count: Int) = (0, 0)
 
-  init() { samples.reserveCapacity(Self.capacity + 1) }
+  /// No reports yet.
+  package init() { samples.reserveCapacity(Self.capacity + 1) }
 
   /// The mapping in force; nil before the first report.
-  var mapping: Int64? { median.map { $0 &+ moved } }
+  package var mapping: Int64? { median.map { $0 &+ moved } }
 
   /// Takes what a report says, or says again. `isDoubtful`: the media clock may just have changed, and then the report
   /// may be about either; it is kept for later unless it agrees closely with what is known.
-  mutating func take(_ reported: Int64, at now: Int64, isDoubtful: Bool = false) {
+  package mutating func take(_ reported: Int64, at now: Int64, isDoubtful: Bool = false) {
     if let newest, (reported &- newest).magnitude <= UInt64(Self.repetition) { return }
     if isDoubtful, let mapping, (reported &- mapping).magnitude > UInt64(Self.closeAgreement) { return }
     newest = reported
@@ -62,7 +63,7 @@ struct CaptureReports: Sendable {
 
   /// True when there have been so many that they are believed in full. A steady clock gives the same report each time,
   /// so time counts as well.
-  func areEnough(at now: Int64) -> Bool {
+  package func areEnough(at now: Int64) -> Bool {
     if count >= Self.enough.count { return true }
     return doubted.count == 0 && first.map { now &- $0 > Self.enough.time } == true
   }

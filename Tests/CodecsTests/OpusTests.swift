@@ -134,6 +134,60 @@ private func energy(_ samples: some Sequence<Float>) -> Float { samples.reduce(0
     #expect(corrected < concealed * 0.6, "\(corrected) against \(concealed)")
   }
 
+  /// Where the header says that there is no copy, the decoder makes the same of the packet as of none; packed in all ways.
+  @Test func theHeaderSaysWhetherAPacketCarriesACopy() throws {
+    var carrying = 0
+    for (corrects, bitrate) in [(true, 32_000), (true, 16_000), (true, 128_000), (false, 32_000)] {
+      var settings = OpusEncoderSettings()
+      (settings.bitrate, settings.isForSpeech) = (bitrate, true)
+      (settings.isForwardErrorCorrecting, settings.expectedLossPercent) = (corrects, 30)
+      let coder = try Coder(settings)
+      let packets = try speech(blocks: 60).map { try coder.packet($0) }
+      for index in 1..<packets.count - 1 {
+        let (one, two) = (packets[index], packets[index + 1])
+        // The decoder invents otherwise where the bandwidth changes.
+        guard one[0] & 3 == 0, one[0] == two[0], one[0] == packets[index - 1][0], one.count < 252 else { continue }
+        let (code, size) = (one[0], UInt8(one.count - 1))
+        let first = Array(one.dropFirst())
+        let both = first + two.dropFirst()
+        // Codes 0 to 3 of RFC 6716 section 3.2; the last one of several frames with lengths and three bytes of padding.
+        let heads: [([UInt8], [UInt8])] = [
+          ([code], first), ([code | 1], first + first), ([code | 2, size], both),
+          ([code | 3, 0xc2, 3, size], both + [0, 0, 0]),
+        ]
+        for (head, frames) in heads {
+          let packet = head + frames
+          let (asking, inventing) = (try OpusDecoder(), try OpusDecoder())
+          for earlier in packets[..<index].suffix(5) {
+            _ = try asking.samples(of: earlier)
+            _ = try inventing.samples(of: earlier)
+          }
+          let isInvented = try asking.corrected(next: packet, 960) == inventing.concealed(960)
+          let carries = packet.withUnsafeBytes { OpusPacket.carriesCopy($0) }
+          #expect(carries == !isInvented, "packet \(index) at \(bitrate), code \(packet[0] & 3)")
+          carrying += carries ? 1 : 0
+        }
+      }
+    }
+    #expect(carrying > 50)
+  }
+
+  @Test func whatIsNoPacketCarriesNoCopy() {
+    var random = SeededRandom(seed: 8)
+    let broken: [[UInt8]] = [
+      [], [0], [1], [2], [2, 252], [2, 255, 255], [3], [3, 0x80], [3, 0xc1], [3, 0x82], [3, 0x82, 0, 9],
+      [3, 0x42, 255],
+    ]
+    for packet in broken {
+      let carries = packet.withUnsafeBytes { OpusPacket.carriesCopy($0) }
+      #expect(!carries, "\(packet)")
+    }
+    for _ in 0..<20_000 {
+      let packet = (0..<Int.random(in: 0...8, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+      _ = packet.withUnsafeBytes { OpusPacket.carriesCopy($0) }
+    }
+  }
+
   @Test func discontinuousTransmissionSavesSilence() throws {
     var settings = OpusEncoderSettings()
     settings.isForSpeech = true

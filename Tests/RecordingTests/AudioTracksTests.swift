@@ -33,13 +33,16 @@ struct AudioTracksTests {
   }
 
   /// The mix of packets, every seventh of which is lost or not; a lost one is to be played before or after the next is there.
-  private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool) -> [Float] {
+  /// Each packet that is played as a copy must be a lost one.
+  private static func mix(_ packets: [[UInt8]], loses: Bool, waits: Bool, copies: inout Int) -> [Float] {
     var audio = AudioTracks()
     defer { audio.finish() }
     var output: [Float] = []
     func play(_ number: Int) {
       let time = SessionTime.milliseconds(Int64(number) * 20)
-      audio.play(FrameID(UInt64(number)), of: track, at: time, until: nil)
+      guard audio.play(FrameID(UInt64(number)), of: track, at: time, until: nil) else { return }
+      copies += 1
+      #expect(loses && number % 7 == 6)
     }
     var late: Int?
     for (number, packet) in packets.enumerated() {
@@ -60,10 +63,13 @@ struct AudioTracksTests {
 
   @Test func aLostPacketIsTakenFromTheCopyInTheNext() throws {
     let packets = try Self.voice()
-    let whole = Self.mix(packets, loses: false, waits: false)
+    var copies = 0
+    let whole = Self.mix(packets, loses: false, waits: false, copies: &copies)
     #expect(whole.contains { $0.magnitude > 0.05 })
-    let copied = Self.distance(whole, Self.mix(packets, loses: true, waits: true))
-    let invented = Self.distance(whole, Self.mix(packets, loses: true, waits: false))
+    let invented = Self.distance(whole, Self.mix(packets, loses: true, waits: false, copies: &copies))
+    #expect(copies == 0)
+    let copied = Self.distance(whole, Self.mix(packets, loses: true, waits: true, copies: &copies))
+    #expect((8...10).contains(copies), "\(copies) copies of 10 lost packets")
     #expect(copied < invented / 2, "copied \(copied), invented \(invented)")
   }
 

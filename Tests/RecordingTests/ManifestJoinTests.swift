@@ -8,9 +8,9 @@ import Testing
   private typealias Part = ManifestJoin.Part
 
   /// A part's manifest of 10 s: Ann all the time with a camera, and who else is said.
-  private func manifest(_ people: String = "", layout: String = "grid", gaps: String = "", end: String = "stopped")
-    -> [UInt8]
-  {
+  private func manifest(
+    _ people: String = "", layout: String = "grid", gaps: String = "", end: String = "stopped", late: Int = 20
+  ) -> [UInt8] {
     Array(
       """
       {"version": 1, "program": "recbot test", "room": "talk", "title": "Talk", "start": "2026-11-25T04:00:00.000Z",
@@ -21,7 +21,7 @@ import Testing
        "tracks": [{"id": "TR_c", "participant": "ann", "source": "camera", "kind": "video", "codec": "vp8", "from_ms": 0,
         "first_ms": 100, "last_ms": 9900, "frames": 240, "sizes": [{"at_ms": 100, "width": 640, "height": 360}],
         "quality": {"packets_expected": 100, "packets_lost": 2, "freezes": 1, "freezes_ms": 300,
-         "longest_freeze_ms": 300, "longest_freeze_at_ms": 4000, "decode_errors": 0}}],
+         "longest_freeze_ms": 300, "longest_freeze_at_ms": 4000, "picture_late_ms": \(late), "picture_early_ms": 10, "decode_errors": 0}}],
        "layouts": [{"at_ms": 0, "layout": "\(layout)"}], "gaps": [\(gaps)], "pauses": [],
        "markers": [{"at_ms": 500, "title": "here"}], "left_out": {"sizes": 3}}
       """.utf8)
@@ -60,7 +60,7 @@ import Testing
 
   @Test func whoIsInBothPartsIsThereOnce() throws {
     let (root, report) = try joined([
-      Part(start: 0, end: 10_000, manifest: manifest(end: "moved")),
+      Part(start: 0, end: 10_000, manifest: manifest(end: "moved", late: 60)),
       Part(start: 13_000, end: 23_000, manifest: manifest(bob, gaps: #"{"from_ms": 50, "reason": "gone"}"#)),
     ])
     let people = list(root, "people")
@@ -77,6 +77,7 @@ import Testing
     #expect(number(quality, "packets_expected") == 200 && number(quality, "packets_lost") == 4)
     #expect(number(quality, "freezes") == 2 && number(quality, "freezes_ms") == 600)
     #expect(number(quality, "longest_freeze_at_ms") == 4000)
+    #expect(number(quality, "picture_late_ms") == 60 && number(quality, "picture_early_ms") == 10)
     // The layout goes on across the gap, and the part's own gap to the end.
     #expect(list(root, "layouts").map { number($0, "at_ms") } == [0])
     #expect(spans(list(root, "gaps")) == [[10_000, 13_000], [13_050, nil]])

@@ -27,7 +27,15 @@ import Testing
   }
 
   private func pictures(_ times: some Sequence<Int64>) {
-    for time in times { collector.picture(camera, .vp8, isShown: true, at: .milliseconds(time)) }
+    for time in times { picture(at: time) }
+  }
+
+  /// A picture; `capture`: milliseconds of the sender's wall clock.
+  private func picture(at ms: Int64, media: Int64 = 0, capture: Int64? = nil) {
+    let frame = EncodedFrame(
+      codec: .vp8, payload: MediaBuffer([1]), rtpTime: media * 90,
+      captureTime: capture.map { NTPTime(nanoseconds: $0 * 1_000_000) }, isKeyframe: true)
+    collector.picture(camera, frame, isShown: true, at: .milliseconds(ms))
   }
 
   /// Packets of 20 ms but for those that are lost.
@@ -182,6 +190,61 @@ import Testing
     let track = try #require(report.tracks.first { $0.source == "microphone" })
     #expect(track.judgement == "0.7 % of the sound was lost")
     #expect(track.grade == .slight && track.worstAt == 10_000 && track.lost == nil)
+  }
+
+  /// Sound that the packet behind it carried again is heard.
+  @Test func restoredSoundIsNotLost() throws {
+    begin()
+    for ms in stride(from: Int64(0), to: 10_000, by: 20) {
+      // Two in a row of each fifty are missing; of the second there is a copy.
+      let place = ms / 20 % 50
+      let frame = EncodedFrame(
+        codec: .opus, payload: MediaBuffer([10, 11].contains(place) ? [] : [1]), rtpTime: ms * 48, isKeyframe: true,
+        followsLoss: place == 12)
+      collector.audio(microphone, frame, isCopy: place == 11, at: .milliseconds(ms))
+    }
+    let quality = objects(try root(written()), "tracks")[1].member("quality")
+    #expect(number(quality, "concealed_ms") == 200 && number(quality, "restored_ms") == 200)
+  }
+
+  /// Ten seconds of sound and pictures, captured together, shown `skew` milliseconds apart; the reports of both are wrong by
+  /// something between, at first.
+  private func talk(skew: Int64) {
+    begin()
+    for ms in stride(from: Int64(0), to: 10_000, by: 20) {
+      let media = ms + 5_000, wall = ms + 90_000 + (ms < 500 ? 60 : ms / 500 % 3)
+      let frame = EncodedFrame(
+        codec: .opus, payload: MediaBuffer([1]), rtpTime: media * 48,
+        captureTime: NTPTime(nanoseconds: wall * 1_000_000),
+        isKeyframe: true)
+      collector.audio(microphone, frame, at: .milliseconds(ms + 600))
+      if ms % 40 == 0 { picture(at: ms + 600 + skew, media: ms + 70_000, capture: ms + 90_000 + ms / 500 % 3) }
+    }
+  }
+
+  @Test(arguments: [0, 40, 60, 100, 499, 900, -40, -130, -200, -590] as [Int64])
+  func picturesThatAreNotWithTheirSoundAreTold(skew: Int64) throws {
+    talk(skew: skew)
+    let quality = objects(try root(written()), "tracks")[0].member("quality")
+    let (late, early) = (number(quality, "picture_late_ms") ?? -1, number(quality, "picture_early_ms") ?? -1)
+    #expect(abs(late - min(500, max(0, skew))) <= 5 && abs(early - min(500, max(0, -skew))) <= 5, "\(late), \(early)")
+    let track = try #require(QualityReport(written()).tracks.first { $0.source == "camera" })
+    let grade: QualityReport.Grade =
+      switch skew {
+      case ..<(-185), 90...: .bad
+      case ..<(-125), 45...: .slight
+      default: .clean
+      }
+    #expect(track.grade == grade, "\(track.judgement)")
+    if skew == 100 { #expect(track.judgement == "the picture came 100 ms after its sound") }
+  }
+
+  /// Without sound, and before there are reports enough, nobody can say.
+  @Test func skewThatIsNotKnownIsNotTold() throws {
+    begin()
+    for ms in stride(from: Int64(0), to: 10_000, by: 40) { picture(at: ms, media: ms, capture: ms + ms / 500) }
+    sound(stride(from: 0, to: 10_000, by: 20))
+    #expect(number(objects(try root(written()), "tracks")[0].member("quality"), "picture_late_ms") == nil)
   }
 
   /// Who is muted, and a connection that is lost, lose no sound.

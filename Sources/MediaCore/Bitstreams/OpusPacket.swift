@@ -41,4 +41,45 @@ public struct OpusPacket: Hashable, Sendable {
     isStereo = first & 4 != 0
     isDTX = packet.count <= 2
   }
+
+  /// True when the packet carries the sound of the one before it again, at a lower rate: in-band FEC, which only SILK has
+  /// (the LBRR flags of RFC 6716 section 4.2.3). False for what is no packet.
+  public static func carriesCopy(_ packet: UnsafeRawBufferPointer) -> Bool {
+    guard let header = OpusPacket(packet), packet[0] >> 3 < 16, let place = firstFrame(packet), place < packet.count
+    else { return false }
+    // Each channel has a flag of voice activity for each 20 ms, then the one that is asked for.
+    let frames = max(1, header.sampleCount / header.frameCount / 960)
+    let middle = packet[place] >> (7 - frames) & 1
+    let side = header.isStereo ? packet[place] >> (6 - 2 * frames) & 1 : 0
+    return middle | side != 0
+  }
+
+  /// Where the first frame's bytes begin (RFC 6716 section 3.2); nil where it has none, or its lengths make no sense.
+  private static func firstFrame(_ packet: UnsafeRawBufferPointer) -> Int? {
+    switch packet[0] & 3 {
+    case 0, 1: return 1
+    case 2: return length(packet, 1).flatMap { $0.value > 0 ? 1 + $0.size : nil }
+    default:
+      var place = 2
+      if packet[1] & 0x40 != 0 {
+        while place < packet.count, packet[place] == 255 { place += 1 }
+        place += 1
+      }
+      guard packet[1] & 0x80 != 0 else { return place }
+      let count = Int(packet[1] & 0x3f)
+      for number in 1..<max(1, count) {
+        guard let length = length(packet, place) else { return nil }
+        if number == 1, length.value == 0 { return nil }
+        place += length.size
+      }
+      return place
+    }
+  }
+
+  /// The length of a frame that is written at a place, and how many bytes it takes to write it (RFC 6716 section 3.2.1).
+  private static func length(_ packet: UnsafeRawBufferPointer, _ place: Int) -> (value: Int, size: Int)? {
+    guard place < packet.count else { return nil }
+    guard packet[place] >= 252 else { return (Int(packet[place]), 1) }
+    return place + 1 < packet.count ? (Int(packet[place + 1]) * 4 + Int(packet[place]), 2) : nil
+  }
 }

@@ -44,8 +44,10 @@ struct JoinedManifest {
 
   private static let counts = [
     "packets_expected", "packets_lost", "packets_repaired", "keyframes_requested", "freezes", "freezes_ms",
-    "concealed_ms", "late_ms", "decode_errors",
+    "concealed_ms", "restored_ms", "late_ms", "decode_errors",
   ]
+  /// Of which the greatest of the parts counts.
+  private static let greatest = ["picture_late_ms", "picture_early_ms"]
   private static let moments = [
     ("longest_freeze_ms", "longest_freeze_at_ms"), ("worst_concealed_ms", "worst_concealed_at_ms"),
   ]
@@ -198,6 +200,9 @@ struct JoinedManifest {
       for name in Self.counts {
         if let count = reader.number(quality, name) { track.counts[name] = Self.sum(track.counts[name] ?? 0, count) }
       }
+      for name in Self.greatest {
+        if let value = reader.number(quality, name) { track.counts[name] = max(track.counts[name] ?? 0, value) }
+      }
       for (name, place) in Self.moments {
         guard let length = reader.number(quality, name), let at = reader.time(quality, place),
           length > track.worst[name]?.length ?? 0
@@ -273,7 +278,7 @@ struct JoinedManifest {
     let sizes = track.sizes.map {
       object([("at_ms", "\($0.at)"), ("width", "\($0.width)"), ("height", "\($0.height)")])
     }
-    var quality: Fields = counts.map { name in (name, track.counts[name].map { "\($0)" }) }
+    var quality: Fields = (counts + greatest).map { name in (name, track.counts[name].map { "\($0)" }) }
     for (name, place) in moments {
       if let worst = track.worst[name] { quality += [(name, "\(worst.length)"), (place, "\(worst.at)")] }
     }

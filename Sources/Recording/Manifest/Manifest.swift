@@ -40,6 +40,12 @@ struct Manifest {
     var freezes = FreezeWatch()
     /// Sound that never came.
     var concealed = LossWindow()
+    /// Sound that never came, but for a copy in the packet behind it.
+    var restored = Duration.zero
+    /// What the sender's reports say.
+    var reports = CaptureReports()
+    /// Of pictures with sound.
+    var skew = SkewWatch()
     /// Where the sound goes on; nil where nothing is missing if it does not.
     var audioEnd: SessionTime?
     var lateAudio = Duration.zero

@@ -7,6 +7,26 @@ final class ManifestCollector {
   private(set) var manifest = Manifest()
   private var isPaused = false
   private var isAway = false
+  /// How long after its capture somebody's newest sound is heard.
+  private var soundDelays: [SoundSource: SoundDelay] = [:]
+
+  /// One of the two sounds that somebody may send: their voice, or that of their screen.
+  private struct SoundSource: Hashable {
+    var participant: ParticipantIdentity
+    var isScreen: Bool
+
+    init(_ track: Manifest.TrackEntry) {
+      (participant, isScreen) = (track.participant, track.source == .screenShare || track.source == .screenShareAudio)
+    }
+  }
+
+  private struct SoundDelay {
+    var delay: Duration
+    var heard: SessionTime
+  }
+
+  /// Sound that was heard longer ago is not what a picture belongs to.
+  private static let soundMemory = Duration.seconds(1)
 
   // MARK: What the room says
 
@@ -124,9 +144,14 @@ final class ManifestCollector {
   // MARK: Media
 
   /// A frame of pictures belongs at this time; `isShown`: a picture can be made of it.
-  func picture(_ track: TrackID, _ codec: Codec, isShown: Bool, at time: SessionTime) {
+  func picture(_ track: TrackID, _ frame: EncodedFrame, isShown: Bool, at time: SessionTime) {
     guard let index = manifest.tracks.index(forKey: track) else { return }
-    manifest.tracks.values[index].take(codec, at: time)
+    manifest.tracks.values[index].take(frame.codec, at: time)
+    if let delay = manifest.tracks.values[index].delay(frame, at: time), isShown,
+      let sound = soundDelays[SoundSource(manifest.tracks.values[index])], time - sound.heard < Self.soundMemory
+    {
+      manifest.tracks.values[index].skew.add(delay - sound.delay)
+    }
     // A still page is no freeze.
     if isShown, !isPaused, !isAway, manifest.tracks.values[index].holds.isEmpty,
       manifest.tracks.values[index].source != .screenShare
@@ -135,14 +160,24 @@ final class ManifestCollector {
     }
   }
 
-  /// A packet of sound belongs at this time; an empty one never came. What was lost is known when the next packet is there.
-  func audio(_ track: TrackID, _ frame: EncodedFrame, at time: SessionTime) {
-    guard frame.payload.count > 0, let index = manifest.tracks.index(forKey: track) else { return }
+  /// A packet of sound belongs at this time; an empty one never came, and `isCopy`: the one behind it brought it again. What
+  /// was lost is known when the next packet is there.
+  func audio(_ track: TrackID, _ frame: EncodedFrame, isCopy: Bool = false, at time: SessionTime) {
+    guard let index = manifest.tracks.index(forKey: track) else { return }
+    guard frame.payload.count > 0 else {
+      guard isCopy, let end = manifest.tracks.values[index].audioEnd else { return }
+      manifest.tracks.values[index].restored += Self.packet
+      manifest.tracks.values[index].audioEnd = end + Self.packet
+      return
+    }
     if frame.followsLoss, let end = manifest.tracks.values[index].audioEnd, time - end >= Self.shortestLoss {
       manifest.tracks.values[index].concealed.add(time - end, at: end)
     }
     manifest.tracks.values[index].audioEnd = time + Self.packet
     manifest.tracks.values[index].take(frame.codec, at: time)
+    if let delay = manifest.tracks.values[index].delay(frame, at: time) {
+      soundDelays[SoundSource(manifest.tracks.values[index])] = SoundDelay(delay: delay, heard: time)
+    }
   }
 
   /// The usual length of a packet; what is missing for less than half of it is no packet.
@@ -190,6 +225,16 @@ final class ManifestCollector {
 }
 
 extension Manifest.TrackEntry {
+  /// How long after its capture a frame is shown or heard, with an unknown difference that is the same for all tracks of a
+  /// sender; nil until it has sent reports enough.
+  fileprivate mutating func delay(_ frame: EncodedFrame, at time: SessionTime) -> Duration? {
+    let media = MediaTime(ticks: frame.rtpTime, rate: frame.codec.clockRate).nanoseconds
+    let now = time.nanoseconds
+    if let capture = frame.captureTime { reports.take(capture.nanoseconds &- media, at: now) }
+    guard reports.areEnough(at: now), let mapping = reports.mapping else { return nil }
+    return .nanoseconds(now &- media &- mapping)
+  }
+
   fileprivate mutating func take(_ codec: Codec, at time: SessionTime) {
     self.codec = codec
     first = first ?? time

@@ -104,8 +104,14 @@ struct ManifestWriter {
         ("longest_freeze_ms", milliseconds(freezes.longest)), ("longest_freeze_at_ms", milliseconds(freezes.longestAt)),
       ]
     }
+    if let skew = track.skew.usual {
+      quality += [("picture_late_ms", milliseconds(skew.late)), ("picture_early_ms", milliseconds(skew.early))]
+    }
     if kind == .audio {
-      quality += [("concealed_ms", milliseconds(track.concealed.total)), ("late_ms", milliseconds(track.lateAudio))]
+      quality += [
+        ("concealed_ms", milliseconds(track.concealed.total)), ("restored_ms", milliseconds(track.restored)),
+        ("late_ms", milliseconds(track.lateAudio)),
+      ]
       if track.concealed.total > .zero {
         quality += [
           ("worst_concealed_ms", milliseconds(track.concealed.worst)),

@@ -146,6 +146,13 @@ public struct QualityReport: Sendable, Hashable {
       track.worstAt = number("longest_freeze_at_ms")
       track.worst = number("longest_freeze_ms") ?? 0
     }
+    // When it is noticed, and when it is in the way: ITU-R BT.1359-1, which finds sound that comes first worse.
+    for (name, words, noticed, bad) in [
+      ("picture_late_ms", "after", 45, 90), ("picture_early_ms", "before", 125, 185),
+    ] as [(String, String, Int64, Int64)] {
+      guard let skew = number(name), skew >= noticed else { continue }
+      note("the picture came \(Self.seconds(skew)) \(words) its sound", skew, bad: bad)
+    }
     if let errors = number("decode_errors"), errors > 0 {
       note(errors == 1 ? "1 frame could not be decoded" : "\(errors) frames could not be decoded", errors, bad: 100)
     }
