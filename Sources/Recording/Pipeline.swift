@@ -31,6 +31,7 @@ final class Pipeline: OutputHandler {
   private var scene = ScenePaint()
   private var attendance = AttendanceList()
   private let notes: Notes
+  private var chapters: ChapterMaker
   private let chronicle: Chronicle?
   private let logger: Logger
 
@@ -60,6 +61,7 @@ final class Pipeline: OutputHandler {
     further = try FurtherOutputs(
       settings, images: images, logger: logger, sound: audioEncoder, makeOutput: makeFurther)
     notes = try Notes(settings: settings, listener: listener)
+    chapters = ChapterMaker(settings.chapters)
     chronicle = try Chronicle(settings)
     progress.phase = .recording
     progress.title = session.title
@@ -153,6 +155,7 @@ final class Pipeline: OutputHandler {
     if let chronicle {
       for track in audio.tracks { chronicle.collector.lateAudio(track, audio.dropped(of: track)) }
     }
+    divide(chapters.finish(at: end))
     further.end()
     defer { finishFurther() }
     progress.bytes = UInt64(clamping: try output.finish())
@@ -173,6 +176,7 @@ final class Pipeline: OutputHandler {
   func remember(_ entry: TimelineEntry) {
     if case .started(let room) = entry.event { setRoom(room) }
     chronicle?.collector.remember(entry)
+    chapters.remember(entry)
   }
 
   private func setRoom(_ room: String) {
@@ -235,9 +239,13 @@ final class Pipeline: OutputHandler {
           "videos": "\(alert.numberOfVideos)", "limited": "\(alert.isLimited)",
         ])
     }
-    if let title = entry.event.chapter {
-      output.addChapter(start: entry.time, title: title)
-      further.addChapter(start: entry.time, title: title)
+    divide(chapters.take(entry))
+  }
+
+  private func divide(_ chapters: [TimelineChapter]) {
+    for chapter in chapters {
+      output.addChapter(start: chapter.start, title: chapter.title)
+      further.addChapter(start: chapter.start, title: chapter.title)
     }
   }
 

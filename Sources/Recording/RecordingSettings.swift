@@ -34,6 +34,8 @@ public struct RecordingSettings: Sendable {
   public var isChatOnly = false
   /// True to bring each speaker to the same loudness before mixing (-16 LUFS, EBU R 128).
   public var normalizesLoudness = false
+  /// What begins a chapter.
+  public var chapters = ChapterDetail.marks
   /// True to write the mixed sound only: no picture is composed.
   public var isAudioOnly = false
   /// The session log; nil: none.

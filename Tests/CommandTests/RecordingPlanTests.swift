@@ -82,6 +82,17 @@ import Testing
     #expect(try record(JobRequest(room: "room", loudness: true)).recording.normalizesLoudness)
   }
 
+  @Test func whatBeginsAChapterMayBeChosen() throws {
+    let server = ["LIVEKIT_URL": "ws://host"]
+    #expect(try join([], server).recording.chapters == .marks)
+    #expect(try join(["--chapters", "talkers"], server).recording.chapters == .talkers)
+    #expect(throws: (any Error).self) { try join(["--chapters", "all"], server) }
+    let variables = ["LIVEKIT_URL": "ws://host", "RECBOT_CHAPTERS": "people"]
+    #expect(try join([], variables).recording.chapters == .people)
+    #expect(try record(JobRequest(room: "room"), variables).recording.chapters == .people)
+    #expect(try record(JobRequest(room: "room", chapters: .nothing), variables).recording.chapters == .nothing)
+  }
+
   @Test func flagsGoBeforeVariables() throws {
     let variables = [
       "RECBOT_SIZE": "640x360", "RECBOT_FPS": "10", "RECBOT_JOB": "env", "LIVEKIT_URL": "ws://env",

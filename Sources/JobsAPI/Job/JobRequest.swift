@@ -1,6 +1,8 @@
-import MediaCore
+public import MediaCore
 
 /// What somebody wants to be recorded, as given with `POST /v1/jobs`. Spans are whole seconds.
+///
+/// Large: a property for each word of the request.
 public struct JobRequest: Codable, Hashable, Sendable {
   /// The room's name.
   public var room: String
@@ -21,6 +23,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var picture: JobPicture?
   /// True: each speaker is brought to the same loudness; nil: as the workers are set.
   public var loudness: Bool?
+  /// What begins a chapter; nil: as the workers are set.
+  public var chapters: ChapterDetail?
   /// What is written. Empty: one composed WebM with a name made from room and time.
   public var outputs: [JobOutput]
   /// End at this length, in seconds.
@@ -48,7 +52,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public init(
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
-    outputs: [JobOutput] = [],
+    chapters: ChapterDetail? = nil, outputs: [JobOutput] = [],
     maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
     talkers: Bool? = nil, also: [JobFurtherFile]? = nil, metadata: [String: String] = [:],
@@ -63,6 +67,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.selection = selection
     self.picture = picture
     self.loudness = loudness
+    self.chapters = chapters
     self.outputs = outputs
     self.maxDuration = maxDuration
     self.stopWhenEmpty = stopWhenEmpty
@@ -78,7 +83,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, metadata
-    case webhook, egress
+    case chapters, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -102,6 +107,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(selection, forKey: .selection)
     try values.encodeIfPresent(picture, forKey: .picture)
     try values.encodeIfPresent(loudness, forKey: .loudness)
+    try values.encodeIfPresent(chapters, forKey: .chapters)
     try values.encode(outputs, forKey: .outputs)
     let isNamed = encoder.isForCallers
     try values.encodeIfPresent(maxDuration, forKey: isNamed ? .maxDurationSeconds : .maxDuration)
@@ -129,6 +135,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     selection = try values.decodeIfPresent(JobSelection.self, forKey: .selection)
     picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
     loudness = try values.decodeIfPresent(Bool.self, forKey: .loudness)
+    chapters = try values.decodeIfPresent(ChapterDetail.self, forKey: .chapters)
     outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
     maxDuration = try values.decodeFirst(Int64.self, .maxDurationSeconds, .maxDuration)
     stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)

@@ -49,6 +49,7 @@ public struct JobSelection: Codable, Hashable, Sendable {
 }
 
 extension RecordingCodec: Word {}
+extension ChapterDetail: Word {}
 
 /// The picture of a recording; what is not given has the worker's default.
 public struct JobPicture: Codable, Hashable, Sendable {

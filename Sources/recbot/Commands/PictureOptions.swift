@@ -29,6 +29,9 @@ struct PictureOptions: ParsableArguments {
   @Flag(help: .setting(.loudness))
   var loudness = false
 
+  @Option(help: .setting(.chapters))
+  var chapters: String?
+
   @Option(help: .setting(.avatars))
   var avatars: String?
 
@@ -65,6 +68,7 @@ struct PictureOptions: ParsableArguments {
       videoBitrate: try configuration.value(.videoBitrate, flag: videoBitrate),
       audioBitrate: try configuration.value(.audioBitrate),
       normalizesLoudness: try loudness || configuration.value(.loudness),
+      chapters: try configuration.value(.chapters, flag: chapters),
       timeline: configuration.text(.timeline, flag: timeline),
       manifest: manifest, talkers: talkers, images: try images(configuration))
   }

@@ -88,6 +88,7 @@ struct RecordCommand: AsyncParsableCommand {
     var picture = try recording.picture.plan(configuration)
     if let wish = order.request.picture { try picture.take(wish) }
     picture.normalizesLoudness = order.request.loudness ?? picture.normalizesLoudness
+    picture.chapters = order.request.chapters ?? picture.chapters
     return picture
   }
 

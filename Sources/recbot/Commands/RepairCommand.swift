@@ -1,8 +1,9 @@
 import ArgumentParser
-import MediaCore
 import Glibc
+import MediaCore
 import Platform
 import Session
+import Settings
 import WebM
 
 /// `recbot repair`: killed and damaged files become files that seek.
@@ -31,6 +32,10 @@ struct RepairCommand: AsyncParsableCommand {
       "The recording's timeline (--timeline of `recbot join`), from which its chapters are made.", valueName: "file"))
   var timeline: String?
 
+  @Option(
+    help: ArgumentHelp("What begins a chapter, as for `recbot join`; with --timeline.", valueName: "level"))
+  var chapters = ChapterDetail.marks.rawValue
+
   @Flag(help: "Print a line of JSON for each file.")
   var json = false
 
@@ -40,7 +45,13 @@ struct RepairCommand: AsyncParsableCommand {
     }
     guard !check || output == nil else { throw Failure(.usage, "--check writes nothing; leave --output out") }
     if let output { try OutputPath.check(output, endings: [".webm", ".mkv"]) }
-    let chapters = try timeline.map(Self.chapters) ?? []
+    let detail: ChapterDetail
+    do throws(ValueError) {
+      detail = try Values.word(chapters, ChapterDetail.what)
+    } catch {
+      throw Failure(.usage, "--chapters: \(error)")
+    }
+    let chapters = try timeline.map { try Self.chapters($0, detail) } ?? []
     var worst: ExitCode?
     for file in files {
       do {
@@ -76,14 +87,19 @@ struct RepairCommand: AsyncParsableCommand {
   // MARK: - Chapters
 
   /// Reads a timeline line by line; a line that a kill cut off is none.
-  private static func chapters(_ path: String) throws -> [WebMRepair.Chapter] {
+  private static func chapters(_ path: String, _ detail: ChapterDetail) throws -> [WebMRepair.Chapter] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw Failure(.inputUnusable, "--timeline \(path): \(String(cString: strerror(errno)))")
     }
     defer { close(descriptor) }
+    var maker = ChapterMaker(detail)
     var chapters: [WebMRepair.Chapter] = []
+    func add(_ found: [TimelineChapter]) {
+      chapters += found.map { WebMRepair.Chapter(start: $0.start, title: $0.title) }
+    }
     var line: [UInt8] = []
+    var last: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = read(descriptor, &chunk, chunk.count)
@@ -91,16 +107,18 @@ struct RepairCommand: AsyncParsableCommand {
       guard count >= 0 else {
         throw Failure(.inputUnusable, "--timeline \(path): \(String(cString: strerror(errno)))")
       }
-      guard count > 0, chapters.count < 10_000 else { return chapters }
+      guard count > 0, chapters.count < 10_000 else {
+        add(maker.finish(lastLine: last))
+        return chapters
+      }
       for byte in chunk[..<count] {
         if byte != 10 {
           // What is longer is no line of a timeline; it is read to its end, and nothing of it kept.
-          if line.count <= TimelineChapter.longestLine { line.append(byte) }
+          if line.count <= ChapterMaker.longestLine { line.append(byte) }
           continue
         }
-        if let chapter = TimelineChapter(line: line) {
-          chapters.append(WebMRepair.Chapter(start: chapter.start, title: chapter.title))
-        }
+        add(maker.take(line: line))
+        swap(&line, &last)
         line.removeAll(keepingCapacity: true)
       }
     }

@@ -76,6 +76,13 @@ extension Setting {
       "recording.loudness", "Bring each speaker to the same loudness, -16 LUFS, before mixing", flag: "--loudness",
       default: "false", parse: Values.boolean)
   }
+  static var chapters: Setting<ChapterDetail> {
+    .init(
+      "recording.chapters",
+      "What begins a chapter: none, marks (markers, pauses, outages), people (also who comes, goes and shares a screen) or talkers "
+        + "(also who talks for half a minute)", flag: "--chapters", placeholder: "level", default: "marks",
+      parse: Values.word(ChapterDetail.what))
+  }
   static var maxDuration: Setting<Duration?> {
     .init(
       "recording.max-duration", "End at this length, such as 2h", flag: "--max-duration", placeholder: "time",
@@ -150,7 +157,8 @@ extension SettingSection {
       [
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
         .of(.theme), .of(.size), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate), .of(.audioBitrate),
-        .of(.loudness), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder), .of(.progress),
+        .of(.loudness), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder),
+        .of(.progress),
         .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.pausePolicy), .of(.control), .of(.runDirectory),
       ])
   }

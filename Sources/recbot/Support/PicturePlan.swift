@@ -27,6 +27,8 @@ struct PicturePlan {
   let audioBitrate: Int
   /// Whether each speaker is brought to the same loudness.
   var normalizesLoudness: Bool
+  /// What begins a chapter.
+  var chapters: ChapterDetail
   /// The file for what happens when; nil: none.
   let timeline: String?
   /// The file for what the recording is, at its end; nil: none.
@@ -72,7 +74,7 @@ struct PicturePlan {
       session: session, output: output, codec: codec, videoBitrate: videoBitrate, audioBitrate: audioBitrate,
       timeline: timeline)
     settings.images = images
-    settings.normalizesLoudness = normalizesLoudness
+    (settings.normalizesLoudness, settings.chapters) = (normalizesLoudness, chapters)
     (settings.manifest, settings.talkers, settings.program) = (manifest, talkers, "recbot \(Build.version)")
     return settings
   }

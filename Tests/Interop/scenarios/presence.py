@@ -1,21 +1,23 @@
-"""People who leave, come back, and come late."""
+"""People who leave, come back, and come late; and the chapters that tell of it."""
 
 import signal
 
 import numpy as np
 
 from scenarios.common import in_step, load
+from scenarios.control import chapters
 from stage import Stage
 from verdict import Verdict, ms
 
 
 def presence(stage: Stage, verdict: Verdict) -> None:
-    """Somebody leaves and returns under the same identity, somebody comes late: tiles go and come, all in step."""
+    """Somebody leaves and returns under the same identity, somebody comes late: tiles go and come, all in step; the file's
+    chapters say so."""
     stage.server()
     stays = stage.publisher("stays", colour="blue").join()
     comes = stage.publisher("comes", colour="green").join()
     late = stage.publisher("late", colour="red")
-    recorder = stage.recorder("presence", "--size", "1280x720")
+    recorder = stage.recorder("presence", "--size", "1280x720", "--chapters", "people")
     began = recorder.recording()
     stage.until(began + 2)
     left = comes.tell("leave", "left")
@@ -43,6 +45,10 @@ def presence(stage: Stage, verdict: Verdict) -> None:
         shown = recording.shown(person.colour, when - 1.0) - when
         verdict.check(shown <= 1.5, f"{person.name} is seen {ms(shown)} after they published")
         verdict.figure(f"{person.name} seen after {ms(shown)}")
+    found = chapters(recorder.path)
+    wanted = [(at_left, "comes left"), (at_returned, "comes joined"), (at_arrived, "late joined")]
+    verdict.check([text.lower() for _, text in found] == [text for _, text in wanted], f"chapters: {found}")
+    verdict.check(all(abs(at - when) < 1.5 for (at, _), (when, _) in zip(found, wanted)), f"chapters: {found}, {wanted}")
     # All three at the end have tiles of one size.
     areas = [recording.area(person.colour, moments[2]) for person in (stays, comes, late)]
     verdict.check(min(areas) > 0.9 * max(areas), f"tiles of three: {np.round(areas, 3)}")

@@ -1,8 +1,11 @@
 import ArgumentParser
 import JobsAPI
+import MediaCore
 import Settings
 
 /// The flags that say how a job is recorded; shared by `jobs submit` and `schedule add`.
+///
+/// Large: a property for each flag.
 struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The room service, if not the backend's own: ws(s)://… .", valueName: "url"))
   var url: String?
@@ -28,6 +31,11 @@ struct JobRequestOptions: ParsableArguments {
 
   @Flag(help: "Bring each speaker to the same loudness, -16 LUFS, before mixing.")
   var loudness = false
+
+  @Option(
+    help: ArgumentHelp(
+      "What begins a chapter: none, marks, people or talkers (default: as the workers are set).", valueName: "level"))
+  var chapters: String?
 
   @OptionGroup var part: SelectionOptions
 
@@ -84,6 +92,9 @@ struct JobRequestOptions: ParsableArguments {
     request.stopWhenEmpty = try span(stopWhenEmpty, "--stop-when-empty")
     request.waitForRoom = try span(waitForRoom, "--wait-for-room")
     if loudness { request.loudness = true }
+    request.chapters = try parse(chapters, "--chapters") { (text) throws(ValueError) in
+      try Values.word(text, ChapterDetail.what)
+    }
     if log { request.log = true }
     if manifest { request.manifest = true }
     if talkers { request.talkers = true }
