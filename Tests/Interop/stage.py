@@ -8,9 +8,11 @@ import json
 import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -35,6 +37,19 @@ SCREEN_COLOUR = "d020d0"
 
 class Failed(Exception):
     """A scenario cannot go on: a process did not do what it had to."""
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody has, of TCP and of UDP, for a server that shall have it in a moment.
+
+    Below those that Linux gives to whoever asks for any (32768 and up): a hundred clients beside this scenario do.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+            datagrams.bind(("127.0.0.1", port))
+            with socket.create_server(("127.0.0.1", port)):
+                return port
 
 
 def make_token(identity: str, room: str, ttl: int = 600, secret: str = SECRET, key: str = KEY, kind: str = "",

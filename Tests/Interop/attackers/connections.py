@@ -13,8 +13,7 @@ import urllib.request
 from livekit import rtc
 
 import attackers
-from service.desk import free_port
-from stage import HERE, KEY, SECRET, Failed, Process, Stage, make_token
+from stage import HERE, KEY, SECRET, Failed, Process, Stage, free_port, make_token
 from verdict import Verdict, ms, worst
 
 # The real clients are at 127.0.0.1; nothing chooses another address for them.

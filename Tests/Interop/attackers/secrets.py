@@ -5,12 +5,11 @@ import contextlib
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import time
 
 from attackers.words import Liar
-from stage import KEY, Process, Stage, make_token
+from stage import KEY, Process, Stage, free_port, make_token
 from verdict import Verdict
 
 LEVELS = ("trace", "debug", "info", "notice", "warning", "error")
@@ -63,12 +62,6 @@ class Plants:
             "RECBOT_ROOM_SERVER_ICE_CREDENTIAL": self["ice credential"], "RECBOT_PRIVATE_ADDRESSES": "allow",
             "RECBOT_DATA_DIR": str(data),
         }
-
-
-def free_port() -> int:
-    """A TCP port that nobody has at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 def room_server(stage: Stage, plants: Plants, level: str) -> Process:

@@ -13,8 +13,7 @@ from livekit.protocol import rtc
 import attackers
 from attackers.datagrams import resident
 from scenarios.common import in_step, load
-from service.desk import free_port
-from stage import Failed, Stage, make_token
+from stage import Failed, Stage, free_port, make_token
 from verdict import Verdict
 
 ATTACKER = "127.0.0.3"

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import jwt
 
 from disruptions.judging import load
-from stage import KEY, SECRET, Failed, Recorder, Stage, make_token
+from stage import KEY, SECRET, Failed, Recorder, Stage, free_port, make_token
 from verdict import Verdict
 
 ROOM = "test"
@@ -168,9 +168,7 @@ def refused(url: str, closed: str, silent: str, odd: str, stock: str) -> list[Ro
         return ["--token", jwt.encode({"iss": KEY, "sub": "bot", "nbf": now - 60, "exp": now + 600, "video": video,
                                        **claims}, SECRET, **{"algorithm": "HS256", **changes})]
 
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        free = f"ws://127.0.0.1:{unused.getsockname()[1]}"
+    free = f"ws://127.0.0.1:{free_port()}"
     number = {"twilio": 53000, "enablex": 5086}
     late = int(time.time()) + 3600
     return [

@@ -24,7 +24,7 @@ from aiortc import (
 )
 from aiortc.sdp import candidate_from_sdp
 
-from stage import Failed, Stage
+from stage import Failed, Stage, free_port
 from verdict import Verdict
 
 # Only loopback is touched, and it works on a machine without any other interface.
@@ -284,9 +284,7 @@ def telephone(stage: Stage, verdict: Verdict) -> None:
 
 def relay(stage: Stage, verdict: Verdict) -> None:
     """All that peer-echo sends goes through a TURN server."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     password = secrets.token_hex(8)
     server = stage.relay("127.0.0.1", port, password, "--allow-loopback-peers")
     end = time.monotonic() + 5

@@ -1,17 +1,14 @@
 """Two-party rooms that are not there yet, full, or gone: what is told, and what comes of it."""
 
-import socket
 import time
 
-from stage import Recorder, Stage
+from stage import Recorder, Stage, free_port
 from verdict import Verdict, ms
 
 
 def seats(stage: Stage, verdict: Verdict) -> None:
     """The bot is there before the server; a third one waits for a seat; fixed rules end a recording whose server is gone."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = str(unused.getsockname()[1])
+    port = str(free_port())
     stage.url = f"ws://127.0.0.1:{port}"
     alone = enter(stage, "alone", "--wait-for-room", "20s", "--reconnect-attempts", "2", "--reconnect-interval", "1s")
     told(alone, "refused", 10)

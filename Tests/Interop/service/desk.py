@@ -8,22 +8,15 @@ import pathlib
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
 
 from service.receiver import Receiver
-from stage import KEY, SECRET, Failed, Process, Stage
+from stage import KEY, SECRET, Failed, Process, Stage, free_port
 
 PATIENCE = 20.0
-
-
-def free_port() -> int:
-    """A TCP port that nobody has at this moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Service:

@@ -14,10 +14,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from service.desk import PATIENCE, Service, free_port
+from service.desk import PATIENCE, Service
 from service.losses import begin
 from service.machines import BUCKET, Store
-from stage import Stage
+from stage import Stage, free_port
 from verdict import Verdict
 
 

@@ -6,10 +6,10 @@ import urllib.error
 import urllib.request
 
 from judge import Recording
-from service.desk import Service, free_port
+from service.desk import Service
 from service.losses import begin
 from service.starting import run
-from stage import KEY, SECRET, Stage
+from stage import KEY, SECRET, Stage, free_port
 from verdict import Verdict
 
 

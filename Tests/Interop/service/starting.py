@@ -3,8 +3,7 @@
 import os
 import subprocess
 
-from service.desk import free_port
-from stage import Stage
+from stage import Stage, free_port
 from verdict import Verdict
 
 

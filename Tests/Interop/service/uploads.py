@@ -18,8 +18,7 @@ import botocore
 import seeds
 from case import Case, scenarios
 from faulty_proxy import Proxy
-from service.desk import free_port
-from stage import Stage
+from stage import Stage, free_port
 
 RUNS, LONG_RUNS = 6, 60
 MIB = 1 << 20
