@@ -24,10 +24,13 @@ public struct ChapterMaker: Sendable {
 
   private let detail: ChapterDetail
   private var names: [String: String] = [:]
-  private var talker: (identity: String, since: SessionTime)?
+  /// The active talker, and since when in one go; nil while recording is paused or the connection is lost.
+  private var talker: (identity: String, since: SessionTime?)?
   /// Who talked in the last chapter of a turn.
   private var told: String?
   private var count = 0
+  private var isPaused = false
+  private var isAway = false
 
   /// Makes chapters of that level.
   public init(_ detail: ChapterDetail) { self.detail = detail }
@@ -99,18 +102,25 @@ public struct ChapterMaker: Sendable {
     case .talker(let identity, _):
       guard identity.rawValue != talker?.identity else { return [] }
       ended = endTurn(at: entry.time)
-      talker = (identity.rawValue, entry.time)
-    case .left(let identity, _) where identity.rawValue == talker?.identity: ended = endTurn(at: entry.time)
-    case .paused, .connectionLost: ended = endTurn(at: entry.time)
+      talker = (identity.rawValue, isPaused || isAway ? nil : entry.time)
+    case .left(let identity, _) where identity.rawValue == talker?.identity:
+      ended = endTurn(at: entry.time)
+      talker = nil
+    case .paused, .connectionLost:
+      ended = endTurn(at: entry.time)
+      if case .paused = entry.event { isPaused = true } else { isAway = true }
+    case .resumed, .connectionRestored:
+      if case .resumed = entry.event { isPaused = false } else { isAway = false }
+      if !isPaused, !isAway { talker?.since = entry.time }
     default: break
     }
     return ended.map { [$0] } ?? []
   }
 
-  /// Nobody is the talker from now on. Who talks on after somebody who said little goes on with the same chapter.
+  /// The talker's turn is over. Who talks on after somebody who said little goes on with the same chapter.
   private mutating func endTurn(at time: SessionTime) -> TimelineChapter? {
-    guard let (identity, since) = talker else { return nil }
-    talker = nil
+    guard let identity = talker?.identity, let since = talker?.since else { return nil }
+    talker?.since = nil
     guard time - since >= Self.longTurn, told != identity, count < Self.most else { return nil }
     told = identity
     count += 1

@@ -17,14 +17,14 @@ import Testing
     (125, .paused(.cut)), (126, .resumed), (127, .talker(ann, name: "Ann")), (130, .connectionLost("signal")),
     (140, .connectionRestored), (141, .paused(.redact)), (142, .resumed), (143, .paused(.slate)),
     (144, .layout("grid")),
-    (145, .left(ann, name: "Ann")), (150, .joined(ParticipantIdentity("marker"), name: "paused")),
+    (145, .left(ann, name: "Ann")), (146, .resumed), (150, .joined(ParticipantIdentity("marker"), name: "paused")),
     (160, .talker(bob, name: "Bob")), (170, .talker(ParticipantIdentity("marker"), name: "paused")),
     (299, .title("Other")),
   ]
 
   private static let marks = [
     "122 Agenda \"2\"\n", "122 Marker", "125 Paused", "126 Resumed", "130 Connection lost", "140 Connection restored",
-    "141 Redacted", "142 Resumed", "143 Paused",
+    "141 Redacted", "142 Resumed", "143 Paused", "146 Resumed",
   ]
   private static let people = [
     "10 bob joined", "20 bob shares a screen", "121 Bob \"B\"\n stopped sharing", "145 Ann left", "150 paused joined",
@@ -65,6 +65,21 @@ import Testing
       TimelineEntry(
         time: .seconds(5), sessionTime: .seconds(90), event: .published(Self.screen, Self.ann, .screenShare)))
     #expect(chapters.map(\.title) == ["Ann shares a screen"])
+  }
+
+  /// What nobody hears is no part of a turn; who is still the talker behind it begins another.
+  @Test(arguments: [(127, []), (130, ["100 Ann talks"])] as [(Int64, [String])])
+  func aPauseEndsATurn(end: Int64, wanted: [String]) {
+    var maker = ChapterMaker(.talkers)
+    var chapters: [TimelineChapter] = []
+    for (second, event) in [
+      (0, .joined(Self.ann, name: "Ann")), (1, .talker(Self.ann, name: "Ann")), (20, .paused(.slate)),
+      (25, .connectionLost("signal")), (60, .resumed), (100, .connectionRestored),
+    ] as [(Int64, TimelineEvent)] {
+      chapters += maker.take(TimelineEntry(time: .seconds(second), sessionTime: .seconds(second), event: event))
+    }
+    chapters += maker.finish(at: .seconds(end))
+    #expect(texts(chapters).filter { $0.hasSuffix("talks") } == wanted)
   }
 
   @Test func howManyComeDoesNotMatter() {
