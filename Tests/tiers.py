@@ -30,6 +30,7 @@ RESULTS = ROOT / ".build" / "results"
 PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libebur128-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 INPUTS = 10_000_000  # endurance: for each depacketizer and decoder
+TRACES = 10_000  # endurance: files and logs as a disk may have them after a crash, of each kind
 SEED = 20261122
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
 GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
@@ -103,6 +104,8 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
         found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=48", "swift", "test", "--skip-build",
                                          "--filter", "HearingTests"], "tests"))
+        found.append(Section("traces", ["env", f"RECBOT_TRACE_FILES={TRACES}", "swift", "test", "--skip-build",
+                                        "--filter", "WriteTraceTests"], "tests"))
     if tier != "check":
         found.append(Section("drift", [".build/release/drift"], "build"))
     found.append(Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)]))

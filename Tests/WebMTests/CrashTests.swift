@@ -11,57 +11,9 @@ import Testing
 @Suite(.enabled(if: Tool.judgesAreThere)) struct CrashTests {
   let directory = TemporaryDirectory()
 
-  private struct Step {
-    var change: OutputFile.Change
-    /// Media time that had been handed to the writer.
-    var taken: SessionTime
-  }
-
   /// Writes the clip and returns what the writer did to the file. `finishes` false: as far as a kill would let it.
-  private func trace(of frames: [Clip.Frame], finishes: Bool = true) throws -> [Step] {
-    var steps: [Step] = []
-    var taken = SessionTime.zero
-    let file = try OutputFile(creating: directory.path("trace-\(UInt64.random(in: 0 ... .max)).webm"))
-    file.observer = {
-      steps.append(Step(change: $0, taken: taken))
-      return 0
-    }
-    let writer = try WebMWriter(file: file, configuration: Clip.configuration, syncs: false)
-    for frame in frames {
-      taken = frame.time
-      try writer.add(frame)
-    }
-    if finishes {
-      writer.addChapter(start: .zero, title: "start")
-      writer.setTag("ROOM", "standup")
-      _ = try writer.finish()
-    }
-    file.observer = nil
-    return steps
-  }
-
-  private static func apply(_ change: OutputFile.Change, to image: inout [UInt8]) {
-    switch change {
-    case .write(let offset, let bytes):
-      let end = Int(offset) + bytes.count
-      if image.count < end { image.append(contentsOf: repeatElement(0, count: end - image.count)) }
-      image.replaceSubrange(Int(offset)..<end, with: bytes)
-    case .truncate(let size): image.removeLast(image.count - Int(size))
-    case .sync: break
-    }
-  }
-
-  /// The parts of a change that a kill may divide: the kernel looks for fatal signals between pages.
-  private static func parts(of change: OutputFile.Change) -> [OutputFile.Change] {
-    guard case .write(let offset, let bytes) = change else { return [change] }
-    var parts: [OutputFile.Change] = []
-    var start = 0
-    while start < bytes.count {
-      let count = min(bytes.count - start, 4096 - (Int(offset) + start) % 4096)
-      parts.append(.write(offset: offset + Int64(start), bytes: Array(bytes[start..<start + count])))
-      start += count
-    }
-    return parts
+  private func trace(of frames: [Clip.Frame], finishes: Bool = true) throws -> [Trace.Step] {
+    try Trace.of(frames, finishes: finishes, in: directory)
   }
 
   private static func probe(_ image: [UInt8]) throws -> ProbeReport {
@@ -77,9 +29,9 @@ import Testing
     var samples: [[UInt8]] = []
     var random = SeededRandom(seed: 7)
     for step in steps {
-      let parts = Self.parts(of: step.change)
+      let parts = Made.parts(of: step.change)
       for (index, part) in parts.enumerated() {
-        Self.apply(part, to: &image)
+        Made.apply(part, to: &image)
         moments += 1
         let report = try Self.probe(image)
         #expect(report.problems == [], "moment \(moments): \(report.problems)")
@@ -113,7 +65,7 @@ import Testing
     var image: [UInt8] = []
     let path = directory.path("moment.webm")
     for (index, step) in steps.enumerated() {
-      Self.apply(step.change, to: &image)
+      Made.apply(step.change, to: &image)
       guard index >= unfinished - 1 else { continue }
       Files.write(image, to: path)
       #expect(Tool.decode(path, in: directory) == "", "step \(index)")
@@ -133,7 +85,7 @@ import Testing
   @Test func anyCutIsReadUpToTheCut() throws {
     // After a power cut the file may end anywhere.
     var image: [UInt8] = []
-    for step in try trace(of: Clip.shared.frames) { Self.apply(step.change, to: &image) }
+    for step in try trace(of: Clip.shared.frames) { Made.apply(step.change, to: &image) }
     var random = SeededRandom(seed: 3)
     let path = directory.path("cut.webm")
     for index in 0..<500 {

@@ -146,13 +146,14 @@ enum Made {
     }
   }
 
-  /// The parts of a change that a kill may divide: the kernel looks for fatal signals between pages.
-  static func parts(of change: OutputFile.Change) -> [OutputFile.Change] {
+  /// The parts of a change that a kill may divide: the kernel looks for fatal signals between pages. Of what a machine that
+  /// stops may divide the size is that of a sector.
+  static func parts(of change: OutputFile.Change, size: Int = 4096) -> [OutputFile.Change] {
     guard case .write(let offset, let bytes) = change else { return [change] }
     var parts: [OutputFile.Change] = []
     var start = 0
     while start < bytes.count {
-      let count = min(bytes.count - start, 4096 - (Int(offset) + start) % 4096)
+      let count = min(bytes.count - start, size - (Int(offset) + start) % size)
       parts.append(.write(offset: offset + Int64(start), bytes: Array(bytes[start..<start + count])))
       start += count
     }

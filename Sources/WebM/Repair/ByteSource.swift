@@ -61,6 +61,20 @@ final class ByteSource {
     return done
   }
 
+  /// How many of so many bytes are zero. Reads them all.
+  func zeros(from position: Int64, count: Int64) throws(WebMError) -> Int64 {
+    var buffer = [UInt8](repeating: 0, count: Int(min(1 << 16, max(0, count))))
+    var zeros: Int64 = 0
+    var done: Int64 = 0
+    while done < count {
+      let read = min(try self.read(into: &buffer, at: position + done), Int(clamping: count - done))
+      guard read > 0 else { break }
+      buffer.withUnsafeBytes { for byte in $0.prefix(read) where byte == 0 { zeros += 1 } }
+      done += Int64(read)
+    }
+    return zeros
+  }
+
   /// Gives them to libwebm's parser.
   func parse(events: ParserEvents) -> cwebm_result {
     guard descriptor >= 0 else { return WebMReader.parse(memory, events: events, wholeFrames: false) }

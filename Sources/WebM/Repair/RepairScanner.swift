@@ -11,6 +11,8 @@ final class RepairScanner {
   /// More of them than any disk leaves.
   private static let itemLimit = 100_000
   private static let elementLimit = 4096
+  /// Clusters of six days.
+  private static let clusterLimit = 1 << 20
 
   private struct OpenCluster {
     var head: ElementHead
@@ -41,6 +43,8 @@ final class RepairScanner {
   /// The Tracks element that says what the tracks are.
   private var tracksPosition: Int64?
   private var latestTicks: Int64?
+  /// Of each track, the time of the latest frame.
+  private var trackTicks: [UInt64: Int64] = [:]
   private var firstHoleWithoutEnd = 0
 
   private init(_ source: ByteSource) {
@@ -71,7 +75,7 @@ final class RepairScanner {
     }
     match(position)
     try commitPending()
-    closeCluster(isLast: true)
+    closeCluster()
     if position >= source.size { scan.end = source.size }
     scan.reserve = min(scan.reserve, scan.end)
   }
@@ -112,7 +116,7 @@ final class RepairScanner {
     switch found {
     case .cluster(let head, let ticks, let checksum):
       try commitPending()
-      closeCluster(isLast: false)
+      closeCluster()
       if scan.firstCluster == nil {
         scan.firstCluster = position
         guard !scan.tracks.isEmpty else {
@@ -125,7 +129,7 @@ final class RepairScanner {
       return head.dataStart
     case .top(let head):
       try commitPending()
-      closeCluster(isLast: false)
+      closeCluster()
       pending = Pending(head: head, isTop: true)
       note(head)
       if head.id == ElementID.info { try readInfo(head) }
@@ -143,7 +147,7 @@ final class RepairScanner {
       return passed(head)
     case .other(let head):
       try commitPending()
-      if cluster?.isMatched == true { closeCluster(isLast: false) }
+      if cluster?.isMatched == true { closeCluster() }
       pending = Pending(head: head)
       note(head)
       return passed(head)
@@ -174,13 +178,15 @@ final class RepairScanner {
     if let block = pending.block { try count(block) }
   }
 
-  /// Ends the Cluster under way. Its size is right when an element ended where it says that the Cluster does.
-  private func closeCluster(isLast: Bool) {
+  /// Ends the Cluster under way. Its size is right when an element ended where it says that the Cluster does. One that says
+  /// none gets one, too: the Segment gets its size, and players object to what has none in what has one.
+  private func closeCluster() {
     guard let open = cluster else { return }
     cluster = nil
     if open.hasHole, let checksum = open.checksum { scan.brokenChecksums.append(checksum) }
-    let isRight = open.head.size == nil ? !isLast : open.isMatched
-    if !isRight { scan.clusterEnds.append(RepairScan.ClusterEnd(head: open.head, end: open.contentEnd)) }
+    if !open.isMatched, scan.clusterEnds.count < Self.clusterLimit {
+      scan.clusterEnds.append(RepairScan.ClusterEnd(head: open.head, end: open.contentEnd))
+    }
   }
 
   private func count(_ block: ElementLook.Block) throws(WebMError) {
@@ -188,6 +194,7 @@ final class RepairScanner {
     let ticks = max(0, cluster.ticks + block.ticks)
     scan.frames += 1
     latestTicks = ticks
+    trackTicks[block.track] = ticks
     while firstHoleWithoutEnd < scan.holes.count {
       scan.holes[firstHoleWithoutEnd].after = ticks
       firstHoleWithoutEnd += 1
@@ -223,8 +230,9 @@ final class RepairScanner {
       let next = isTimed && first - position < 2 ? try resume(after: first) : first
     {
       var start = position
-      if next < position || next - position < 2 {
-        // The size of the element before was wrong; and a single byte is too little for a Void.
+      if next < position || next - position < 2 || goesBack(pending?.block) {
+        // The size of the element before was wrong; or its time, in which the damage begins; and a single byte is too
+        // little for a Void.
         start = from
         forgetPending()
       }
@@ -233,10 +241,24 @@ final class RepairScanner {
       try addHole(start, next)
       return next
     }
+    var end = position
+    if !scan.tailIsForeign, goesBack(pending?.block) {
+      end = from
+      forgetPending()
+      cluster?.contentEnd = end
+      cluster?.isMatched = false
+    }
     try commitPending()
-    scan.end = position
-    scan.tail = source.size - position
+    scan.reserve = min(scan.reserve, end)
+    scan.end = end
+    scan.tail = source.size - end
     return nil
+  }
+
+  /// True for a block that is not later than the one before it of its track.
+  private func goesBack(_ block: ElementLook.Block?) -> Bool {
+    guard let block, let cluster, let latest = trackTicks[block.track] else { return false }
+    return cluster.ticks + block.ticks <= latest
   }
 
   /// An element becomes a part of a hole: what it said of the file counts no more.
@@ -266,7 +288,7 @@ final class RepairScanner {
     if scan.firstCluster == nil { scan.beginning.removeAll { $0.position >= start } }
     note(ElementHead(id: ElementID.void, position: start, idLength: 1, sizeLength: 1, size: end - start - 2))
     if let open = cluster, open.isMatched, start >= open.head.end ?? .max {
-      closeCluster(isLast: false)
+      closeCluster()
     } else {
       cluster?.contentEnd = end
       cluster?.hasHole = true

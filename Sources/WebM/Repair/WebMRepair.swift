@@ -124,7 +124,7 @@ public enum WebMRepair {
       report.repaired = output
       return report
     }
-    try check(report)
+    try check(report, source)
     let file = try OutputFile(existing: path)
     // The name may lead to another file by now, or somebody began to write this one.
     guard before != nil, Signature(file.descriptor) == before else {
@@ -141,7 +141,7 @@ public enum WebMRepair {
     let source = try ByteSource(descriptor: file.descriptor, path: file.path)
     var (report, plan) = try examine(source, chapters)
     guard report.needsRepair else { return report }
-    try check(report)
+    try check(report, source)
     try RepairWriter(plan, file).write()
     report.repaired = file.path
     return report
@@ -185,9 +185,16 @@ public enum WebMRepair {
   }
 
   /// Refuses what is not to be done in place.
-  private static func check(_ report: Report) throws(WebMError) {
-    let damaged = report.holes.reduce(report.tail) { $0 + $1.length }
-    if damaged > report.size / 2 {
+  private static func check(_ report: Report, _ source: ByteSource) throws(WebMError) {
+    var damaged = report.holes.reduce(report.tail) { $0 + $1.length }
+    var written = report.size
+    if damaged > written / 2 {
+      // What a recorder has reserved at the end, or the disk never got, is empty: nothing is lost with it.
+      let empty = try source.zeros(from: report.size - report.tail, count: report.tail)
+      damaged -= empty
+      written -= empty
+    }
+    if damaged > written / 2 {
       let first = report.holes.first?.position ?? report.size - report.tail
       throw WebMError(
         code: .invalid,
