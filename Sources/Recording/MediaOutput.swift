@@ -10,6 +10,8 @@ protocol MediaOutput: AnyObject {
   var isCrowded: Bool { get }
   /// Pictures that were taken and at the end not written, for want of time.
   var discarded: UInt64 { get }
+  /// How its segments stand; nil: there are none.
+  var segments: SegmentProgress? { get }
   /// Takes the picture of a slot; its pixels are used before this returns.
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError)
   /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
@@ -31,24 +33,31 @@ extension MediaOutput {
   var isCrowded: Bool { false }
   /// What is taken is written.
   var discarded: UInt64 { 0 }
+  /// It is written in one piece.
+  var segments: SegmentProgress? { nil }
   /// It has no place for that.
   func setRoom(_ room: String) {}
   /// All that came is written.
   func end() {}
 }
 
-/// Encodes pictures, and writes them and the sound into the file, at once. Confined to one thread.
+/// Encodes pictures, and writes them and the sound into the file, at once; and into segments, where these are wanted. Confined to
+/// one thread.
 final class FileOutput: MediaOutput {
+  private let settings: RecordingSettings
   private let framesPerSecond: Int64
   private let videoEncoder: VPXEncoder?
   private let writer: WebMWriter
-  private var forcesKeyframe = true
+  private let segmentThread: SegmentThread?
+  /// From here on the next picture has to be a keyframe.
+  private var keyframeDue = SessionTime.zero
   /// Unicode scalars of a room's name that are kept.
   private static let longestRoom = 256
 
   /// Makes the encoder and the file, which must not exist.
   init(_ settings: RecordingSettings) throws(RecordingError) {
     let session = settings.session
+    self.settings = settings
     framesPerSecond = Int64(session.framesPerSecond)
     do {
       if settings.isAudioOnly {
@@ -78,20 +87,33 @@ final class FileOutput: MediaOutput {
     } catch {
       throw RecordingError.output(error.description)
     }
+    segmentThread = try settings.segments.map { (segments) throws(RecordingError) in
+      try SegmentThread(segments, configuration, program: settings.program)
+    }
+    if let segmentThread {
+      writer.tap = { kind, time, isKeyframe, bytes in
+        segmentThread.put(
+          CodedFrame(kind: kind, time: time, isKeyframe: isKeyframe, payload: MediaBuffer(copying: bytes)))
+      }
+    }
   }
 
+  deinit { segmentThread?.abandon() }
+
   var size: Int64 { writer.size }
+
+  var segments: SegmentProgress? { segmentThread?.progress }
 
   func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {
     guard let videoEncoder else { return }
     do {
       // The encoder counts in 1/90000 s.
       _ = try videoEncoder.encode(
-        picture, pts: slot * 90_000 / framesPerSecond, forceKeyframe: forcesKeyframe
+        picture, pts: slot * 90_000 / framesPerSecond, forceKeyframe: time >= keyframeDue
       ) { bytes, isKeyframe in
+        if isKeyframe, time >= keyframeDue { keyframeDue = settings.segments?.boundary(after: time) ?? .distantFuture }
         try writer.addVideo(at: time, bytes, isKeyframe: isKeyframe)
       }
-      forcesKeyframe = false
     } catch let error as WebMError {
       throw RecordingError.output(error.description)
     } catch {
@@ -107,19 +129,27 @@ final class FileOutput: MediaOutput {
     }
   }
 
-  func setTitle(_ title: String) { writer.setTitle(title) }
+  func setTitle(_ title: String) {
+    writer.setTitle(title)
+    segmentThread?.setTitle(title)
+  }
 
   func setRoom(_ room: String) {
     let name = String(String.UnicodeScalarView(room.unicodeScalars.prefix(Self.longestRoom)))
     writer.setTag(WebMConfiguration.Tag.room, name)
+    segmentThread?.setRoom(name)
   }
 
   func addChapter(start: SessionTime, title: String) { writer.addChapter(start: start, title: title) }
 
   func finish() throws(RecordingError) -> Int64 {
     do {
-      return try writer.finish().size
+      // Its last frames go into the segments, too, before these are closed.
+      let size = try writer.finish().size
+      segmentThread?.finish()
+      return size
     } catch {
+      segmentThread?.finish()
       throw RecordingError.output(error.description)
     }
   }

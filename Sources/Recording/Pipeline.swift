@@ -146,6 +146,15 @@ final class Pipeline: OutputHandler {
     progress.pins = core.pins
     progress.spotlight = core.spotlight
     progress.further = further.progress
+    tellSegments()
+  }
+
+  private func tellSegments() {
+    let segments = output.segments
+    if let failure = segments?.failure, progress.segments?.failure == nil {
+      logger.error("the segments have ended; the recording goes on without them", metadata: ["reason": "\(failure)"])
+    }
+    progress.segments = segments
   }
 
   /// Completes the file.
@@ -159,6 +168,7 @@ final class Pipeline: OutputHandler {
     further.end()
     defer { finishFurther() }
     progress.bytes = UInt64(clamping: try output.finish())
+    tellSegments()
     progress.time = end
     progress.phase = .finished
     audio.finish()

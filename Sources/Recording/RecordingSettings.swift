@@ -3,6 +3,8 @@ import MediaCore
 import Session
 
 /// Everything that shapes one recording.
+///
+/// Large: a property for each thing that can be asked for.
 public struct RecordingSettings: Sendable {
   /// What is shown where, and when it ends.
   public var session: SessionCore.Settings
@@ -40,6 +42,8 @@ public struct RecordingSettings: Sendable {
   public var isAudioOnly = false
   /// The session log; nil: none.
   public var log: LogSettings?
+  /// The same recording once more, in segments that are closed while it goes on; nil: none.
+  public var segments: SegmentSettings?
   /// Further files of the same session, made at the same time.
   public var further: [FurtherFile] = []
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
@@ -170,6 +174,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var further: [FurtherProgress] = []
   /// How the session log stands; nil: there is none.
   public var log: LogProgress?
+  /// How the segments stand; nil: there are none.
+  public var segments: SegmentProgress?
 
   /// Nothing yet.
   public init() {}

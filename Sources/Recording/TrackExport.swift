@@ -84,7 +84,7 @@ private final class TrackExporter: OutputHandler {
   private(set) var leftOut = 0
   private let folder: String
   private let startDate: Int64
-  private let timeline: TimelineFile
+  private let timeline: LineFile
   private var hasEntries = false
   private var tracks: [TrackID: Track] = [:]
   private var outputs: [TrackID: Output] = [:]
@@ -93,7 +93,7 @@ private final class TrackExporter: OutputHandler {
   init(folder: String, startDate: Int64, program: String) throws(RecordingError) {
     self.folder = folder
     self.startDate = startDate
-    timeline = try TimelineFile(creating: "\(folder)/timeline.json")
+    timeline = try LineFile(creating: "\(folder)/timeline.json")
     timeline.append("{\"program\":\(JSONText.quoted(program)),\"events\":[")
   }
 

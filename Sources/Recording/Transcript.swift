@@ -20,7 +20,7 @@ final class Transcript {
     }
   }
 
-  private let file: TimelineFile
+  private let file: LineFile
   private let format: Format
   private var cues = Cues()
 
@@ -30,7 +30,7 @@ final class Transcript {
       throw RecordingError.output("transcript \(path): the name must end in .jsonl, .srt or .vtt")
     }
     self.format = format
-    file = try TimelineFile(creating: path)
+    file = try LineFile(creating: path)
     if format == .vtt { file.append("WEBVTT\n") }
   }
 

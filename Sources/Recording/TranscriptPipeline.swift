@@ -85,7 +85,7 @@ struct AttendanceList {
 /// Where what happens is written down: the timeline, the transcript, and whoever listens.
 final class Notes {
   private let startDate: Int64
-  private let timeline: TimelineFile?
+  private let timeline: LineFile?
   private let transcript: Transcript?
   private let listener: TimelineListener?
   private let notesResolution: Bool
@@ -95,7 +95,7 @@ final class Notes {
     notesResolution = settings.notesResolution
     startDate = settings.session.startDate
     self.listener = listener
-    timeline = try settings.timeline.map { (path) throws(RecordingError) in try TimelineFile(creating: path) }
+    timeline = try settings.timeline.map { (path) throws(RecordingError) in try LineFile(creating: path) }
     transcript = try settings.transcript.map { (path) throws(RecordingError) in try Transcript(creating: path) }
   }
 

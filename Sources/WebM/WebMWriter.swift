@@ -36,6 +36,10 @@ public final class WebMWriter {
   /// Pictures dropped because no keyframe came before them. Same thread.
   public private(set) var framesBeforeKeyframe = 0
 
+  /// Is given each frame that goes into the file, in the file's order, with its bytes, which are there during the call, and the
+  /// time that it has in the file.
+  package var tap: ((_ kind: MediaKind, _ time: SessionTime, _ isKeyframe: Bool, UnsafeRawBufferPointer) -> Void)?
+
   private enum State { case open, failed, closed }
   private struct TrackProgress {
     var queue = BlockQueue()
@@ -248,6 +252,7 @@ public final class WebMWriter {
           let keyframe = picture.flatMap { $0.isKeyframe && $0.time < packet.end ? $0.time : nil }
           try audio.queue.withFirstPayload { (payload) throws(WebMError) in
             try clusters.put(packet, payload, isVideo: false, upcomingKeyframe: keyframe)
+            tap?(.audio, .zero + .milliseconds(packet.time), true, payload)
           }
           audio.queue.removeFirst()
           audio.written += 1
@@ -256,6 +261,7 @@ public final class WebMWriter {
           guard isNext || everything || newest - picture.time >= Self.reorderLimit else { break }
           try video.queue.withFirstPayload { (payload) throws(WebMError) in
             try clusters.put(picture, payload, isVideo: true, upcomingKeyframe: nil)
+            tap?(.video, .zero + .milliseconds(picture.time), picture.isKeyframe, payload)
           }
           video.queue.removeFirst()
           video.written += 1

@@ -110,8 +110,15 @@ import Testing
   @Test func aFileThatIsNotWholeIsAnIncompleteRecording() {
     var lost = FurtherProgress(path: "phone.webm")
     lost.failure = .output("disk full")
-    let failure = Failure([FurtherProgress(path: "a.webm"), lost], beside: "talk.webm")
+    var progress = RecordingProgress()
+    progress.further = [FurtherProgress(path: "a.webm")]
+    progress.segments = SegmentProgress(folder: "talk.segments")
+    #expect(Failure(progress, beside: "talk.webm") == nil)
+    progress.further.append(lost)
+    let failure = Failure(progress, beside: "talk.webm")
     #expect(failure?.exitCode == .incomplete && failure?.message == "phone.webm: disk full; talk.webm is whole")
-    #expect(Failure([FurtherProgress(path: "a.webm")], beside: "talk.webm") == nil)
+    progress.further = []
+    progress.segments?.failure = "no space left"
+    #expect(Failure(progress, beside: "talk.webm")?.message == "talk.segments: no space left; talk.webm is whole")
   }
 }

@@ -3,6 +3,7 @@ import Foundation
 import JobsAPI
 import Logging
 import MediaCore
+import Recording
 import Rooms
 import Settings
 import Testing
@@ -91,6 +92,21 @@ import Testing
     #expect(try join([], variables).recording.chapters == .people)
     #expect(try record(JobRequest(room: "room"), variables).recording.chapters == .people)
     #expect(try record(JobRequest(room: "room", chapters: .nothing), variables).recording.chapters == .nothing)
+  }
+
+  @Test func segmentsAreBesideTheFile() throws {
+    let server = ["LIVEKIT_URL": "ws://host"]
+    #expect(try join([], server).recording.segments == nil)
+    let settings = try join(["--segments", "60s"], server).recording
+    let folder = settings.output.replacing(".webm", with: ".segments")
+    #expect(settings.segments == SegmentSettings(folder: folder, length: .seconds(60)))
+    let variables = server.merging(["RECBOT_SEGMENTS": "10s"]) { $1 }
+    #expect(try join([], variables).recording.segments?.length == .seconds(10))
+    for flags in [["--segments", "1s"], ["--segments", "2h"]] {
+      let failure = #expect(throws: Failure.self) { try join(flags, server) }
+      #expect(failure?.exitCode == .usage && failure?.message.contains("--segments") == true)
+    }
+    #expect(throws: Failure.self) { try join(["--segments", "60s", "--chat-only"], server) }
   }
 
   @Test func flagsGoBeforeVariables() throws {

@@ -8,14 +8,14 @@ final class Chronicle {
   /// What has been gathered.
   let collector = ManifestCollector()
   private var turns = TalkTurns()
-  private let talkers: TimelineFile?
+  private let talkers: LineFile?
   private let path: String?
 
   /// Opens the file of who talks when. Nil when nothing of the kind is wanted.
   init?(_ settings: RecordingSettings) throws(RecordingError) {
     guard settings.manifest != nil || settings.talkers != nil else { return nil }
     path = settings.manifest
-    talkers = try settings.talkers.map { (path) throws(RecordingError) in try TimelineFile(creating: path) }
+    talkers = try settings.talkers.map { (path) throws(RecordingError) in try LineFile(creating: path) }
     talkers?.append("WEBVTT\n")
   }
 

@@ -126,7 +126,7 @@ struct ComposeCommand: AsyncParsableCommand {
     }
     for file in summary.progress.further where file.failure == nil { Console.print(file.path) }
     Console.print(output)
-    if let failure = Failure(summary.progress.further, beside: output) { throw failure }
+    if let failure = Failure(summary.progress, beside: output) { throw failure }
   }
 }
 

@@ -106,7 +106,7 @@ struct ConcatCommand: AsyncParsableCommand {
 
   private func report(_ summary: Concatenation.Summary) {
     for path in summary.skipped { Console.error("recbot: \(path): no frame in it; left out") }
-    for part in summary.parts where part.overlap > .zero {
+    for part in summary.parts where part.overlap >= .milliseconds(1) {
       Console.error(
         "recbot: \(part.path): by its date it begins \(part.overlap.inSeconds) s before the part before it ends; joined without a gap"
       )

@@ -43,6 +43,7 @@ struct DemoCommand: AsyncParsableCommand {
     settings.log = try recording.logSettings(configuration)
     let progress = try recording.progressMode(configuration)
     try OutputPath.check(output)
+    settings.segments = try recording.segmentSettings(configuration, output: output)
     recording.tellLog(settings.log, progress)
 
     // A key that is worth nothing beyond this process and its loopback port.

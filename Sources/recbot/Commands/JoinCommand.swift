@@ -77,12 +77,13 @@ struct JoinCommand: AsyncParsableCommand {
     let plan = try plan(configuration)
     recording.tellLog(plan.recording.log, plan.progress)
     let result = try await RecordingJob(plan: plan, logger: logger).run()
-    let further = result.summary.progress.further
-    for file in further where file.failure == nil { Console.print(file.path) }
+    let progress = result.summary.progress
+    for file in progress.further where file.failure == nil { Console.print(file.path) }
+    if let segments = progress.segments, segments.failure == nil { Console.print(segments.index) }
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
     if let error = result.error { throw Failure(error) }
-    if let failure = Failure(further, beside: result.summary.output) { throw failure }
+    if let failure = Failure(progress, beside: result.summary.output) { throw failure }
   }
 
   /// What flags and settings say.
@@ -115,8 +116,13 @@ struct JoinCommand: AsyncParsableCommand {
       options.selection = RoomSelection(part)
     }
     let progress = try recording.progressMode(configuration)
-    if !isChatOnly { try OutputPath.check(output) }
-    if isChatOnly, !also.isEmpty { throw Failure(.usage, "--chat-only writes no WebM: give no --also") }
+    if !isChatOnly {
+      try OutputPath.check(output)
+      settings.segments = try recording.segmentSettings(configuration, output: output)
+    }
+    if isChatOnly, !also.isEmpty || recording.segments != nil {
+      throw Failure(.usage, "--chat-only writes no WebM: give no --also and no --segments")
+    }
     settings.further = try recording.picture.further(
       also, of: settings, configuration, look: reception.look(configuration))
     if let transcript = settings.transcript {

@@ -24,6 +24,9 @@ struct RecordingOptions: ParsableArguments {
   @Option(help: .setting(.logKeep))
   var logKeep: String?
 
+  @Option(help: .setting(.segments))
+  var segments: String?
+
   /// The settings of a recording into `output` with this picture.
   func settings(
     _ configuration: Configuration, _ picture: PicturePlan, output: String, title: String,
@@ -53,6 +56,15 @@ struct RecordingOptions: ParsableArguments {
   static func logSettings(_ folder: String, keep: Duration?) throws -> LogSettings {
     try OutputPath.checkFolder(folder, flag: "--log")
     return LogSettings(folder: folder, keep: keep, program: "recbot \(Build.version)")
+  }
+
+  /// The segments of the recording into `output`, NAME.webm: in NAME.segments. A folder that can't be it is refused before anything
+  /// is recorded.
+  func segmentSettings(_ configuration: Configuration, output: String) throws -> SegmentSettings? {
+    guard let length = try configuration.value(.segments, flag: segments) else { return nil }
+    let folder = output.dropLast(".webm".count) + ".segments"
+    try OutputPath.checkFolder(String(folder), flag: "--segments")
+    return SegmentSettings(folder: String(folder), length: length)
   }
 
   /// How long the log is kept; nil: for ever.

@@ -135,6 +135,19 @@ extension Setting {
       "recording.log-keep", "How long the log is kept by `recbot log prune`, such as 7d", flag: "--log-keep",
       placeholder: "time", otherwise: "for ever; of jobs 7d", example: "7d", parse: Values.duration)
   }
+  static var segments: Setting<Duration?> {
+    .init(
+      "recording.segments",
+      "Also write the recording in segments of so long, such as 60s, closed while it goes on, and their index",
+      flag: "--segments", placeholder: "time", otherwise: "none", example: "60s"
+    ) { text throws(ValueError) in
+      let length = try Values.duration(text)
+      guard length >= .seconds(2), length <= .seconds(3600) else {
+        throw ValueError("a segment has 2s to 1h, not \(text)")
+      }
+      return length
+    }
+  }
   static var pausePolicy: Setting<PausePolicy> {
     .init(
       "recording.pause-policy", "What `recbot control JOB pause` does: cut, slate or redact", default: "cut",
@@ -158,8 +171,8 @@ extension SettingSection {
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
         .of(.theme), .of(.size), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate), .of(.audioBitrate),
         .of(.loudness), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder),
-        .of(.progress),
-        .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.pausePolicy), .of(.control), .of(.runDirectory),
+        .of(.progress), .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.segments), .of(.pausePolicy),
+        .of(.control), .of(.runDirectory),
       ])
   }
 }

@@ -216,9 +216,12 @@ extension PictureOptions {
 }
 
 extension Failure {
-  /// That a further file is not whole, though the recording is; nil: all are.
-  init?(_ further: [FurtherProgress], beside output: String) {
-    let failed = further.compactMap { file in file.failure.map { "\(file.path): \($0)" } }
+  /// That a further file is not whole, or not all segments were written, though the recording is whole; nil: all are.
+  init?(_ progress: RecordingProgress, beside output: String) {
+    var failed = progress.further.compactMap { file in file.failure.map { "\(file.path): \($0)" } }
+    if let segments = progress.segments, let failure = segments.failure {
+      failed.append("\(segments.folder): \(failure)")
+    }
     guard !failed.isEmpty else { return nil }
     self.init(.incomplete, "\(failed.joined(separator: "; ")); \(output) is whole")
   }

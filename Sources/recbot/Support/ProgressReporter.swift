@@ -120,6 +120,7 @@ struct ProgressReporter {
         "Recorded \(Self.clock(progress.time)) (\(progress.frames) frames\(drops)\(lost), "
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end)).")
       for line in Self.lines(progress.further) { Console.error(line) }
+      if let segments = progress.segments { Console.error(segments.line) }
     }
   }
 
@@ -160,7 +161,8 @@ struct ProgressReporter {
 
   private func json(_ progress: RecordingProgress) -> String {
     let further = progress.further.map { Self.json($0) }.joined(separator: ",")
-    let also = further.isEmpty ? "" : "\"also\":[\(further)],"
+    let also =
+      (further.isEmpty ? "" : "\"also\":[\(further)],") + (progress.segments.map { "\"segments\":\($0.json)," } ?? "")
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
     let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","
@@ -226,6 +228,20 @@ extension LogProgress {
   /// As a JSON object.
   fileprivate var json: String {
     "{\"bytes\":\(bytes),\"missing_frames\":\(missingFrames),"
+      + "\"failure\":\(failure.map { JSONText.quoted($0) } ?? "null")}"
+  }
+}
+
+extension SegmentProgress {
+  /// The last word on them.
+  fileprivate var line: String {
+    "Also \(folder) (\(closed) \(closed == 1 ? "segment" : "segments"), \(ProgressReporter.size(bytes)))"
+      + (failure == nil ? "." : ": not all were written.")
+  }
+
+  /// As a JSON object.
+  fileprivate var json: String {
+    "{\"index\":\(JSONText.quoted(index)),\"closed\":\(closed),\"bytes\":\(bytes),"
       + "\"failure\":\(failure.map { JSONText.quoted($0) } ?? "null")}"
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 import Platform
 
 /// A file of lines, each written at once. Made anew, mode 0600. Confined to the recording's thread.
-final class TimelineFile {
+final class LineFile {
   private let descriptor: Int32
   /// True once a line could not be written: the file lacks lines from then on.
   private(set) var isBroken = false
