@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
 TOOLS  := wire peer-echo webm-writer-loop drift
-BENCHES := recbot compositor-bench codec-bench decoder-bench session-bench backend-bench token-bench
+BENCHES := recbot compositor-bench codec-bench decoder-bench compose-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean
 
@@ -52,6 +52,7 @@ bench: deps
 	.build/release/compositor-bench
 	.build/release/codec-bench
 	.build/release/decoder-bench
+	.build/release/compose-bench $(RECBOT)
 	.build/release/session-bench
 	.build/release/backend-bench $(RECBOT)
 	.build/release/token-bench

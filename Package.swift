@@ -254,6 +254,9 @@ let package = Package(
       name: "session-bench", dependencies: ["Session", "Layouts", "MediaCore", "CAllocationCount"],
       path: "Tests/Benchmarks/session-bench"),
     .executableTarget(
+      name: "compose-bench", dependencies: ["SessionLog", "Session", "WebM", "Layouts", "MediaCore"],
+      path: "Tests/Benchmarks/compose-bench"),
+    .executableTarget(
       name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],
       path: "Tests/Benchmarks/compositor-bench"),
   ],

@@ -78,6 +78,7 @@ import Testing
     #expect(report.chapters.map(\.title) == ["Recording interrupted", "Recording continued"])
     #expect(report.chapters.map(\.start) == [.milliseconds(80), .milliseconds(400)])
     #expect(report.tags.contains { $0.name == "GAPS" && $0.value == "0.080-0.400" })
+    #expect(report.joinedGaps == .milliseconds(320))
   }
 
   /// A recorder that takes another's place misses some pictures: nothing flickers, and the tag tells it all the same.

@@ -1,6 +1,8 @@
 import Foundation
 import JobsAPI
+import MediaCore
 import Testing
+import WebM
 
 @testable import Worker
 
@@ -87,6 +89,40 @@ import Testing
       #expect(shortfall?.name == "alsoFailed" && shortfall?.message.hasPrefix("portrait is missing; ") == true)
       await work.tidy([source], shared: [])
       #expect(!FileManager.default.fileExists(atPath: audio.path(beside: source)))
+    }
+  }
+
+  /// One that a part between others lacks is as long as the recording, and has a gap that the recording doesn't have.
+  @Test func aFurtherFileThatLacksAPartInTheMiddleIsTold() async throws {
+    try await TestQueue.run { queue in
+      let request = JobRequest(
+        room: "room", outputs: [JobOutput(path: "a.webm")], also: [.init(kind: .portrait), .init(kind: .audio)])
+      let job = try await queue.submit(request)
+      let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
+      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
+      func write(_ path: String, gaps: String) throws {
+        let writer = try WebMWriter(path: path, configuration: WebMConfiguration(video: nil, audio: .init()))
+        // 20 ms of silence, at the beginning and at the end.
+        for time in [0, 9_980] {
+          try [UInt8]([0xf8, 0xff, 0xfe]).withUnsafeBytes { try writer.addAudio(at: .zero + .milliseconds(time), $0) }
+        }
+        writer.setTag("GAPS", gaps)
+        _ = try writer.finish()
+      }
+      try write(source, gaps: "1.000-2.500")
+      try write(JobSideFile.Kind.further("portrait").path(beside: source), gaps: "1.000-8.000")
+      try write(JobSideFile.Kind.further("audio").path(beside: source), gaps: "1.000-2.600")
+      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
+      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      let item = RunFinish.Item(
+        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 10_000_000, usesUpload: false)
+      guard
+        case .delivered(_, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
+      else { throw WorkerError("it is not delivered") }
+      #expect(shortfall?.name == "alsoFailed")
+      #expect(
+        shortfall?.message.hasPrefix("portrait has gaps of 7 s, the recording of 1 s; the worker's log says why")
+          == true)
     }
   }
 

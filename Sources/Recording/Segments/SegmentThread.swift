@@ -15,7 +15,7 @@ final class SegmentThread: Sendable {
 
   private struct State {
     var waiting: [Work] = []
-    /// Bytes of the frames among them.
+    /// Their bytes.
     var bytes = 0
     var isEnding = false
     var isOver = false
@@ -44,25 +44,23 @@ final class SegmentThread: Sendable {
   var progress: SegmentProgress { state.withLock { $0.progress } }
 
   /// Takes the next frame of the recording's file. Quick.
-  func put(_ frame: CodedFrame) {
+  func put(_ frame: CodedFrame) { put(.frame(frame), bytes: frame.payload.count) }
+
+  /// Changes the title.
+  func setTitle(_ title: String) { put(.title(title), bytes: title.utf8.count) }
+
+  /// Says where it was recorded.
+  func setRoom(_ room: String) { put(.room(room), bytes: room.utf8.count) }
+
+  private func put(_ work: Work, bytes: Int) {
     state.withLock { state in
       guard !state.isOver else { return }
-      state.bytes += frame.payload.count
+      state.bytes += bytes
       guard state.bytes <= limit else {
         return Self.end(&state, "the disk does not take them as fast as they come")
       }
-      state.waiting.append(.frame(frame))
+      state.waiting.append(work)
     }
-  }
-
-  /// Changes the title.
-  func setTitle(_ title: String) { put(.title(title)) }
-
-  /// Says where it was recorded.
-  func setRoom(_ room: String) { put(.room(room)) }
-
-  private func put(_ work: Work) {
-    state.withLock { if !$0.isOver { $0.waiting.append(work) } }
   }
 
   /// Closes the last segment, and waits until that is done: for a few seconds at most, since a disk may hang.

@@ -68,6 +68,9 @@ public struct Concatenation: Sendable {
     public var skipped: [String]
   }
 
+  /// The tag that says where the gaps are: `START-END` in seconds, with spaces between them.
+  static let gapsTag = "GAPS"
+
   /// Longest gap that is filled: what is longer is a wrong date.
   public static let longestGap = Duration.seconds(7 * 86_400)
 
@@ -139,5 +142,17 @@ public struct Concatenation: Sendable {
     let summary = try joiner.finish()
     try output.publish()
     return summary
+  }
+}
+
+extension ProbeReport {
+  /// How much of a joined file none of its parts has, by its tag `GAPS`; zero for other files. What is no time counts for nothing.
+  public var joinedGaps: Duration {
+    let gaps = tags.first { $0.name == Concatenation.gapsTag }?.value.split(separator: " ") ?? []
+    return gaps.reduce(.zero) { sum, gap in
+      let times = gap.split(separator: "-").compactMap { Double($0) }
+      guard times.count == 2, times[0] >= 0, times[1] >= times[0], times[1] < 1e9 else { return sum }
+      return sum + .milliseconds(Int64((times[1] - times[0]) * 1000))
+    }
   }
 }

@@ -76,7 +76,9 @@ final class Joiner {
   func finish() throws -> Concatenation.Summary {
     if parts.count > 1 { writer.setTag("PARTS", "\(parts.count)") }
     let gaps = gaps
-    if !gaps.isEmpty { writer.setTag("GAPS", gaps.map { "\($0.start)-\($0.end)" }.joined(separator: " ")) }
+    if !gaps.isEmpty {
+      writer.setTag(Concatenation.gapsTag, gaps.map { "\($0.start)-\($0.end)" }.joined(separator: " "))
+    }
     return Concatenation.Summary(
       file: try writer.finish(), parts: parts, gaps: gaps, skipped: concatenation.skipped)
   }

@@ -170,12 +170,17 @@ struct FinishWork: Sendable {
   /// What the further files of a delivered one lack; nil: nothing. It costs the recording nothing.
   private func furtherLack(_ source: String, of file: JobFile) async -> JobError? {
     var faults: [String] = []
+    let wanted = await BlockingWork.run { PartFile.probe(source) }
     for kind in job.request.sideFiles where kind.isFurther {
       let found = await BlockingWork.run { PartFile.probe(kind.path(beside: source)) }
       if file.beside?.contains(where: { $0.kind == kind }) != true {
         faults.append("\(kind.rawValue) is missing")
       } else if let found, abs(found.duration &- file.duration) > Self.furtherSlack {
         faults.append("\(kind.rawValue) has \(found.duration / 1_000_000) s of \(file.duration / 1_000_000) s")
+      } else if let found, let wanted, found.gaps &- wanted.gaps > Self.furtherSlack {
+        // It is missing of a part between others.
+        let (its, all) = (found.gaps / 1_000_000, wanted.gaps / 1_000_000)
+        faults.append("\(kind.rawValue) has gaps of \(its) s, the recording of \(all) s")
       }
     }
     guard !faults.isEmpty else { return nil }

@@ -98,5 +98,6 @@ struct DemoCommand: AsyncParsableCommand {
       throw Failure(.inputUnusable, "\(error)")
     }
     Console.print(summary.output)
+    if let failure = Failure(summary.progress, beside: output) { throw failure }
   }
 }
