@@ -53,6 +53,7 @@ def steady(recording, person, start: float, verdict: Verdict) -> None:
     person_now = type("Person", (), {"name": person.name, "colour": COLOURS["blue"], "pitch": person.pitch})
     in_step(recording, [person_now], start, recording.duration, after)
     verdict.faults.extend(f"after the outage: {fault}" for fault in after.faults)
+    verdict.figures.extend(f"then {figure}" for figure in after.figures if figure.startswith("shown after"))
 
 
 def outage_120(stage: Stage, verdict: Verdict) -> None:

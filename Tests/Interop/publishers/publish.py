@@ -351,7 +351,8 @@ class Participant:
                     emit("outbound", kind=stream.kind, codec=codecs.get(stream.codec_id, ""), rid=sent.rid,
                          fps=sent.frames_per_second, size=f"{sent.frame_width}x{sent.frame_height}",
                          target=sent.target_bitrate, limited=int(sent.quality_limitation_reason), nacks=sent.nack_count, plis=sent.pli_count,
-                         keyframes=sent.key_frames_encoded, bytes=entry.outbound_rtp.sent.bytes_sent)
+                         keyframes=sent.key_frames_encoded, bytes=entry.outbound_rtp.sent.bytes_sent,
+                         packets=entry.outbound_rtp.sent.packets_sent)
                 elif kind == "candidate_pair" and entry.candidate_pair.candidate_pair.nominated:
                     pair = entry.candidate_pair.candidate_pair
                     emit("path", available=pair.available_outgoing_bitrate, rtt=pair.current_round_trip_time)
