@@ -67,62 +67,62 @@ import WebM
     #expect(names == ["a.talkers.vtt", "a.webm"] && file.beside?.map(\.kind) == [.talkers])
   }
 
-  /// A further file that is missing is told in the job; the recording is delivered as ever.
-  @Test func aFurtherFileThatIsMissingIsTold() async throws {
+  /// Delivers a file of a job that wants two further ones, as `write` left it and what is beside it; gives the file, and what the
+  /// recording lacks.
+  private func deliverFurther(
+    duration: Int64, _ write: @escaping @Sendable (_ source: String) throws -> Void,
+    check: @escaping @Sendable (JobFile, JobError?) -> Void
+  ) async throws {
     try await TestQueue.run { queue in
       let request = JobRequest(
         room: "room", outputs: [JobOutput(path: "talks/a.webm")], also: [.init(kind: .portrait), .init(kind: .audio)])
       let job = try await queue.submit(request)
       let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
       let source = try context.folder.parts(of: job.id) + "/1-0.webm"
-      let audio = JobSideFile.Kind.further("audio")
-      for path in [source, audio.path(beside: source)] { try Data("webm".utf8).write(to: URL(filePath: path)) }
+      try write(source)
       let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
       let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
       let item = RunFinish.Item(
-        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
+        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: duration, usesUpload: false)
       guard
         case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
       else { throw WorkerError("it is not delivered") }
+      check(file, shortfall)
+      await work.tidy([source], shared: [])
+      #expect(!FileManager.default.fileExists(atPath: JobSideFile.Kind.further("audio").path(beside: source)))
+    }
+  }
+
+  /// A further file that is missing is told in the job; the recording is delivered as ever.
+  @Test func aFurtherFileThatIsMissingIsTold() async throws {
+    let audio = JobSideFile.Kind.further("audio")
+    try await deliverFurther(duration: 5) { source in
+      for path in [source, audio.path(beside: source)] { try Data("webm".utf8).write(to: URL(filePath: path)) }
+    } check: { file, shortfall in
       #expect(file.beside?.map(\.kind) == [audio])
       #expect(file.beside?.first?.location.hasSuffix("talks/a.audio.webm") == true)
       #expect(shortfall?.name == "alsoFailed" && shortfall?.message.hasPrefix("portrait is missing; ") == true)
-      await work.tidy([source], shared: [])
-      #expect(!FileManager.default.fileExists(atPath: audio.path(beside: source)))
     }
   }
 
   /// One that a part between others lacks is as long as the recording, and has a gap that the recording doesn't have.
   @Test func aFurtherFileThatLacksAPartInTheMiddleIsTold() async throws {
-    try await TestQueue.run { queue in
-      let request = JobRequest(
-        room: "room", outputs: [JobOutput(path: "a.webm")], also: [.init(kind: .portrait), .init(kind: .audio)])
-      let job = try await queue.submit(request)
-      let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
-      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
-      func write(_ path: String, gaps: String) throws {
-        let writer = try WebMWriter(path: path, configuration: WebMConfiguration(video: nil, audio: .init()))
-        // 20 ms of silence, at the beginning and at the end.
-        for time in [0, 9_980] {
-          try [UInt8]([0xf8, 0xff, 0xfe]).withUnsafeBytes { try writer.addAudio(at: .zero + .milliseconds(time), $0) }
-        }
-        writer.setTag("GAPS", gaps)
-        _ = try writer.finish()
+    @Sendable func write(_ path: String, gaps: String) throws {
+      let writer = try WebMWriter(path: path, configuration: WebMConfiguration(video: nil, audio: .init()))
+      // 20 ms of silence, at the beginning and at the end.
+      for time in [0, 9_980] {
+        try [UInt8]([0xf8, 0xff, 0xfe]).withUnsafeBytes { try writer.addAudio(at: .zero + .milliseconds(time), $0) }
       }
+      writer.setTag("GAPS", gaps)
+      _ = try writer.finish()
+    }
+    try await deliverFurther(duration: 10_000_000) { source in
       try write(source, gaps: "1.000-2.500")
       try write(JobSideFile.Kind.further("portrait").path(beside: source), gaps: "1.000-8.000")
       try write(JobSideFile.Kind.further("audio").path(beside: source), gaps: "1.000-2.600")
-      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
-      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
-      let item = RunFinish.Item(
-        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 10_000_000, usesUpload: false)
-      guard
-        case .delivered(_, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
-      else { throw WorkerError("it is not delivered") }
-      #expect(shortfall?.name == "alsoFailed")
-      #expect(
-        shortfall?.message.hasPrefix("portrait has gaps of 7 s, the recording of 1 s; the worker's log says why")
-          == true)
+    } check: { _, shortfall in
+      let told = "portrait has gaps of 7 s, the recording of 1 s; the worker's log says why"
+      #expect(shortfall?.name == "alsoFailed" && shortfall?.message.hasPrefix(told) == true)
     }
   }
 

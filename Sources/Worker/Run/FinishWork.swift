@@ -169,9 +169,11 @@ struct FinishWork: Sendable {
 
   /// What the further files of a delivered one lack; nil: nothing. It costs the recording nothing.
   private func furtherLack(_ source: String, of file: JobFile) async -> JobError? {
+    let kinds = job.request.sideFiles.filter(\.isFurther)
+    guard !kinds.isEmpty else { return nil }
     var faults: [String] = []
     let wanted = await BlockingWork.run { PartFile.probe(source) }
-    for kind in job.request.sideFiles where kind.isFurther {
+    for kind in kinds {
       let found = await BlockingWork.run { PartFile.probe(kind.path(beside: source)) }
       if file.beside?.contains(where: { $0.kind == kind }) != true {
         faults.append("\(kind.rawValue) is missing")
