@@ -1,8 +1,11 @@
 """Checks that several scenarios share."""
 
+import contextlib
 import json
 import pathlib
 import subprocess
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -91,3 +94,34 @@ def concat(stage: Stage, path: pathlib.Path, parts: list[Recorder], verdict: Ver
     summary = json.loads(done.stdout)
     [gap] = summary["gaps"]
     return gap["start"] / 1e6, gap["end"] / 1e6, summary["duration"] / 1e6
+
+
+@contextlib.contextmanager
+def small_disk(path: pathlib.Path, size: str) -> Iterator[pathlib.Path]:
+    """A folder of its own file system, which is soon full."""
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(path)], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", "--lazy", str(path)], check=False)
+
+
+def goes_on(stage: Stage, recorder: Recorder, people: list[Publisher], failure: Callable[[dict], str | None], words: str,
+            verdict: Verdict) -> float:
+    """Waits until what is written beside the recording finds its disk full, by what `failure` finds in the progress: that is told once,
+    the recording goes on and is whole, and the exit code says that it is not all. Gives the time in the recording."""
+    end = time.time() + 40
+    while not failure(recorder.last_progress) and time.time() < end:
+        time.sleep(0.1)
+    verdict.check("No space left on device" in (failure(recorder.last_progress) or ""), f"progress: {recorder.last_progress}")
+    told = [line for line in recorder.errors.splitlines() if words in line]
+    verdict.check(len(told) == 1, f"told: {told}")
+    ended = recorder.last_progress["time_ms"] / 1000
+    stage.until(time.time() + 4)
+    recorder.stopped_at = recorder.send(2)
+    verdict.check(recorder.exit(10) == 51 and "is whole" in recorder.errors, f"the end: {recorder.errors}")
+    recording = load(recorder, verdict)
+    verdict.check(recording.duration > ended + 3, "the recording did not go on")
+    in_step(recording, people, 1.5, recording.duration, verdict)
+    return ended

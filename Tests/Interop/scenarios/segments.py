@@ -7,12 +7,11 @@ import pathlib
 import re
 import subprocess
 import threading
-import time
 
 from browser import Browser
 from judge import Recording, decodes
 from playing import Ranges
-from scenarios.common import SKEW, continuous, in_step, load
+from scenarios.common import SKEW, continuous, goes_on, in_step, load, small_disk
 from stage import Stage
 from verdict import Verdict
 
@@ -83,32 +82,16 @@ def segments_full(stage: Stage, verdict: Verdict) -> None:
     """Segments on a full disk end and say so; the recording goes on, is whole, and the exit code says that it is not all."""
     stage.server()
     ann = stage.publisher("ann", colour="red").join()
-    disk = stage.folder / "full.segments"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k,mode=700", "tmpfs", str(disk)], check=True)
-    try:
+    with small_disk(stage.folder / "full.segments", "640k") as disk:
         recorder = stage.recorder("full", "--segments", "2s")
         recorder.recording()
-        end = time.time() + 40
-        while not failure(recorder.last_progress) and time.time() < end:
-            time.sleep(0.1)
-        verdict.check("No space left on device" in (failure(recorder.last_progress) or ""), f"progress: {recorder.last_progress}")
-        told = [line for line in recorder.errors.splitlines() if "the segments have ended" in line]
-        verdict.check(len(told) == 1, f"told: {told}")
-        ended = recorder.last_progress["time_ms"] / 1000
-        stage.until(time.time() + 3)
-        recorder.stopped_at = recorder.send(2)
-        verdict.check(recorder.exit(10) == 51 and "is whole" in recorder.errors, f"the end: {recorder.errors}")
-        recording = load(recorder, verdict)
-        verdict.check(recording.duration > ended + 2, "the recording did not go on")
-        in_step(recording, [ann], 1.5, recording.duration, verdict)
+        ended = goes_on(stage, recorder, [ann], failure, "the segments have ended", verdict)
         closed = [json.loads(line)["file"] for line in (disk / "index.jsonl").read_text().splitlines()]
         verdict.check(len(closed) == recorder.last_progress["segments"]["closed"], f"the index: {closed}, {recorder.last_progress}")
         for name in closed:
-            verdict.check(not decodes(str(disk / name)), f"{name}: {decodes(str(disk / name))}")
+            words = decodes(str(disk / name))
+            verdict.check(not words, f"{name}: {words}")
         verdict.figure(f"the disk was full at {ended:.1f} s, {len(closed)} segments are closed")
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
 def failure(progress: dict) -> str | None:
