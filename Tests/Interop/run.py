@@ -8,8 +8,9 @@ out of it.
   Tests/Interop/run.py --list                all there are
 
 Needs the packages of requirements.txt, and of Debian what deploy/install-deps.sh --tests installs. Each scenario prints one
-line with what it measured. One that fails while the machine itself does not keep time is measured again (steadiness.py);
-such a line begins with `again`. The exit code is 0 when all passed.
+line with what it measured. One that fails while the machine itself does not keep time is measured again (steadiness.py), and
+so is one that was only late while others ran beside it: then nothing does, and that verdict is final. Such a line begins with
+`again`. The exit code is 0 when all passed.
 """
 
 import argparse
@@ -150,7 +151,7 @@ def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namesp
 def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace,
                  repeats: dict[str, Repeats]) -> list[Task]:
     """Runs scenarios, each in a process of its own, so many at once as the processors bear, the longest first; gives those
-    that failed while the machine was not steady, which are no verdict yet."""
+    that failed while the machine was not steady, or that were only late, which are no verdict yet."""
     again = []
     waiting = sorted(tasks, key=lambda task: task.cost[0], reverse=True)
     expected, used = PACE_WEIGHT, PACE * PACE_WEIGHT
@@ -170,7 +171,8 @@ def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Name
                 task.tell()
                 if task.passed and task.cost != UNKNOWN:
                     expected, used = expected + task.cost[0] * task.cost[1], used + task.busy
-                if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen):
+                reason = "it was late while others ran beside it" if task.verdict.is_only_untimely else ""
+                if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen, reason):
                     again.append(task)
     return again
 

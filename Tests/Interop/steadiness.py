@@ -78,12 +78,14 @@ class Repeats:
     def __init__(self) -> None:
         self.made = 0
 
-    def excuse(self, name: str, attempt: int, seen: Steadiness) -> bool:
-        """Whether a failure is no verdict, and is to be measured again; says so."""
-        if not seen.fault or attempt >= ATTEMPTS - 1 or self.made >= REPEATS:
+    def excuse(self, name: str, attempt: int, seen: Steadiness, otherwise: str = "") -> bool:
+        """Whether a failure is no verdict, and is to be measured again; says so. `otherwise`: why it is none on a machine that
+        was steady; empty when it is one."""
+        reason = f"the machine was not steady: {seen.fault}" if seen.fault else otherwise
+        if not reason or attempt >= ATTEMPTS - 1 or self.made >= REPEATS:
             return False
         self.made += 1
-        print(f"again {name}: the machine was not steady: {seen.fault}", flush=True)
+        print(f"again {name}: {reason}", flush=True)
         return True
 
     def measure(self, name: str, measurement) -> bool:

@@ -10,12 +10,23 @@ class Verdict:
 
     figures: list[str] = dataclasses.field(default_factory=list)
     faults: list[str] = dataclasses.field(default_factory=list)
+    untimely: int = 0  # how many of the faults are that something came at another moment than it should
+
+    @property
+    def is_only_untimely(self) -> bool:
+        """Whether all was as it should be but for the moments: what else ran on the machine may have made it late."""
+        return 0 < self.untimely == len(self.faults)
 
     def check(self, good: bool, otherwise: str) -> bool:
         """Notes a fault unless `good`."""
         if not good:
             self.faults.append(otherwise)
         return bool(good)
+
+    def timely(self, good: bool, otherwise: str) -> bool:
+        """The same for what is judged by the clock: how late something was, or how far two things lie apart."""
+        self.untimely += not good
+        return self.check(good, otherwise)
 
     def holds(self, good: bool, text: str) -> bool:
         """The same for a check whose text says what is so when it is good."""

@@ -33,6 +33,6 @@ def addresses(stage: Stage, verdict: Verdict) -> None:
         recording = load(recorder, verdict)
         gap = longest_gap(recording, person, 1.2, recording.duration - 0.4)
         silence = longest_silence(recording, 1.2, recording.duration - 0.4)
-        verdict.check(max(gap, silence) <= limit, f"{recorder.name}: no picture for {ms(gap)}, no sound for {ms(silence)}")
+        verdict.timely(max(gap, silence) <= limit, f"{recorder.name}: no picture for {ms(gap)}, no sound for {ms(silence)}")
         verdict.figure(f"{recorder.name} gap {ms(max(gap, silence))}")
         verdict.check(recorder.last_progress["phase"] == "finished", f"{recorder.name}: {recorder.last_progress}")

@@ -52,7 +52,7 @@ def booths(stage: Stage, verdict: Verdict) -> None:
     recording = load(direct, verdict, errors=False)
     start, end = cut - recording.zero, bye - recording.zero
     gap = longest_pause(recording, start - 2, end)
-    verdict.check(1 < gap <= CHANGED, f"direct: no sound for {ms(gap)}")
+    verdict.timely(1 < gap <= CHANGED, f"direct: no sound for {ms(gap)}")
     lost, back = (direct.happened(f"connection-{name}")[-1:] for name in ("lost", "restored"))
     if verdict.check(bool(lost and back), "direct: no loss was told, or no return"):
         flows(recording, back[0]["time_ms"] / 1000 + 1, end - 0.5, "direct", verdict)

@@ -69,7 +69,7 @@ def attend(stage: Stage, verdict: Verdict) -> None:
     recorder.stop()
     recording = load(recorder, verdict)
     shown = recording.shown(person.colour, 0)
-    verdict.check(shown < 2, f"the first picture comes {ms(shown)} after the beginning")
+    verdict.timely(shown < 2, f"the first picture comes {ms(shown)} after the beginning")
     verdict.figure(f"picture after {ms(shown)}")
     in_step(recording, [person], shown + 1, recording.duration, verdict)
 

@@ -26,7 +26,7 @@ def load(recorder: Recorder, verdict: Verdict, errors: bool = True) -> Recording
     verdict.check(files == [recorder.path.name], f"{recorder.name}: the recording is {files}")
     if recorder.stopped_at is not None:
         error = recording.duration - (recorder.stopped_at - recording.zero)
-        verdict.check(abs(error) <= DURATION, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
+        verdict.timely(abs(error) <= DURATION, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
         verdict.figure(f"{recorder.name} duration {error * 1000:+.0f} ms")
     faults = Verdict()
     continuous(recording, faults)
@@ -52,18 +52,18 @@ def came_back(recorder: Recorder, recording: Recording, person: Publisher, fresh
     name = recorder.name
     start, end = began - recording.zero, ended - recording.zero
     shown = recording.shown(COLOURS[fresh], start) - end
-    verdict.check(shown <= limit, f"{name}: the first fresh picture comes {ms(shown)} after the outage")
+    verdict.timely(shown <= limit, f"{name}: the first fresh picture comes {ms(shown)} after the outage")
     verdict.figure(f"{name} {ms(shown)} (limit {ms(limit)})")
     before = recording.tile(person.colour, start - 0.5)
     if not verdict.check(before is not None, f"{name}: no tile before the outage"):
         return
     told = dimmed(recording, person.colour, before, start) - start
-    verdict.check(0 <= told <= NOTICE, f"{name}: the picture stays as if nothing had happened for {ms(told)}")
+    verdict.timely(0 <= told <= NOTICE, f"{name}: the picture stays as if nothing had happened for {ms(told)}")
     if end - start >= 4.5:
         gone = recording.gone(person.colour, start) - start
         looks(name, recording, person, before, {"dimmed": start + told + 1, "slate": min(start + told + 3.3, end - 0.1)},
               verdict)
-        verdict.check(gone < 4.8, f"{name}: the old picture is gone after {ms(gone)}")
+        verdict.timely(gone < 4.8, f"{name}: the old picture is gone after {ms(gone)}")
     if silent:
         sound = recording.audio[int((start + 0.6) * AUDIO_RATE):int((end - 0.05) * AUDIO_RATE)]
         verdict.check(np.abs(sound).max() < 0.003, f"{name}: a peak of {np.abs(sound).max():.3f} during the outage")

@@ -35,7 +35,7 @@ def restart(stage: Stage, verdict: Verdict) -> None:
     recording = load(recorder, verdict)
     back = recorder.lines[recorder.phase("recording", 1, after=recorder.phase("reconnecting", 1))][0] - opened
     shown = recording.zero + recording.shown(COLOURS["blue"], killed - recording.zero) - opened
-    verdict.check(shown <= 3, f"a guest is shown {ms(shown)} after the server was back")
+    verdict.timely(shown <= 3, f"a guest is shown {ms(shown)} after the server was back")
     verdict.figure(f"told {ms(back)}, guest joined {ms(joined - opened)}, shown {ms(shown)} after the server was back")
     tile = recording.tile(person.colour, killed - recording.zero - 0.5)
     [still] = recording.stills([killed - recording.zero + 6])
@@ -90,10 +90,10 @@ def meanwhile(stage: Stage, verdict: Verdict) -> None:
         verdict.check(status == wanted, f"{bot.name}: exit code {status}, not {wanted}: {bot.tail()}")
         recording = load(bot, verdict)
         known = recording.zero + recording.duration - edges[0][1]
-        verdict.check(-0.1 <= known <= 3, f"{bot.name}: the recording ends {ms(known)} after the outage")
+        verdict.timely(-0.1 <= known <= 3, f"{bot.name}: the recording ends {ms(known)} after the outage")
         verdict.check("Connection lost" in [title for _, title in chapters(bot)], f"{bot.name}: {chapters(bot)}")
         verdict.figure(f"{bot.name} known after {ms(known)}")
     recording = load(renewed, verdict)
     shown = recording.zero + recording.shown(COLOURS["red"], 0) - edges[1][1]
-    verdict.check(shown <= 2, f"renewed: the first fresh picture comes {ms(shown)} after the outage")
+    verdict.timely(shown <= 2, f"renewed: the first fresh picture comes {ms(shown)} after the outage")
     verdict.figure(f"renewed {ms(shown)}")

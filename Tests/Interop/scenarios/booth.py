@@ -59,10 +59,10 @@ def booth(stage: Stage, verdict: Verdict) -> None:
     first = recording.shown(GREEN, 0.0)
     verdict.check(first <= light - zero + 0.8, f"the first picture comes at {first:.2f} s")
     gone, back = recording.gone(GREEN, off - zero - 0.1), recording.shown(GREEN, on - zero)
-    verdict.check(-0.1 <= gone - (off - zero) <= 0.35, f"the camera goes off {ms(gone - (off - zero))} after the button")
-    verdict.check(back - (on - zero) <= 1.5, f"the camera is back {ms(back - (on - zero))} after the button")
+    verdict.timely(-0.1 <= gone - (off - zero) <= 0.35, f"the camera goes off {ms(gone - (off - zero))} after the button")
+    verdict.timely(back - (on - zero) <= 1.5, f"the camera is back {ms(back - (on - zero))} after the button")
     returned = recording.shown(GREEN, again - zero)
-    verdict.check(returned - (reload - zero) <= 5, f"the picture is back {ms(returned - (reload - zero))} after the reload")
+    verdict.timely(returned - (reload - zero) <= 5, f"the picture is back {ms(returned - (reload - zero))} after the reload")
     verdict.check(min(recording.areas(GREEN, first + 0.2, off - zero - 0.1), default=0) > 0.3, "the picture is cut")
     heard = {"before": (first + 1, off - zero - 0.2), "after": (returned + 1, bye - zero)}
     for name, (start, end) in heard.items():
@@ -71,7 +71,7 @@ def booth(stage: Stage, verdict: Verdict) -> None:
     silence = beeping(recording, off - zero + 0.6, on - zero)
     verdict.check(silence == 0, f"{silence:.1f} beeps a second while the microphone is off")
     error = recording.duration - (bye - zero)
-    verdict.check(abs(error) <= 0.25, f"the recording ends {ms(error)} after the goodbye")
+    verdict.timely(abs(error) <= 0.25, f"the recording ends {ms(error)} after the goodbye")
     verdict.check(not [line for line in browser.console if "exception" in line], f"the page: {browser.console}")
     verdict.figure(f"light after {ms(light - recorder.started)}, reload costs {ms(returned - (reload - zero))}, "
                    f"end {error * 1000:+.0f} ms")

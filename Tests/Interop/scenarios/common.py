@@ -29,7 +29,7 @@ def load(recorder: Recorder, verdict: Verdict, codec: str = "vp8", frame: float 
     verdict.check(recorder.started <= recording.zero <= recorder.ended, "the file's date is not that of the recording")
     if recorder.stopped_at is not None:
         error = recording.duration - (recorder.stopped_at - recording.zero)
-        verdict.check(abs(error) <= DURATION + frame / 2, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
+        verdict.timely(abs(error) <= DURATION + frame / 2, f"{recorder.name}: the duration is {ms(error)} off the wall clock")
         verdict.figure(f"duration {recording.duration:.2f} s ({error * 1000:+.0f} ms)")
     continuous(recording, verdict, frame)
     progress = recorder.last_progress
@@ -67,7 +67,7 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
         found = skews(seen, heard)
         verdict.check(len(seen) >= wanted, f"{person.name}: {len(seen)} flashes in {wanted} seconds")
         verdict.check(len(found) == len(seen), f"{person.name}: {len(seen)} flashes, but {len(found)} with a beep")
-        verdict.check(worst(found) <= limit, f"{person.name}: flash to beep {ms(worst(found))}")
+        verdict.timely(worst(found) <= limit, f"{person.name}: flash to beep {ms(worst(found))}")
         verdict.figure(f"{person.name} skew {np.median(found or [np.nan]) * 1000:+.0f} (max {ms(worst(found))})")
         for moment in seen:
             second = round(recording.zero + moment - 0.1)
@@ -77,12 +77,12 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
     spread = worst(max(moments) - min(moments) for moments in by_second.values() if len(moments) > 1)
     if len(people) > 1:
         verdict.figure(f"between people {ms(spread)}")
-        verdict.check(spread <= 0.15, f"the same instant of two people is shown {ms(spread)} apart")
+        verdict.timely(spread <= 0.15, f"the same instant of two people is shown {ms(spread)} apart")
     if lateness:
         verdict.figure(f"shown after {ms(float(np.median(lateness)))}")
         # A flash may be as early as it may be before its beep, which is where it was heard.
-        verdict.check(-limit <= min(lateness) and max(lateness) <= 0.4,
-                      f"flashes are shown {ms(min(lateness))} to {ms(max(lateness))} after they were")
+        verdict.timely(-limit <= min(lateness) and max(lateness) <= 0.4,
+                       f"flashes are shown {ms(min(lateness))} to {ms(max(lateness))} after they were")
 
 
 def concat(stage: Stage, path: pathlib.Path, parts: list[Recorder], verdict: Verdict) -> tuple[float, float, float] | None:

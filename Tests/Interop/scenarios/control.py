@@ -134,7 +134,7 @@ def control(stage: Stage, verdict: Verdict) -> None:
 
     def shows(what: str, told: float, seen: float) -> None:
         delays[what] = seen - told
-        verdict.check(-0.001 <= seen - told <= TOLERANCE, f"{what}: told at {told:.3f}, seen {ms(seen - told)} later")
+        verdict.timely(-0.001 <= seen - told <= TOLERANCE, f"{what}: told at {told:.3f}, seen {ms(seen - told)} later")
 
     for name, person in (("bob", bob), ("ann", ann)):
         told = remote.time("talker", 0, participant=name)
@@ -158,7 +158,7 @@ def control(stage: Stage, verdict: Verdict) -> None:
     told = remote.time("published", source="screen-share")
     shows("screen's place", told, turn(recording, ann.colour, told, LARGE, False))
     seen = turn(recording, SCREEN_COLOUR, told, LARGE, True)
-    verdict.check(seen - told <= 1.5, f"the screen is seen {ms(seen - told)} after it was published")
+    verdict.timely(seen - told <= 1.5, f"the screen is seen {ms(seen - told)} after it was published")
     told = remote.time("unpublished", source="screen-share")
     shows("screen gone", told, turn(recording, SCREEN_COLOUR, told, 0.002, False))
     verdict.figure("seen after " + ", ".join(f"{what} {ms(delay)}" for what, delay in delays.items()))
@@ -209,13 +209,13 @@ def pauses(stage: Stage, verdict: Verdict) -> None:
                                           for (a, text), (b, title) in zip(found, wanted)), f"chapters: {found}")
     cut = remote.entries("resumed")[-1]["session_ms"] - remote.entries("paused")[-1]["session_ms"]
     error = recording.duration - (stopped - recording.zero - cut / 1000)
-    verdict.check(abs(error) <= 0.1, f"the duration is {ms(error)} off the wall clock without the cut")
+    verdict.timely(abs(error) <= 0.1, f"the duration is {ms(error)} off the wall clock without the cut")
     for (begin, end), policy in zip(edges, ("slate", "redact", "cut")):
         gone = turn(recording, ann.colour, begin, 0.01, False) if end > begin + 0.1 else begin
-        verdict.check(-0.001 <= gone - begin <= TOLERANCE, f"{policy}: the picture is there for {ms(gone - begin)} more")
+        verdict.timely(-0.001 <= gone - begin <= TOLERANCE, f"{policy}: the picture is there for {ms(gone - begin)} more")
         back = recording.shown(ann.colour, max(end - 0.02, 0)) - end
         limit = 1.0 if policy == "redact" else TOLERANCE
-        verdict.check(back <= limit, f"{policy}: the picture is back after {ms(back)}")
+        verdict.timely(back <= limit, f"{policy}: the picture is back after {ms(back)}")
         verdict.figure(f"{policy}: gone after {ms(gone - begin)}, back after {ms(back)}")
         if end > begin + 0.1:
             first, last = (int(at * 48_000) for at in (begin, end))

@@ -29,7 +29,7 @@ def outage(stage: Stage, verdict: Verdict) -> None:
     recording = load(recorder, verdict)
     at = killed - recording.zero
     gone = recording.gone(person.colour, at - 0.3) - at
-    verdict.check(gone <= 3.2, f"the picture stays as if nothing had happened for {ms(gone)}")
+    verdict.timely(gone <= 3.2, f"the picture stays as if nothing had happened for {ms(gone)}")
     [still] = recording.stills([at + 6.5])
     tile = recording.tile(person.colour, at - 0.5)
     reason, likeness = read(still, card(recording.full(tile)), REASONS)

@@ -32,7 +32,7 @@ def presence(stage: Stage, verdict: Verdict) -> None:
     recording = load(recorder, verdict)
     at_left, at_returned, at_arrived = (wall - recording.zero for wall in (left, returned, arrived))
     gone = recording.gone(comes.colour, at_left - 1.0) - at_left
-    verdict.check(gone <= 0.3, f"the one who left is seen for another {ms(gone)}")
+    verdict.timely(gone <= 0.3, f"the one who left is seen for another {ms(gone)}")
     verdict.figure(f"gone after {ms(gone)}")
     # Alone in the room one has more of the canvas, and nothing is left of the other.
     moments = [recording.calm(moment) for moment in (at_left - 1.2, at_left + 1.2, at_arrived + 2.5)]
@@ -43,7 +43,7 @@ def presence(stage: Stage, verdict: Verdict) -> None:
     verdict.check(rest.max(initial=0) < 0.002, "the one who left is seen again before they return")
     for person, when in ((comes, at_returned), (late, at_arrived)):
         shown = recording.shown(person.colour, when - 1.0) - when
-        verdict.check(shown <= 1.5, f"{person.name} is seen {ms(shown)} after they published")
+        verdict.timely(shown <= 1.5, f"{person.name} is seen {ms(shown)} after they published")
         verdict.figure(f"{person.name} seen after {ms(shown)}")
     found = chapters(recorder.path)
     wanted = [(at_left, "comes left"), (at_returned, "comes joined"), (at_arrived, "late joined")]

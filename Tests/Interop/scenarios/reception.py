@@ -76,7 +76,7 @@ def bandwidth(stage: Stage, verdict: Verdict) -> None:
     off, on = paused - recording.zero, resumed - recording.zero
     low_card(recording, bob, off, on, 1.2, verdict)
     shown = recording.shown(bob.colour, on - 0.05) - on
-    verdict.check(shown <= 1.5, f"the picture is back after {ms(shown)}")
+    verdict.timely(shown <= 1.5, f"the picture is back after {ms(shown)}")
     verdict.figure(f"back after {ms(shown)}")
     in_step(recording, [ann, cleo], 1.5, recording.duration, verdict)
     in_step(recording, [bob], on + 2, recording.duration, verdict)
@@ -88,7 +88,7 @@ def low_card(recording: Recording, person, off: float, on: float, limit: float, 
     if not verdict.check(before is not None, f"no tile of {person.name}'s colour before"):
         return
     gone = recording.gone(person.colour, off - 0.1) - off
-    verdict.check(gone <= limit, f"{person.name}: the old picture is gone after {ms(gone)}")
+    verdict.timely(gone <= limit, f"{person.name}: the old picture is gone after {ms(gone)}")
     verdict.figure(f"card after {ms(gone)}")
     still = recording.stills([recording.calm((off + limit + on) / 2)])[0]
     reason, likeness = read(still, card(recording.full(before)), [*REASONS, "Low bandwidth"])

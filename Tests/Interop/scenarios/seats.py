@@ -16,7 +16,7 @@ def seats(stage: Stage, verdict: Verdict) -> None:
     server = stage.server(port)
     opened = time.time()
     began = alone.recording(10)
-    verdict.check(began - opened < 3, f"joined {ms(began - opened)} after the server was there")
+    verdict.timely(began - opened < 3, f"joined {ms(began - opened)} after the server was there")
 
     host, guest = (enter(stage, name, "--as", name, room="full") for name in ("host", "guest"))
     host.recording(10)

@@ -31,7 +31,7 @@ def simulcast(stage: Stage, verdict: Verdict) -> None:
     verdict.figure("layers sent " + " ".join(f"{rid}:{s['size']}@{s['fps']:.0f}" for rid, s in sorted(layers.items())))
     first = recording.shown(person.colour, 0)
     late = recording.zero + first - published["wall"]
-    verdict.check(late <= 1.5, f"first picture {ms(late)} after the publication")
+    verdict.timely(late <= 1.5, f"first picture {ms(late)} after the publication")
     # From the first picture on, the plain half is there all the time, in one piece (but for the flashes).
     areas = recording.areas(person.colour, first)
     # A flash may be shown a little before its second: by the reports' small errors.

@@ -47,16 +47,16 @@ def speaker(stage: Stage, verdict: Verdict) -> None:
     # 0.4 s of talking, the room's word each 0.4 s, and the 2 s that the one before keeps the place.
     for name in ("bob", "ann"):
         delay = taken(name, talks[name] - recording.zero)
-        verdict.check(delay <= 2.6, f"{name} talks and is large after {ms(delay)}")
+        verdict.timely(delay <= 2.6, f"{name} talks and is large after {ms(delay)}")
         verdict.figure(f"{name} large after {ms(delay)}")
     share, unshare = shared - recording.zero, ended - recording.zero
     delay = taken("screen", share - 0.2) - 0.2
-    verdict.check(delay <= 1.5, f"the shared screen is large after {ms(delay)}")
+    verdict.timely(delay <= 1.5, f"the shared screen is large after {ms(delay)}")
     verdict.figure(f"screen large after {ms(delay)}")
     while_shared = {large for moment, large in zip(moments, who) if share + 1.5 < moment < unshare - 0.1}
     verdict.check(while_shared == {"screen"}, f"while the screen is shared, large are {sorted(map(str, while_shared))}")
     delay = taken("bob", unshare - 0.2) - 0.2
-    verdict.check(delay <= 0.4, f"the talker has the place back {ms(delay)} after the sharing")
+    verdict.timely(delay <= 0.4, f"the talker has the place back {ms(delay)} after the sharing")
     verdict.figure(f"given back after {ms(delay)}")
     # Before anybody talks, the first whose picture is there has the place, until one who came before has one too.
     talking = [large for moment, large in zip(moments, who) if moment >= talks["bob"] - recording.zero]

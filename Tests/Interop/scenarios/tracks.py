@@ -80,7 +80,7 @@ def disappears(recording: Recording, person: Publisher, at: float, until: float,
                verdict: Verdict) -> str:
     """After a camera goes off its picture is gone soon, and stays away."""
     gone = recording.gone(person.colour, at - 0.1) - at
-    verdict.check(gone <= limit, f"{what}: the picture is gone after {ms(gone)}")
+    verdict.timely(gone <= limit, f"{what}: the picture is gone after {ms(gone)}")
     # Nothing of the person's colour until the camera is on again.
     rest = recording.areas(person.colour, at + limit, until - 0.05)
     verdict.check(rest.size > 0 and rest.max() < 0.002, f"{what}: the picture comes back without a camera")
@@ -91,7 +91,7 @@ def returns(recording: Recording, person: Publisher, at: float, before: tuple[in
             limit: float, verdict: Verdict) -> str:
     """After a camera goes on its picture is back soon, in the same place."""
     shown = recording.shown(person.colour, at - 0.05) - at
-    verdict.check(shown <= limit, f"{what}: the picture is back after {ms(shown)}")
+    verdict.timely(shown <= limit, f"{what}: the picture is back after {ms(shown)}")
     tile = recording.tile(person.colour, at + limit + 0.2)
     verdict.check(same(tile, before), f"{what}: the tile was at {before} and is at {tile}")
     return f"{what} {ms(shown)}"

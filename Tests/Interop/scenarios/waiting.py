@@ -69,7 +69,7 @@ def deleted(stage: Stage, verdict: Verdict) -> None:
         recording = Recording.load(str(recorder.path))
         continuous(recording, verdict)
         length = recording.zero + recording.duration - asked
-        verdict.check(-0.05 <= length <= 0.25, f"{room}: the file ends {ms(length)} after the room")
+        verdict.timely(-0.05 <= length <= 0.25, f"{room}: the file ends {ms(length)} after the room")
         quiet = silence_at_end(recording)
         verdict.check(quiet <= 0.05, f"{room}: silent for the last {ms(quiet)}")
         verdict.check(recording.area(person.colour, recording.duration) > 0.3, f"{room}: no picture at the end")

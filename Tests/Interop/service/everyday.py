@@ -128,7 +128,7 @@ def day(service: Service, verdict: Verdict, endpoint: str = "") -> None:
     judge_demand(files["demand"], (ann, bob), told, stopped, verdict)
     recording = Recording.load(str(files["planned"]))
     continuous(recording, verdict)
-    verdict.check(recording.zero <= fire, f"the scheduled recording begins {ms(recording.zero - fire)} late")
+    verdict.timely(recording.zero <= fire, f"the scheduled recording begins {ms(recording.zero - fire)} late")
     verdict.check(abs(recording.zero + recording.duration - fire - 6) <= 1.5, "the scheduled recording is over "
                   f"{recording.zero + recording.duration - fire:.1f} s after its time instead of 6")
     in_step(recording, [dan], 1.5 - recording.zero % 1 + 1, recording.duration - 0.5, verdict)
@@ -177,7 +177,7 @@ def judge_demand(path: pathlib.Path, people: tuple, told: float, stopped: float,
                   "the tiles of the grid are not of one size")
     ratio = recording.areas(ann.colour) > 2.0 * recording.areas(bob.colour)
     seen = recording.turns(ratio, change - 0.2, lasting=0.5) - change
-    verdict.check(-0.1 <= seen <= 2.5, f"the layout is another one {ms(seen)} after the command")
+    verdict.timely(-0.1 <= seen <= 2.5, f"the layout is another one {ms(seen)} after the command")
     verdict.figure(f"layout changed after {ms(seen)}")
     verdict.check(any(text == "Here" for _, text in chapters(path)), f"chapters: {chapters(path)}")
     verdict.check(title(path) == "The talk", f"the title is {title(path)!r}")
