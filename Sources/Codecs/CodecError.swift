@@ -6,8 +6,10 @@ public struct CodecError: Error, Hashable, Sendable, CustomStringConvertible {
     case libvpx
     /// H.264, H.265 and G.722.
     case libavcodec
-    /// AV1.
+    /// AV1, decoding.
     case libdav1d
+    /// AV1, encoding.
+    case libaom
     /// Opus.
     case libopus
     /// G.711, which needs no library.

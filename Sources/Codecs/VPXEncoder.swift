@@ -6,9 +6,9 @@ public import MediaCore
 ///
 /// Size and threads are fixed for the encoder's life (changing them on a running libvpx encoder has led to memory
 /// errors, CVE-2023-5217 and CVE-2023-44488): make a new encoder instead.
-public final class VPXEncoder {
+public final class VPXEncoder: VideoEncoder {
   /// What the frames are.
-  public let codec: RecordingCodec
+  public let codec: VPXCodec
   /// Width of the pictures, pixels.
   public let width: Int
   /// Height of the pictures, pixels.
@@ -43,16 +43,10 @@ public final class VPXEncoder {
   ///   - settings: nil for the codec's own; values outside libvpx's ranges are brought inside.
   /// - Throws: `invalidArgument`, `outOfMemory` or `library`.
   public init(
-    _ codec: RecordingCodec, width: Int, height: Int, framesPerSecond: Int, bitrate: Int,
+    _ codec: VPXCodec, width: Int, height: Int, framesPerSecond: Int, bitrate: Int,
     settings: VPXEncoderSettings? = nil
   ) throws(CodecError) {
-    guard (1...Picture.maximumSide).contains(width), (1...Picture.maximumSide).contains(height),
-      (1...240).contains(framesPerSecond), (1000...1_000_000_000).contains(bitrate)
-    else {
-      throw CodecError(
-        library: .libvpx, reason: .invalidArgument, operation: "init", text: "size, rate or bit rate out of range",
-        detail: "\(width)x\(height), \(framesPerSecond) frames per second, \(bitrate) bits per second")
-    }
+    try CodecError.checkEncoder(.libvpx, width, height, framesPerSecond, bitrate)
     self.codec = codec
     self.width = width
     self.height = height
@@ -123,16 +117,7 @@ public final class VPXEncoder {
     context.deallocate()
   }
 
-  /// Encodes one picture. Its planes are read in place.
-  ///
-  /// - Parameters:
-  ///   - picture: must have the encoder's size.
-  ///   - pts: presentation time in 1/90000 s, later than that of the picture before.
-  ///   - duration: in 1/90000 s, at least 1; nil repeats the one before (at first: one frame of the expected rate).
-  ///   - forceKeyframe: makes this frame one at which decoding can start.
-  ///   - body: is called once with the frame (valid only during the call) and whether it is a keyframe.
-  /// - Returns: false when libvpx gave out no frame.
-  /// - Throws: `CodecError`, or what `body` throws.
+  /// See `VideoEncoder`.
   @discardableResult
   public func encode(
     _ picture: Picture, pts: Int64, duration: Int64? = nil, forceKeyframe: Bool = false,
@@ -187,16 +172,7 @@ public final class VPXEncoder {
   private func submit(
     _ picture: Picture, pts: Int64, duration: Int64?, forceKeyframe: Bool
   ) throws(CodecError) {
-    guard picture.width == width, picture.height == height else {
-      throw CodecError(
-        library: .libvpx, reason: .invalidArgument, operation: "encode", text: "picture of another size",
-        detail: "\(picture.width)x\(picture.height), the encoder has \(width)x\(height)")
-    }
-    if let lastPTS, pts <= lastPTS {
-      throw CodecError(
-        library: .libvpx, reason: .invalidArgument, operation: "encode", text: "time does not advance",
-        detail: "\(pts) after \(lastPTS)")
-    }
+    try CodecError.checkPicture(.libvpx, picture, width, height, pts, after: lastPTS)
     try improveStill(picture)
     let length = min(max(duration ?? lastDuration, 1), 90_000 * 60)
     // What vpx_img_wrap() would make, but for planes with strides of their own.

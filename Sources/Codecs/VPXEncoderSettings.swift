@@ -1,4 +1,10 @@
-public import MediaCore
+/// What libvpx encodes.
+public enum VPXCodec: Sendable, Hashable, CaseIterable {
+  /// RFC 6386.
+  case vp8
+  /// VP9 bitstream specification, profile 0.
+  case vp9
+}
 
 /// How libvpx encodes. The defaults are for a composed recording at constant bit rate in real time on one core.
 public struct VPXEncoderSettings: Hashable, Sendable {
@@ -44,7 +50,7 @@ public struct VPXEncoderSettings: Hashable, Sendable {
   public var isErrorResilient = false
 
   /// The defaults of a codec.
-  public init(_ codec: RecordingCodec) {
+  public init(_ codec: VPXCodec) {
     cpuUsed = codec == .vp8 ? -8 : 8
     staticThreshold = codec == .vp8 ? 100 : 0
     keyframeShare = codec == .vp8 ? 4 : 1
@@ -54,7 +60,7 @@ public struct VPXEncoderSettings: Hashable, Sendable {
 
   /// For what is sent at once over a network: no frame is much larger than a line of the target rate can carry, and the quality
   /// of what is still follows later.
-  public static func live(_ codec: RecordingCodec) -> VPXEncoderSettings {
+  public static func live(_ codec: VPXCodec) -> VPXEncoderSettings {
     var settings = VPXEncoderSettings(codec)
     settings.boundBursts()
     settings.keyframeShare = 1
@@ -71,10 +77,10 @@ public struct VPXEncoderSettings: Hashable, Sendable {
   }
 
   /// The values of `cpuUsed` that libvpx accepts.
-  static func cpuUsedRange(_ codec: RecordingCodec) -> ClosedRange<Int> { codec == .vp8 ? -16...16 : -9...9 }
+  static func cpuUsedRange(_ codec: VPXCodec) -> ClosedRange<Int> { codec == .vp8 ? -16...16 : -9...9 }
 
   /// The same with every value brought into the range that libvpx accepts.
-  func clamped(for codec: RecordingCodec) -> VPXEncoderSettings {
+  func clamped(for codec: VPXCodec) -> VPXEncoderSettings {
     var s = self
     let speeds = Self.cpuUsedRange(codec)
     s.cpuUsed = min(max(cpuUsed, speeds.lowerBound), speeds.upperBound)

@@ -46,7 +46,7 @@ extension MediaOutput {
 final class FileOutput: MediaOutput {
   private let settings: RecordingSettings
   private let framesPerSecond: Int64
-  private let videoEncoder: VPXEncoder?
+  private let videoEncoder: (any VideoEncoder)?
   private let writer: WebMWriter
   private let segmentThread: SegmentThread?
   /// From here on the next picture has to be a keyframe.
@@ -63,12 +63,10 @@ final class FileOutput: MediaOutput {
       if settings.isAudioOnly {
         videoEncoder = nil
       } else {
-        var encoding = VPXEncoderSettings(settings.codec)
-        encoding.maximumKeyframeInterval = max(
-          1, Int(settings.keyframeInterval.milliseconds) * session.framesPerSecond / 1000)
-        videoEncoder = try VPXEncoder(
+        videoEncoder = try VideoEncoders.make(
           settings.codec, width: session.canvas.width, height: session.canvas.height,
-          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate, settings: encoding)
+          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate,
+          keyframeInterval: max(1, Int(settings.keyframeInterval.milliseconds) * session.framesPerSecond / 1000))
       }
     } catch {
       throw RecordingError.encoder(error.description)
@@ -78,7 +76,8 @@ final class FileOutput: MediaOutput {
         ? nil
         : .init(
           codec: settings.codec, width: session.canvas.width, height: session.canvas.height,
-          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate),
+          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate,
+          sequenceHeader: videoEncoder?.sequenceHeader),
       audio: .init(channels: OpusEncoder.channels, preSkip: AudioEncoder.preSkip), title: session.title,
       date: session.startDate)
     configuration.describe(program: settings.program)

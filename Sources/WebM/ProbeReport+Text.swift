@@ -44,7 +44,8 @@ extension ProbeReport {
   private static func describe(_ track: Track) -> [String] {
     var head = "  " + pad("track \(track.number)", 10) + pad(clean(track.kind?.rawValue ?? "other"), 7)
     head += clean(track.codec)
-    if track.codec == RecordingCodec.vp9.matroskaCodecID, let string = track.codecString { head += "  \(string)" }
+    let isLong = [RecordingCodec.vp9, .av1].map(\.matroskaCodecID).contains(track.codec)
+    if isLong, let string = track.codecString { head += "  \(string)" }
     if track.kind == .video {
       head += "  \(track.width)x\(track.height)"
       if track.defaultDuration > .zero {

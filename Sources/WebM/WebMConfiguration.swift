@@ -2,12 +2,14 @@ public import MediaCore
 
 /// What a recording's file says about itself before its first frame.
 public struct WebMConfiguration: Sendable, Hashable {
-  /// The pictures (WebM container guidelines, codec IDs V_VP8 and V_VP9).
+  /// The pictures (WebM container guidelines, codec IDs V_VP8, V_VP9 and V_AV1).
   public struct Video: Sendable, Hashable {
     /// What the frames are.
     public var codec: RecordingCodec
     /// What decoders of VP9 must be able to do; nil: the file does not say (VP8 has no levels).
     public var level: VP9Level?
+    /// The unit with the sequence header of AV1 (AV1 specification section 5.5); nil: other codecs.
+    public var sequenceHeader: [UInt8]?
     /// Width of the coded pictures in pixels, 1...16383.
     public var width: Int
     /// Height of the coded pictures in pixels, 1...16383.
@@ -18,9 +20,14 @@ public struct WebMConfiguration: Sendable, Hashable {
     /// time. Nil: it was encoded for this file.
     public var copied: CopiedStream?
 
-    /// Pictures at a whole number of frames a second (at least 1). `bitrate`, in bits a second, is what `level` counts with.
-    public init(codec: RecordingCodec = .vp8, width: Int, height: Int, framesPerSecond: Int, bitrate: Int = 0) {
+    /// Pictures at a whole number of frames a second (at least 1). `bitrate`, in bits a second, is what `level` counts with;
+    /// `sequenceHeader` is what the encoder of AV1 says.
+    public init(
+      codec: RecordingCodec = .vp8, width: Int, height: Int, framesPerSecond: Int, bitrate: Int = 0,
+      sequenceHeader: [UInt8]? = nil
+    ) {
       self.codec = codec
+      self.sequenceHeader = codec == .av1 ? sequenceHeader : nil
       self.width = width
       self.height = height
       if codec == .vp9 {
@@ -34,6 +41,16 @@ public struct WebMConfiguration: Sendable, Hashable {
     public init(_ stream: CopiedStream, width: Int, height: Int) {
       self.init(width: width, height: height, framesPerSecond: 30)
       copied = stream
+    }
+
+    /// What decoders need before the first frame, or what players are told of it; nil: nothing.
+    var codecPrivate: [UInt8]? {
+      if let copied { return copied.codecPrivate }
+      switch codec {
+      case .vp8: return nil
+      case .vp9: return level.map(VP9Features.codecPrivate)
+      case .av1: return sequenceHeader?.withUnsafeBytes { CodecConfiguration.av1($0) }
+      }
     }
   }
 
@@ -140,6 +157,7 @@ public struct WebMConfiguration: Sendable, Hashable {
         return "picture size \(video.width)x\(video.height) is outside 1...16383"
       }
       guard video.frameDuration.nanoseconds > 0 else { return "the frame duration must be greater than zero" }
+      if video.copied == nil, video.codec == .av1, video.codecPrivate == nil { return "AV1 without a sequence header" }
     }
     if let audio {
       guard (1...2).contains(audio.channels) else { return "\(audio.channels) channels: only 1 or 2 can be written" }

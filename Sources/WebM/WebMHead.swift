@@ -153,8 +153,8 @@ struct WebMHead {
   private static func putVideo(_ entry: inout EBMLBuffer, _ video: WebMConfiguration.Video) {
     putCommon(
       &entry, number: TrackNumber.video, type: 1, codec: video.copied?.codecID ?? video.codec.matroskaCodecID)
-    if let copied = video.copied {
-      if let bytes = copied.codecPrivate { entry.putBinary(ElementID.codecPrivate, bytes) }
+    if let bytes = video.codecPrivate { entry.putBinary(ElementID.codecPrivate, bytes) }
+    if video.copied != nil {
       // Its colours and its rate are in the stream.
       entry.putMaster(ElementID.video) { settings in
         settings.putUnsigned(ElementID.flagInterlaced, 2)
@@ -163,14 +163,14 @@ struct WebMHead {
       }
       return
     }
-    if let level = video.level { entry.putBinary(ElementID.codecPrivate, VP9Features.codecPrivate(level)) }
     entry.putUnsigned(ElementID.defaultDuration, UInt64(video.frameDuration.nanoseconds))
     entry.putMaster(ElementID.video) { settings in
       settings.putUnsigned(ElementID.flagInterlaced, 2)
       settings.putUnsigned(ElementID.pixelWidth, UInt64(video.width))
       settings.putUnsigned(ElementID.pixelHeight, UInt64(video.height))
       settings.putMaster(ElementID.colour) { colour in
-        // VP8 is BT.601 limited range (RFC 6386 section 9.2), and the encoder makes VP9 say the same of itself. What is painted and what cameras send is meant for
+        // VP8 is BT.601 limited range (RFC 6386 section 9.2), and the encoders make VP9 and AV1 say the same of
+        // themselves. What is painted and what cameras send is meant for
         // sRGB displays, so primaries and transfer are those of BT.709: no player then shifts the colours.
         colour.putUnsigned(ElementID.matrixCoefficients, 6)
         colour.putUnsigned(ElementID.range, 1)

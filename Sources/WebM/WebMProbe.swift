@@ -30,6 +30,8 @@ private final class ProbeEvents: ParserEvents {
     var latestKeyframe: SessionTime?
     /// Of a VP9 track: what its first keyframe says, and what the container adds.
     var vp9: VP9FrameHeader?
+    /// Of an AV1 track: what the container says.
+    var av1: AV1Features?
     var colour = VP9Features.Colour()
   }
 
@@ -84,6 +86,10 @@ private final class ProbeEvents: ParserEvents {
     result.codecDelay = .nanoseconds(Int64(clamping: track.codec_delay))
     report.tracks.append(result)
     var beginning = Progress()
+    if result.codec == RecordingCodec.av1.matroskaCodecID {
+      beginning.av1 = AV1Features(
+        codecPrivate: UnsafeRawBufferPointer(start: track.codec_private, count: track.codec_private_size))
+    }
     beginning.colour = .init(primaries: track.primaries, transfer: track.transfer, matrix: track.matrix)
     progress.append(beginning)
   }
@@ -195,6 +201,7 @@ private final class ProbeEvents: ParserEvents {
     switch track.codec {
     case "V_VP8": return "vp8"
     case "A_OPUS": return "opus"
+    case "V_AV1": return progress[index].av1?.codecString
     default: break
     }
     guard let header = progress[index].vp9 else { return nil }

@@ -27,7 +27,7 @@ import Testing
     "AudioMix": Row(targets: ["MediaCore", "CEBUR128"]),
     "Synthetic": Row(targets: ["MediaCore"]),
     "Session": Row(targets: ["MediaCore", "Layouts"]),
-    "Codecs": Row(targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "COpus"], libraries: system),
+    "Codecs": Row(targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "CAOM", "COpus"], libraries: system),
     "Transport": Row(targets: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"], libraries: system),
     "WebM": Row(targets: ["MediaCore", "Platform", "CWebMParser"], libraries: system),
     "FrameEncryption": Row(targets: ["MediaCore", "Digests"]),

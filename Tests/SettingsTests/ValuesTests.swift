@@ -34,11 +34,11 @@ import Testing
     }
   }
 
-  @Test func aCodecIsOneOfTheTwoThatAreWritten() throws {
-    #expect(try Values.codec("vp8") == .vp8 && Values.codec("vp9") == .vp9)
+  @Test func aCodecIsOneOfThoseThatAreWritten() throws {
+    #expect(try Values.codec("vp8") == .vp8 && Values.codec("av1") == .av1)
     for bad in ["", "VP9", "h264", "vp10"] {
       let error = #expect(throws: ValueError.self) { try Values.codec(bad) }
-      #expect(error?.description == "there is no codec for recordings '\(bad)'; known: vp8, vp9")
+      #expect(error?.description == "there is no codec for recordings '\(bad)'; known: vp8, vp9, av1")
     }
   }
 

@@ -17,7 +17,7 @@ struct EgressEncoding: Hashable, Sendable {
     case .vp8: codec = .vp8
     default:
       throw .invalid(
-        "advanced.video_codec: WebM is written with VP8 or VP9; give VP8, or DEFAULT_VC for the codec of the workers' settings"
+        "advanced.video_codec: WebM is written with VP8, VP9 or AV1; give VP8, or DEFAULT_VC for the codec of the workers' settings"
       )
     }
     switch advanced.audioCodec {

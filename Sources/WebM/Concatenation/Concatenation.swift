@@ -5,8 +5,8 @@ public import MediaCore
 /// slate instead of pictures, silence of exactly the right length instead of sound, and a chapter.
 ///
 /// Parts may have been cut off anywhere by a crash: what can be read of them is taken. All parts must have the same
-/// tracks of the same codecs, the same picture size and the same number of channels (a job's settings never change; VP8 and VP9
-/// could change their size at a keyframe, but many players do not follow). Memory does not grow with the length of the parts.
+/// tracks of the same codecs, the same picture size and the same number of channels (a job's settings never change; VP8, VP9
+/// and AV1 could change their size at a keyframe, but many players do not follow). Memory does not grow with the length of the parts.
 public struct Concatenation: Sendable {
   /// One part.
   public struct Part: Sendable, Hashable {

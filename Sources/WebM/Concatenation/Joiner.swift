@@ -148,6 +148,7 @@ final class Joiner {
     let isKeyframe =
       switch head.video?.settings.codec {
       case .vp9: VP9FrameHeader(bytes)?.isKeyframe == true
+      case .av1: AV1Features.isKeyframe(bytes)
       // RFC 6386 section 9.1: the lowest bit of a keyframe is 0.
       case .vp8, nil: first & 1 == 0
       }

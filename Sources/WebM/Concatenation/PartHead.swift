@@ -44,6 +44,15 @@ struct PartHead: Sendable {
         settings.codec = codec ?? .vp8
         // Other codecs have other things in their CodecPrivate.
         if codec == .vp9 { settings.level = track.level }
+        if codec == .av1 {
+          guard let header = AV1Features.sequenceHeader(codecPrivate: track.codecPrivate) else {
+            throw WebMError(
+              code: .invalid,
+              operation: "track \(track.number) (V_AV1) cannot be joined: its CodecPrivate has no sequence header",
+              path: path)
+          }
+          settings.sequenceHeader = header
+        }
         if (.milliseconds(1)...(.seconds(10))).contains(track.defaultDuration) {
           settings.frameDuration = track.defaultDuration
         }
@@ -55,7 +64,8 @@ struct PartHead: Sendable {
       default:
         throw WebMError(
           code: .invalid,
-          operation: "track \(track.number) (\(track.codec)) cannot be joined: one of VP8 or VP9 and one of Opus can",
+          operation:
+            "track \(track.number) (\(track.codec)) cannot be joined: one of VP8, VP9 or AV1 and one of Opus can",
           path: path)
       }
     }
@@ -94,6 +104,7 @@ private final class HeadEvents: ParserEvents {
   struct Track {
     var number: UInt64
     var codec: String
+    var codecPrivate: [UInt8]
     var level: VP9Level?
     var width: Int
     var height: Int
@@ -120,7 +131,9 @@ private final class HeadEvents: ParserEvents {
     guard tracks.count < 128 else { return }
     tracks.append(
       Track(
-        number: track.number, codec: Self.text(track.codec_id), level: Self.level(track),
+        number: track.number, codec: Self.text(track.codec_id),
+        codecPrivate: Array(Self.codecPrivate(track).prefix(4096)),
+        level: VP9Features.level(codecPrivate: Self.codecPrivate(track)),
         width: Int(clamping: track.width),
         height: Int(clamping: track.height), channels: Int(clamping: track.channels),
         defaultDuration: .nanoseconds(Int64(clamping: track.default_duration)),
@@ -132,9 +145,8 @@ private final class HeadEvents: ParserEvents {
     tags.append(WebMConfiguration.Tag(name: name, value: value))
   }
 
-  private static func level(_ track: cwebm_track) -> VP9Level? {
-    VP9Features.level(
-      codecPrivate: UnsafeRawBufferPointer(start: track.codec_private, count: track.codec_private_size))
+  private static func codecPrivate(_ track: cwebm_track) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: track.codec_private, count: track.codec_private_size)
   }
 
   override func frame(_ frame: cwebm_frame) -> Bool {

@@ -60,13 +60,13 @@ extension Setting {
   }
   static var codec: Setting<RecordingCodec> {
     .init(
-      "recording.codec", "What the picture is written in: vp8 or vp9", flag: "--codec", placeholder: "codec",
+      "recording.codec", "What the picture is written in: vp8, vp9 or av1", flag: "--codec", placeholder: "codec",
       default: "vp8", parse: Values.codec)
   }
   static var videoBitrate: Setting<Int?> {
     .init(
       "recording.video-bitrate", "Bits a second of the picture, such as 2500k or 4M", flag: "--video-bitrate",
-      placeholder: "rate", otherwise: "2500k; 1500k with vp9", example: "2500k", parse: Values.bitrate)
+      placeholder: "rate", otherwise: "2500k; 1500k with vp9, 1000k with av1", example: "2500k", parse: Values.bitrate)
   }
   static var audioBitrate: Setting<Int> {
     .init("recording.audio-bitrate", "Bits a second of the sound", default: "96k", parse: Values.bitrate)

@@ -21,11 +21,9 @@ enum Slate {
     let framesPerSecond = Int(min(max((1_000_000_000 + frameDuration / 2) / frameDuration, 1), 240))
     let missing = (gap.end.nanoseconds &- gap.start.nanoseconds) / frameDuration + 1
     let count = Int(min(max(missing, 1), length.nanoseconds / frameDuration + 1))
-    var settings = VPXEncoderSettings(video.codec)
-    settings.maximumKeyframeInterval = count + 1
-    let encoder = try VPXEncoder(
+    let encoder = try VideoEncoders.make(
       video.codec, width: video.width, height: video.height, framesPerSecond: framesPerSecond, bitrate: bitrate,
-      settings: settings)
+      keyframeInterval: count + 1)
     var frames: [EncodedFrame] = []
     for index in 0..<count {
       let time = Int64(index) * 90_000 / Int64(framesPerSecond)

@@ -37,7 +37,7 @@ func videoBenchmarks(_ codec: RecordingCodec) throws {
   var publishing: Int64 = 0
   var bytes = 0
   for camera in cameras {
-    let encoder = try VPXEncoder(codec, width: 640, height: 360, framesPerSecond: 30, bitrate: 600_000)
+    let encoder = try VideoEncoders.make(codec, width: 640, height: 360, framesPerSecond: 30, bitrate: 600_000)
     var list: [MediaBuffer] = []
     for frame in 0..<frames {
       let start = cpuTime()
@@ -81,7 +81,7 @@ func encodeCanvas(_ codec: RecordingCodec, encoded: [[MediaBuffer]], frames: Int
   let decoders = (0..<4).compactMap { _ in VideoDecoders.make(codec.codec) }
   var pool = PicturePool()
   let canvas = Picture(width: 1280, height: 720)
-  let encoder = try VPXEncoder(
+  let encoder = try VideoEncoders.make(
     codec, width: 1280, height: 720, framesPerSecond: 30, bitrate: codec.usualBitrate)
   var spent: Int64 = 0
   var bytes = 0

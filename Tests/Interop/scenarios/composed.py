@@ -65,7 +65,7 @@ def composed(stage: Stage, verdict: Verdict) -> None:
     verdict.figure(f"as live: {min(noise):.1f} dB")
     in_step(again, people, 1.5, 4, verdict)
 
-    grid = compose(stage, verdict, log, "grid", "--layout", "grid", "--size", "960x540", "--codec", "vp9", codec="vp9")
+    grid = compose(stage, verdict, log, "grid", "--layout", "grid", "--size", "960x540", "--codec", "av1", codec="av1")
     in_step(grid, people, 2, grid.duration, verdict)
 
     part = compose(stage, verdict, log, "part", "--from", "3s", "--to", "7s", "--layout", "grid", *SIZE,

@@ -97,7 +97,7 @@ def mistakes(url: str, folder: pathlib.Path, silent_port: int, closed_port: int)
         *(Mistake(f"duration {text}", USAGE, join(*good, *output, "--max-duration", text), "duration")
           for text in ("soon", "5 parsecs", "99999999999h", "")),
         Mistake("frames a second", USAGE, join(*good, *output, "--fps", "1000"), "fps"),
-        Mistake("codec", USAGE, join(*good, *output, "--codec", "h264"), "known: vp8, vp9"),
+        Mistake("codec", USAGE, join(*good, *output, "--codec", "h264"), "known: vp8, vp9, av1"),
         Mistake("bit rate", USAGE, join(*good, *output, "--video-bitrate", "fast"), "bit rate"),
         Mistake("progress mode", USAGE, join(*good, *output, "--progress", "loud"), "json"),
         Mistake("log level", USAGE, join(*good, *output, "--log-level", "deafening"), "level"),

@@ -26,7 +26,7 @@ struct JobRequestOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What the picture is written in: vp8 or vp9 (default: as the workers are set).", valueName: "codec"))
+      "What the picture is written in: vp8, vp9 or av1 (default: as the workers are set).", valueName: "codec"))
   var codec: String?
 
   @Flag(help: "Bring each speaker to the same loudness, -16 LUFS, before mixing.")
