@@ -4,16 +4,18 @@ import Session
 /// Says what is left out when the recording falls behind, so that it catches up, and when its end must not wait any
 /// longer for what is still to be worked off. Pure.
 struct Pace: Sendable {
-  /// Plans that are this far behind lose their picture, not their sound: being late costs nothing but what a kill would
-  /// lose.
+  /// Plans that are this far behind lose most of their pictures, not their sound: being late costs nothing but what a kill
+  /// would lose.
   let tooLate: Duration
   /// Further files lose their pictures much sooner.
   let tooLateForFurther: Duration
-  /// Where that is not enough, pictures are not decoded either; each begins anew with a keyframe afterwards.
+  /// Where that is not enough, what people send is not decoded either; each begins anew with a keyframe afterwards.
   let muchTooLate: Duration
   /// The longest that the file may get; nil: there is no such limit.
   private let maximum: Duration?
   private let latency: Duration
+  /// So far apart pictures are while they are left out: a machine that is too slow for hours still shows what happens.
+  static let sparse = Duration.milliseconds(200), sparsest = Duration.seconds(1)
   /// An end that was due so long ago is hurried: no pictures any more.
   static let patience = Duration.milliseconds(600)
   /// And then it comes at once: the file ends with what is in it.
@@ -21,6 +23,9 @@ struct Pace: Sendable {
 
   /// How far the last plan was behind.
   private(set) var lag = Duration.zero
+  /// The instant of the last plan that kept its picture, and whether that of the present one is left out.
+  private var shown: SessionTime?
+  private var isPictureLeftOut = false
   /// How long ago the end was due; nil: it is not.
   private(set) var overdue: Duration?
 
@@ -33,7 +38,12 @@ struct Pace: Sendable {
   }
 
   /// A plan for `instant` is carried out at `now`.
-  mutating func plans(_ instant: SessionTime, at now: SessionTime) { lag = now - instant }
+  mutating func plans(_ instant: SessionTime, at now: SessionTime) {
+    lag = now - instant
+    let distance = lag > muchTooLate ? Self.sparsest : lag > tooLate ? Self.sparse : .zero
+    isPictureLeftOut = distance > .zero && shown.map { instant - $0 < distance } ?? false
+    if !isPictureLeftOut { shown = instant }
+  }
 
   /// It is `now`. `stoppedAt`: when somebody stopped the recording, if anybody did. `fileTime`: what the file's time
   /// would be now if nothing were behind; nil when that says nothing, since time stands still.
@@ -50,7 +60,7 @@ struct Pace: Sendable {
   func leavesOut(_ output: SessionOutput) -> Bool {
     let isHurried = overdue.map { $0 >= Self.patience } ?? false
     switch output {
-    case .compose: return isHurried || lag > tooLate
+    case .compose: return isHurried || isPictureLeftOut
     case .composeFurther: return isHurried || lag > tooLateForFurther
     case .decode: return isHurried || lag > muchTooLate
     default: return false
