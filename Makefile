@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
 TOOLS  := wire peer-echo webm-writer-loop drift
-BENCHES := recbot compositor-bench codec-bench decoder-bench compose-bench session-bench backend-bench token-bench
+BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean
 
@@ -51,6 +51,7 @@ bench: deps
 	@for name in $(BENCHES); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
 	.build/release/compositor-bench
 	.build/release/codec-bench
+	.build/release/frontier-bench
 	.build/release/decoder-bench
 	.build/release/compose-bench $(RECBOT)
 	.build/release/session-bench

@@ -245,6 +245,9 @@ let package = Package(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
     .executableTarget(
+      name: "frontier-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"],
+      path: "Tests/Benchmarks/frontier-bench"),
+    .executableTarget(
       name: "decoder-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"], path: "Tests/Benchmarks/decoder-bench"),
     .executableTarget(
       name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),

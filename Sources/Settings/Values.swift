@@ -70,7 +70,7 @@ public enum Values {
     return Int(bits)
   }
 
-  /// What the picture is written in: `vp8` or `vp9`.
+  /// What the picture is written in: `vp8`, `vp9` or `av1`.
   public static func codec(_ text: String) throws(ValueError) -> RecordingCodec {
     guard let codec = RecordingCodec(rawValue: text) else {
       let known = RecordingCodec.allCases.map(\.rawValue).joined(separator: ", ")

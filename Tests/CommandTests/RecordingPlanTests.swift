@@ -49,6 +49,37 @@ import Testing
     #expect(plan.commands.address?.isChosen == false)
   }
 
+  @Test(arguments: RecordingPreset.allCases) func aPresetSaysWhatNobodySays(preset: RecordingPreset) throws {
+    for plan in [
+      try join(["--url", "ws://host", "--preset", preset.rawValue]),
+      try join(["--url", "ws://host"], ["RECBOT_PRESET": preset.rawValue]),
+      try record(JobRequest(room: "room"), ["RECBOT_PRESET": preset.rawValue]),
+    ] {
+      #expect(plan.recording.codec == preset.codec && plan.recording.videoBitrate == preset.bitrate)
+      #expect(plan.recording.session.framesPerSecond == preset.framesPerSecond)
+    }
+    let request = try JobsSubmitCommand.parse(["room", "--preset", preset.rawValue]).options.request(room: "room")
+    #expect(request.picture?.codec == preset.codec && request.picture?.bitrate == preset.bitrate)
+    #expect(request.picture?.framesPerSecond == preset.framesPerSecond)
+  }
+
+  @Test func whatIsNearerToTheCommandLineCountsMoreThanAPreset() throws {
+    let flags = try join(["--url", "ws://host", "--preset", "slides", "--fps", "25", "--video-bitrate", "900k"])
+      .recording
+    #expect(flags.session.framesPerSecond == 25 && flags.videoBitrate == 900_000 && flags.codec == .av1)
+    // A preset's rate is one of its codec.
+    let codec = try join(["--url", "ws://host", "--preset", "archive", "--codec", "vp9"]).recording
+    #expect(codec.codec == .vp9 && codec.videoBitrate == RecordingCodec.vp9.usualBitrate)
+    let set = ["RECBOT_PRESET": "slides", "RECBOT_CODEC": "vp8", "RECBOT_FPS": "5"]
+    let environment = try join(["--url", "ws://host"], set).recording
+    #expect(environment.codec == .vp8 && environment.session.framesPerSecond == 5)
+    #expect(environment.videoBitrate == RecordingCodec.vp8.usualBitrate)
+    let both = try join(["--url", "ws://host", "--preset", "archive"], set).recording
+    #expect(both.codec == .av1 && both.session.framesPerSecond == 30 && both.videoBitrate == 500_000)
+    let error = #expect(throws: Failure.self) { try join(["--url", "ws://host", "--preset", "archiv"]) }
+    #expect(error?.message.contains("did you mean 'archive'?") == true)
+  }
+
   @Test func whatAJobWantsBesideItsFileIsBesideEachPart() throws {
     let both = try record(JobRequest(room: "room", manifest: true, talkers: true)).recording
     #expect(both.manifest == "/tmp/recbot-plan.json" && both.talkers == "/tmp/recbot-plan.talkers.vtt" && both.isPart)

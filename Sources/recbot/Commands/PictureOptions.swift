@@ -17,6 +17,9 @@ struct PictureOptions: ParsableArguments {
   @Option(help: .setting(.size))
   var size: String?
 
+  @Option(help: .setting(.preset))
+  var preset: String?
+
   @Option(help: .setting(.framesPerSecond))
   var fps: String?
 
@@ -58,19 +61,34 @@ struct PictureOptions: ParsableArguments {
     let flag = Setting<String>.layout.about.flag ?? ""
     if let manifest { try OutputPath.check(manifest, endings: [".json"], flag: "--manifest") }
     if let talkers { try OutputPath.check(talkers, endings: [".vtt"], flag: "--talkers") }
+    let preset = try configuration.given(.preset, flag: preset) ?? nil
+    let codec = try value(.codec, configuration, flag: codec, preset) { $0.codec }
     let finder = LayoutFinder(store: layouts.store(configuration), theme: try layouts.theme(configuration))
     return PicturePlan(
       // The standard layout is found like any other, so that a theme, or a file of its name, counts for it too.
       layout: (shape.text(.layout, flag: layout), layout == nil ? shape[.layout]?.origin ?? flag : flag),
       finder: finder, size: try shape.given(.size, flag: size), usualSize: try shape.value(.size),
-      framesPerSecond: try shape.value(.framesPerSecond, flag: fps),
-      codec: try configuration.value(.codec, flag: codec),
-      videoBitrate: try configuration.value(.videoBitrate, flag: videoBitrate),
+      framesPerSecond: try value(.framesPerSecond, shape, flag: fps, preset) { $0.framesPerSecond },
+      codec: codec,
+      // A preset's rate is one of its codec.
+      videoBitrate: try value(.videoBitrate, configuration, flag: videoBitrate, preset) {
+        codec == $0.codec ? $0.bitrate : nil
+      },
       audioBitrate: try configuration.value(.audioBitrate),
       normalizesLoudness: try loudness || configuration.value(.loudness),
       chapters: try configuration.value(.chapters, flag: chapters),
       timeline: configuration.text(.timeline, flag: timeline),
       manifest: manifest, talkers: talkers, images: try images(configuration))
+  }
+
+  /// What is in force of what a preset says too: what is nearer to the command line counts more, and of two that are said in
+  /// one place the value itself.
+  private func value<Value>(
+    _ setting: Setting<Value>, _ configuration: Configuration, flag: String?, _ preset: RecordingPreset?,
+    _ valueOfPreset: (RecordingPreset) -> Value
+  ) throws -> Value {
+    if flag == nil, let preset, self.preset != nil || configuration[setting] == nil { return valueOfPreset(preset) }
+    return try configuration.value(setting, flag: flag)
   }
 
   /// The settings of a file that is composed: what no flag says is as it was live, by `session` of layout, canvas and pictures
@@ -83,7 +101,8 @@ struct PictureOptions: ParsableArguments {
     let plan = try plan(configuration, shape: Configuration())
     let found = layout == nil ? nil : try plan.foundLayout()
     var settings = plan.settings(
-      output: output, session: session(found, plan.size ?? found?.canvas, fps == nil ? nil : plan.framesPerSecond))
+      output: output,
+      session: session(found, plan.size ?? found?.canvas, fps == nil && preset == nil ? nil : plan.framesPerSecond))
     settings.timeline = timeline
     return settings
   }

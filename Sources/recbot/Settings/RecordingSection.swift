@@ -53,6 +53,13 @@ extension Setting {
       "recording.size", "Size of the picture, even numbers", flag: "--size", placeholder: "WxH", default: "1280x720",
       parse: Values.size)
   }
+  static var preset: Setting<RecordingPreset?> {
+    .init(
+      "recording.preset",
+      "What the recording is for: meeting, slides (10 pictures a second, AV1, 250k) or archive (AV1, 500k); a value that is set "
+        + "itself counts more", flag: "--preset", placeholder: "name", otherwise: "meeting", example: "archive",
+      parse: Values.word(RecordingPreset.what))
+  }
   static var framesPerSecond: Setting<Int> {
     .init(
       "recording.fps", "Pictures a second, 1 to 60", flag: "--fps", placeholder: "n", default: "30",
@@ -169,7 +176,8 @@ extension SettingSection {
       "recording",
       [
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
-        .of(.theme), .of(.size), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate), .of(.audioBitrate),
+        .of(.theme), .of(.size), .of(.preset), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate),
+        .of(.audioBitrate),
         .of(.loudness), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder),
         .of(.progress), .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.segments), .of(.pausePolicy),
         .of(.control), .of(.runDirectory),

@@ -21,6 +21,12 @@ struct JobRequestOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Size of the picture.", valueName: "WxH"))
   var size: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "What the recording is for: meeting, slides or archive; --fps and --codec count more (default: as the workers are set).",
+      valueName: "name"))
+  var preset: String?
+
   @Option(help: ArgumentHelp("Pictures a second, 1 to 60.", valueName: "n"))
   var fps: String?
 
@@ -101,10 +107,16 @@ struct JobRequestOptions: ParsableArguments {
     if !also.isEmpty { request.also = try also.map(AlsoWish.job) }
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
-    let fps = try parse(fps, "--fps", Values.framesPerSecond)
-    let codec = try parse(codec, "--codec", Values.codec)
+    let preset = try parse(preset, "--preset") { (text) throws(ValueError) -> RecordingPreset in
+      try Values.word(text, RecordingPreset.what)
+    }
+    let fps = try parse(fps, "--fps", Values.framesPerSecond) ?? preset?.framesPerSecond
+    let codec = try parse(codec, "--codec", Values.codec) ?? preset?.codec
     if size != nil || fps != nil || codec != nil {
-      request.picture = JobPicture(width: size?.width, height: size?.height, framesPerSecond: fps, codec: codec)
+      request.picture = JobPicture(
+        width: size?.width, height: size?.height, framesPerSecond: fps,
+        // A preset's rate is one of its codec.
+        bitrate: preset.flatMap { codec == $0.codec ? $0.bitrate : nil }, codec: codec)
     }
     let destination = try parse(to, "--to") { text throws(ValueError) in
       try Values.word(text, JobOutput.Destination.what, of: JobOutput.Destination.self)
