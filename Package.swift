@@ -159,7 +159,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "recbot", "Backend", "Worker", "Jobs", "JobsAPI", "Recording", "Rooms", "Session", "Settings", "MediaCore",
+        "recbot", "Backend", "Worker", "Jobs", "JobsAPI", "Recording", "Rooms", "Session", "Settings", "WebM",
+        "MediaCore",
         "TestKit", yams, arguments,
       ]),
     .testTarget(name: "CodecsTests", dependencies: ["Codecs", "Synthetic", "MediaCore"]),

@@ -12,9 +12,18 @@ enum Slate {
   /// Of pictures that never change.
   private static let bitrate = 600_000
 
-  /// One group of pictures that says when there was no recording, beginning with a keyframe; for `Concatenation`.
+  /// One group of pictures that says when there was no recording, beginning with a keyframe; for `Concatenation`. Throws what is
+  /// to be told to the caller when recordings have no such size: what a foreign file says costs no memory.
   static func frames(for gap: Concatenation.Gap, video: WebMConfiguration.Video) throws -> [EncodedFrame] {
-    let compositor = PictureCompositor(canvas: CanvasSize(width: video.width, height: video.height))
+    let canvas = CanvasSize(width: video.width, height: video.height)
+    guard canvas.width == video.width, canvas.height == video.height else {
+      let sides = "\(CanvasSize.sides.lowerBound) to \(CanvasSize.sides.upperBound)"
+      throw Failure(
+        .inputUnusable,
+        "a gap between pictures of \(video.width)x\(video.height) cannot be filled: their sides must be even, \(sides); --gap 0 joins "
+          + "the parts without gaps")
+    }
+    let compositor = PictureCompositor(canvas: canvas)
     let notice = Notice("Recording interrupted", detail: words(gap), symbol: .reconnecting)
     let picture = compositor.compose([], notice: notice).picture
     let frameDuration = max(1, video.frameDuration.nanoseconds)
