@@ -285,6 +285,14 @@ def signature(store: Store, key: str, query: dict[str, str]) -> str:
     return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(request.url).query))["X-Amz-Signature"]
 
 
+def size(path: pathlib.Path) -> int:
+    """Bytes of a file; 0 when there is none, or none any more: a finished one is renamed at any moment."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def downloaded(stage: Stage, verdict: Verdict) -> None:
     """The command line: what breaks off goes on, nothing stands half under its name, nothing is overwritten."""
     service = Service(stage)
@@ -306,8 +314,8 @@ def downloaded(stage: Stage, verdict: Verdict) -> None:
             process = subprocess.Popen([stage.recbot, "jobs", "download", name, "-o", str(output)], cwd=stage.folder,
                                        env={**os.environ, **service.caller()}, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-            before = part.stat().st_size if part.exists() else 0
-            while process.poll() is None and not (part.exists() and part.stat().st_size > before + (4 << 20)):
+            before = size(part)
+            while process.poll() is None and size(part) <= before + (4 << 20):
                 time.sleep(0.001)
             process.kill()
             process.wait()
