@@ -88,6 +88,14 @@ class Repeats:
         print(f"again {name}: {reason}", flush=True)
         return True
 
+    def twice(self, name: str) -> bool:
+        """Whether what was only late on a steady machine may be measured twice more; says so."""
+        if self.made >= REPEATS:
+            return False
+        self.made += 2
+        print(f"again {name}: it was late; it passes when it is not twice more", flush=True)
+        return True
+
     def measure(self, name: str, measurement) -> bool:
         """Calls `measurement`, which says whether what it measured is good; again while the machine excuses failure."""
         for attempt in range(ATTEMPTS):

@@ -24,7 +24,8 @@ class Verdict:
         return bool(good)
 
     def timely(self, good: bool, otherwise: str) -> bool:
-        """The same for what is judged by the clock: how late something was, or how far two things lie apart."""
+        """The same for what is judged by the clock: how late something was, how far two things lie apart, what one costs beside
+        the other."""
         self.untimely += not good
         return self.check(good, otherwise)
 

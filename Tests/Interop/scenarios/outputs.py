@@ -43,7 +43,7 @@ def outputs(stage: Stage, verdict: Verdict) -> None:
         one.stop()
     cost, both = share(recorder), sum(share(one) for one in pair)
     verdict.figure(f"cpu {100 * cost:.0f}% of a core, two recordings {100 * both:.0f}%")
-    verdict.check(cost < both, f"several files cost {cost:.2f} of a core, two recordings {both:.2f}")
+    verdict.timely(cost < both, f"several files cost {cost:.2f} of a core, two recordings {both:.2f}")
 
     phone, sound = stage.folder / "again-phone.webm", stage.folder / "again-sound.webm"
     again = compose(stage, verdict, log, "again", *SIZE, "--also", f"portrait,fps=15:{phone}", "--also", f"audio:{sound}")
