@@ -8,13 +8,6 @@
 #include <vpx/vpx_encoder.h>
 
 // vpx_codec_dec_init is a macro that adds the ABI version of the headers.
-static inline vpx_codec_err_t recbot_vpx_vp8_decoder_init(vpx_codec_ctx_t *context,
-                                                          unsigned int threads) {
-  vpx_codec_dec_cfg_t configuration = {0};
-  configuration.threads = threads;
-  return vpx_codec_dec_init(context, vpx_codec_vp8_dx(), &configuration, 0);
-}
-
 static inline vpx_codec_err_t recbot_vpx_vp9_decoder_init(vpx_codec_ctx_t *context,
                                                           unsigned int threads) {
   vpx_codec_dec_cfg_t configuration = {0};

@@ -1,6 +1,8 @@
+internal import CAVCodec
 public import MediaCore
 
-/// Decodes one VP8 stream (RFC 6386) with libvpx. Confined to one thread at a time.
+/// Decodes one VP8 stream (RFC 6386) with libavcodec, which needs less time than libvpx does where streams are decoded a frame
+/// each in turn. Confined to one thread at a time.
 ///
 /// After an error the stream is undecodable until its next keyframe: `needsKeyframe` becomes true, and frames that are no
 /// keyframes are passed over.
@@ -11,32 +13,32 @@ public final class VP8Decoder: VideoDecoder {
   public private(set) var skippedFrames = 0
 
   private let sizeCap: SizeCap
-  private let context: VPXContext
+  private let context: LibavContext
 
-  /// Makes a decoder. libvpx is opened at the first keyframe.
+  /// Makes a decoder. libavcodec is opened at the first keyframe.
   public init(sizeCap: SizeCap = .standard) {
     self.sizeCap = sizeCap
-    context = VPXContext(.vp8, sizeCap: sizeCap)
+    context = LibavContext(AV_CODEC_ID_VP8, title: "VP8", sizeCap: sizeCap)
   }
 
-  /// Decodes one frame. The picture is one of the pool.
+  /// Decodes one frame.
   ///
   /// Nil when there is nothing to show: the frame is not meant to be shown (RFC 6386 section 9.1, `show_frame`), or
   /// it was passed over because `needsKeyframe` is true.
   ///
-  /// - Throws: `malformed`, `tooLarge`, `corrupt`, `outOfMemory` or `library`. `needsKeyframe` is true after each.
+  /// - Throws: `malformed`, `tooLarge`, `corrupt` or `outOfMemory`. `needsKeyframe` is true after each.
   public func decode(
     _ bytes: UnsafeRawBufferPointer, into pool: inout PicturePool
   ) throws(CodecError) -> Picture? {
     guard let header = VP8FrameHeader(frame: bytes) else {
       reset()
       throw CodecError(
-        library: .libvpx, reason: .malformed, operation: "decode", text: "not a VP8 frame",
+        library: .libavcodec, reason: .malformed, operation: "decode", text: "not a VP8 frame",
         detail: "\(bytes.count) bytes")
     }
     if header.isKeyframe, !sizeCap.allows(width: header.width, height: header.height) {
       reset()
-      throw sizeCap.error(.libvpx, width: header.width, height: header.height)
+      throw sizeCap.error(.libavcodec, width: header.width, height: header.height)
     }
     if needsKeyframe, !header.isKeyframe {
       skippedFrames &+= 1

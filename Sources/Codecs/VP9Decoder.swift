@@ -14,7 +14,7 @@ public final class VP9Decoder: VideoDecoder {
   /// Makes a decoder. libvpx is opened at the first keyframe.
   public init(sizeCap: SizeCap = .standard) {
     self.sizeCap = sizeCap
-    context = VPXContext(.vp9, sizeCap: sizeCap)
+    context = VPXContext(sizeCap: sizeCap)
   }
 
   /// See `VideoDecoder`. The bytes themselves say whether they are a keyframe.

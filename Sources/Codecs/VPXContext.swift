@@ -1,27 +1,18 @@
 internal import CVPX
 import MediaCore
 
-/// libvpx's context of one stream of VP8 or VP9: owns it, and does what both decoders do with it. Confined to one thread at a
-/// time.
+/// libvpx's context of one stream of VP9: owns it. Confined to one thread at a time.
 ///
 /// After an error the context is thrown away, for libvpx keeps damaged reference pictures otherwise: only a keyframe can be
 /// decoded next.
 final class VPXContext {
-  /// The library's decoders.
-  enum Interface {
-    case vp8
-    case vp9
-  }
-
-  private let interface: Interface
   private let sizeCap: SizeCap
   // The context refers to itself, so it must stay where it was initialized.
   private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
   private var isOpen = false
 
   /// Makes a context. libvpx is opened with the first frame.
-  init(_ interface: Interface, sizeCap: SizeCap) {
-    self.interface = interface
+  init(sizeCap: SizeCap) {
     self.sizeCap = sizeCap
     context = .allocate(capacity: 1)
     context.initialize(to: vpx_codec_ctx_t())
@@ -64,11 +55,7 @@ final class VPXContext {
   private func open() throws(CodecError) {
     if isOpen { return }
     // One thread: streams are many and small; more threads per stream cost more than they give.
-    let result =
-      switch interface {
-      case .vp8: recbot_vpx_vp8_decoder_init(context, 1)
-      case .vp9: recbot_vpx_vp9_decoder_init(context, 1)
-      }
+    let result = recbot_vpx_vp9_decoder_init(context, 1)
     if result != VPX_CODEC_OK { throw failure("vpx_codec_dec_init", result) }
     isOpen = true
   }
@@ -93,7 +80,6 @@ final class VPXContext {
     return pool.copy(
       width: width, height: height, y: (y, Int(source.stride.0)), u: (u, Int(source.stride.1)),
       v: (v, Int(source.stride.2)),
-      // VP8 has no such field, and libvpx leaves it empty.
       colour: PictureColour(
         vp9ColorSpace: UInt32(bitPattern: Int32(source.cs.rawValue)), isFullRange: source.range == VPX_CR_FULL_RANGE))
   }

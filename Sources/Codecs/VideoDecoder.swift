@@ -9,8 +9,8 @@ public protocol VideoDecoder: AnyObject {
   var needsKeyframe: Bool { get }
 
   /// Decodes one frame as its depacketizer made it; all layers of a picture are one frame, and the highest is shown. The
-  /// picture is a copy in a picture of the pool. Nil when there is nothing to show, or when the frame was passed over
-  /// because `needsKeyframe` is true.
+  /// picture is one of the pool, or lies in the library's memory, which it keeps; nobody writes into it. Nil when there is
+  /// nothing to show, or when the frame was passed over because `needsKeyframe` is true.
   ///
   /// - Throws: `malformed`, `tooLarge`, `unsupported`, `corrupt`, `outOfMemory` or `library`. `needsKeyframe` is true after
   ///   each.

@@ -6,9 +6,9 @@ public final class Picture: @unchecked Sendable {
   public let width: Int
   /// Height of the luma plane in pixels; at least 1.
   public let height: Int
-  /// Bytes from one row of luma to the next; a multiple of 32.
+  /// Bytes from one row of luma to the next; a multiple of 32 where the picture owns its planes.
   public let strideY: Int
-  /// Bytes from one row of chroma to the next, for both chroma planes; a multiple of 16.
+  /// Bytes from one row of chroma to the next, for both chroma planes; half of `strideY` where the picture owns its planes.
   public let strideUV: Int
   /// Luma, `height` rows of `strideY` bytes.
   public let y: UnsafeMutablePointer<UInt8>
@@ -16,6 +16,8 @@ public final class Picture: @unchecked Sendable {
   public let u: UnsafeMutablePointer<UInt8>
   /// Red-difference chroma, as `u`.
   public let v: UnsafeMutablePointer<UInt8>
+  /// Who owns the planes; nil when the picture itself does.
+  private let owner: AnyObject?
   /// Clockwise degrees by which the picture must be turned for display: 0, 90, 180 or 270.
   public var rotation = 0
 
@@ -28,6 +30,7 @@ public final class Picture: @unchecked Sendable {
     self.height = min(max(1, height), Picture.maximumSide)
     strideY = (self.width + 31) / 32 * 32
     strideUV = strideY / 2
+    owner = nil
     let chromaRows = (self.height + 1) / 2
     let luma = strideY * self.height
     let chroma = strideUV * chromaRows
@@ -37,7 +40,20 @@ public final class Picture: @unchecked Sendable {
     v = u + chroma
   }
 
-  deinit { UnsafeMutableRawPointer(y).deallocate() }
+  /// A picture in the memory of somebody else, such as a decoder's library; nobody writes into it. `owner` is let go with the
+  /// picture, on any thread, and until then the planes stay where and as they are. Sides of 1...`maximumSide`; a row of
+  /// luma has at least `width` bytes, one of chroma half of it, rounded up.
+  public init(
+    width: Int, height: Int, y: UnsafeMutablePointer<UInt8>, strideY: Int, u: UnsafeMutablePointer<UInt8>,
+    v: UnsafeMutablePointer<UInt8>, strideUV: Int, owner: AnyObject
+  ) {
+    (self.width, self.height) = (width, height)
+    (self.y, self.strideY) = (y, strideY)
+    (self.u, self.v, self.strideUV) = (u, v, strideUV)
+    self.owner = owner
+  }
+
+  deinit { if owner == nil { UnsafeMutableRawPointer(y).deallocate() } }
 
   /// Columns of the chroma planes: half the width, rounded up.
   public var chromaWidth: Int { (width + 1) / 2 }

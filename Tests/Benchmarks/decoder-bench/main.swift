@@ -5,8 +5,8 @@ import Synthetic
 
 // What the decoder of a codec costs for nine streams, one after the other, against the codec's own command line tool with the
 // same streams, also one after the other: vpxdec, dav1d, and ffmpeg for H.264, each on one thread. Both give whole pictures
-// away: the tools write them to /dev/null, ours are copies in a picture of the pool. And what nine decoders cost that take a
-// frame each in turn, as in a recording, where each finds the caches full of the others' pictures.
+// away: the tools write them to /dev/null, ours are pictures of the pool, or (VP8, H.264) the library's own. And what nine
+// decoders cost that take a frame each in turn, where each finds the caches full of the others' pictures.
 //
 //   decoder-bench
 //
