@@ -1,6 +1,7 @@
 import Layouts
 import Logging
 import MediaCore
+import Platform
 import Session
 import SessionLog
 
@@ -72,9 +73,12 @@ public final class Composition {
   public func run(
     report: (RecordingProgress, _ read: Int64, _ size: Int64) -> Void
   ) throws(RecordingError) -> RecordingSummary {
+    // On one processor a thread for the encoder would only cost: its queue, and each picture's way out of the caches.
+    let isThreaded = Processors.count > 1
     let makeOutput = { [from = options.from] (settings: RecordingSettings) throws(RecordingError) -> any MediaOutput in
       var settings = settings
       settings.session.startDate &+= from.nanoseconds
+      guard isThreaded else { return try FileOutput(settings) }
       return try ThreadedOutput(.waits) { () throws(RecordingError) in try FileOutput(settings) }
     }
     let pipeline = try Pipeline(

@@ -1,13 +1,13 @@
 import Glibc
 import JobsAPI
+import Platform
 
 /// What the machine, or the container, has, and what processes use of it: read from `/proc` and the control group
 /// (cgroup v2, and v1 for memory and processor quota). Files of these systems never block.
 enum Machine {
   /// What recordings may use in all.
   static func limits() -> Admission.Limits {
-    var cores = Double(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-    if let allowed = allowedCores(text("/proc/self/status") ?? "") { cores = min(cores, Double(allowed)) }
+    var cores = Double(Processors.count)
     var memory = Int64(sysconf(Int32(_SC_PHYS_PAGES))).multipliedReportingOverflow(
       by: Int64(sysconf(Int32(_SC_PAGESIZE)))
     ).partialValue
@@ -45,23 +45,6 @@ enum Machine {
     guard fields.count > 12, let user = Int64(fields[11]), let system = Int64(fields[12]) else { return nil }
     let ticks = max(1, Int64(sysconf(Int32(_SC_CLK_TCK))))
     return (user &+ system) &* (1_000_000 / ticks)
-  }
-
-  /// How many cores a process may run on: `Cpus_allowed_list` of `/proc/PID/status`, such as `0-3,8`.
-  static func allowedCores(_ status: String) -> Int? {
-    let name = "Cpus_allowed_list:"
-    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
-    var count = 0
-    for range in line.dropFirst(name.count).split(separator: ",") {
-      let ends = range.filter { !$0.isWhitespace }.split(separator: "-", omittingEmptySubsequences: false).map {
-        Int($0)
-      }
-      guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil, (0...last).contains(first),
-        last < 1 << 20
-      else { return nil }
-      count += last - first + 1
-    }
-    return count > 0 ? count : nil
   }
 
   /// Cores of a `cpu.max`: `50000 100000` is half a core, `max 100000` no limit.

@@ -22,17 +22,6 @@ import Testing
     }
   }
 
-  @Test func allowedCoresAreCounted() {
-    func status(_ list: String) -> String { "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t\(list)\nMems:\t0\n" }
-    #expect(Machine.allowedCores(status("0-3")) == 4)
-    #expect(Machine.allowedCores(status("0,2,8-11")) == 6)
-    #expect(Machine.allowedCores(status("7")) == 1)
-    for bad in ["", "3-1", "a-b", "-1", "0-99999999999999999999"] {
-      #expect(Machine.allowedCores(status(bad)) == nil, "\(bad)")
-    }
-    #expect(Machine.allowedCores("Name:\tx\n") == nil)
-  }
-
   @Test func thisMachineHasSomethingAndThisProcessUsesIt() throws {
     let limits = Machine.limits()
     #expect(limits.cores >= 0.1 && limits.memory >= 64 << 20)

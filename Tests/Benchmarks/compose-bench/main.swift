@@ -16,7 +16,7 @@ import WebM
 
 let seconds = 20
 let people = 9
-let (costLimit, gainLimit) = (1.1, 1.6)
+let (costLimit, gainLimit) = (1.0, 1.6)
 
 /// Ends with a line on standard error.
 func fail(_ line: String) -> Never {
