@@ -173,7 +173,7 @@ let package = Package(
         "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
         protobuf, logging, nioFoundation,
       ] + nio),
-    .testTarget(name: "ControlTests", dependencies: ["Control", "MediaCore"]),
+    .testTarget(name: "ControlTests", dependencies: ["Control", "Platform", "MediaCore"]),
     .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, logging] + nio),
     .target(name: "SystemKit", path: "Tests/SystemKit"),
     .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),

@@ -95,10 +95,14 @@ public final class Mixer {
 
   /// Writes the samples from `position` to `position + blockSamples` and moves on.
   ///
-  /// - Parameter output: `blockSamples` x 2 floats, interleaved, all of them within -1...1 afterwards.
+  /// - Parameters:
+  ///   - output: `blockSamples` x 2 floats, interleaved, all of them within -1...1 afterwards.
+  ///   - tap: is given what each track that is not silent has, as it came; nil: nobody listens.
   /// - Returns: false, and nothing is done, when the buffer has another size.
   @discardableResult
-  public func mix(into output: UnsafeMutableBufferPointer<Float>) -> Bool {
+  public func mix(
+    into output: UnsafeMutableBufferPointer<Float>, tap: ((Track, UnsafeBufferPointer<Float>) -> Void)? = nil
+  ) -> Bool {
     guard output.count == blockSamples * 2, let base = output.baseAddress, let part = scratch.baseAddress else {
       return false
     }
@@ -113,6 +117,7 @@ public final class Mixer {
       } else {
         timeline.read(into: scratch)
         entries[index].level = AudioLevel(of: UnsafeBufferPointer(scratch))
+        tap?(entries[index].track, UnsafeBufferPointer(scratch))
         entries[index].loudness?.normalize(scratch)
         for sample in 0..<output.count { base[sample] += part[sample] }
       }

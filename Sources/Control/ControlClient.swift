@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Platform
 
 /// The other end of a control socket, for commands: sends requests and waits for their answers. Blocks the calling
 /// thread, for at most ten seconds a call. Confined to one thread.

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import Platform
 
 /// One client of a control socket: bytes in, lines out. Confined to the control thread. Everything is bounded.
 struct ControlConnection: ~Copyable {

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// The folder with the control sockets of this user's recordings: `JOB.sock`.
 public struct RunDirectory: Sendable {
@@ -95,8 +96,13 @@ public struct RunDirectory: Sendable {
       throw ControlError("a recording with the job name '\(job)' is running; choose another --job")
     }
     unlink(path)
-    let descriptor = try UnixSocket.bind(path)
-    guard chmod(path, 0o600) == 0, Glibc.listen(descriptor, 8) == 0 else {
+    let descriptor: Int32
+    do {
+      descriptor = try UnixSocket.bind(path)
+    } catch {
+      throw ControlError("\(error.description); RECBOT_RUN_DIR says where sockets are made")
+    }
+    guard Glibc.listen(descriptor, 8) == 0 else {
       let error = Self.failure("listen at", path)
       close(descriptor)
       unlink(path)
@@ -107,61 +113,5 @@ public struct RunDirectory: Sendable {
 
   private static func failure(_ what: String, _ path: String) -> ControlError {
     ControlError("cannot \(what) \(path): \(String(cString: strerror(errno)))")
-  }
-}
-
-/// Unix sockets (unix(7)), of type stream.
-enum UnixSocket {
-  /// A connected socket, which blocks.
-  static func connect(_ path: String) throws(ControlError) -> Int32 {
-    try make(path, "connect to") { Glibc.connect($0, $1, $2) }
-  }
-
-  /// A bound socket, which does not block.
-  static func bind(_ path: String) throws(ControlError) -> Int32 {
-    let descriptor = try make(path, "make") { Glibc.bind($0, $1, $2) }
-    setNonBlocking(descriptor)
-    return descriptor
-  }
-
-  /// Two connected sockets that do not block; nil when there are no descriptors left.
-  static func pair() -> (reader: Int32, writer: Int32)? {
-    var pair: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
-      return nil
-    }
-    pair.forEach(setNonBlocking)
-    return (pair[0], pair[1])
-  }
-
-  /// Makes reads and writes return at once.
-  static func setNonBlocking(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-  }
-
-  private static func make(
-    _ path: String, _ what: String, _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
-  ) throws(ControlError) -> Int32 {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let isShort = withUnsafeMutableBytes(of: &address.sun_path) { room in
-      guard path.utf8.count < room.count else { return false }
-      room.copyBytes(from: path.utf8)
-      return true
-    }
-    guard isShort else { throw ControlError("the path \(path) is too long for a socket; set RECBOT_RUN_DIR") }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw ControlError("cannot make a socket: \(String(cString: strerror(errno)))") }
-    let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard status == 0 else {
-      let error = ControlError("cannot \(what) \(path): \(String(cString: strerror(errno)))")
-      close(descriptor)
-      throw error
-    }
-    return descriptor
   }
 }

@@ -56,6 +56,8 @@ struct AudioTracks {
   private static let mostRoom = 15 * 48_000 * OpusDecoder.channels
 
   private var entries: [TrackID: Entry] = [:]
+  /// Which tracks those of the mixer are; also some that were let go, of which what has been placed is still played.
+  private var names: [Mixer.Track: TrackID] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
   private let mixer: Mixer
@@ -96,7 +98,7 @@ struct AudioTracks {
   /// Gives its level in -dBov (RFC 6464); nil when there is none.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID, arrived: SessionTime) -> UInt8? {
     do {
-      guard var entry = try entries.removeValue(forKey: track) ?? newEntry(frame.codec) else { return nil }
+      guard var entry = try entries.removeValue(forKey: track) ?? newEntry(frame.codec, of: track) else { return nil }
       defer { entries[track] = entry }
       entry.newest = arrived
       if entry.codec != frame.codec, let decoder = try AudioDecoders.make(frame.codec) {
@@ -121,9 +123,15 @@ struct AudioTracks {
     }
   }
 
-  private func newEntry(_ codec: Codec) throws(CodecError) -> Entry? {
+  private mutating func newEntry(_ codec: Codec, of track: TrackID) throws(CodecError) -> Entry? {
     guard let decoder = try AudioDecoders.make(codec) else { return nil }
-    return Entry(codec: codec, decoder: decoder, track: mixer.addTrack())
+    let entry = Entry(codec: codec, decoder: decoder, track: mixer.addTrack())
+    if names.count > 2 * entries.count + 16 {
+      let present = Set(entries.values.map(\.track))
+      names = names.filter { present.contains($0.key) }
+    }
+    names[entry.track] = track
+    return entry
   }
 
   /// Stands in for what is missing, of which the last stretch lies before the packet `next`, when that is there.
@@ -199,9 +207,14 @@ struct AudioTracks {
     }
   }
 
-  /// Mixes the next 20 ms. The samples are valid until the next call.
-  mutating func mix() -> UnsafeBufferPointer<Float> {
-    mixer.mix(into: mixed)
+  /// Mixes the next 20 ms. The samples are valid until the next call. `tap` is given what each track has that is not silent; nil:
+  /// nobody listens.
+  mutating func mix(tap: ((TrackID, UnsafeBufferPointer<Float>) -> Void)? = nil) -> UnsafeBufferPointer<Float> {
+    if let tap {
+      mixer.mix(into: mixed) { [names] track, samples in if let name = names[track] { tap(name, samples) } }
+    } else {
+      mixer.mix(into: mixed)
+    }
     return UnsafeBufferPointer(mixed)
   }
 

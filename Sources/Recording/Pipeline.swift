@@ -33,13 +33,15 @@ final class Pipeline: OutputHandler {
   private let notes: Notes
   private var chapters: ChapterMaker
   private let chronicle: Chronicle?
+  private let sinks: Sinks?
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
-  /// `listener` is told what goes into the timeline,
-  /// and `logger` of images that cannot be used and of low bandwidth.
+  /// `listener` is told what goes into the timeline, `sinks` are given the sound,
+  /// and `logger` is told of images that cannot be used and of low bandwidth.
   init(
-    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, logger: Logger,
+    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, sinks: Sinks? = nil,
+    logger: Logger,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
       try FileOutput(settings)
     },
@@ -49,6 +51,7 @@ final class Pipeline: OutputHandler {
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
+    self.sinks = sinks
     self.logger = logger
     let session = settings.session
     audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
@@ -72,7 +75,10 @@ final class Pipeline: OutputHandler {
 
   /// Looks at an event before the core does: sound is decoded at once, and gets its level.
   func prepare(_ event: inout SessionEvent) {
-    if case .room(let news) = event.payload { chronicle?.collector.prepare(news) }
+    if case .room(let news) = event.payload {
+      chronicle?.collector.prepare(news)
+      sinks?.take(news)
+    }
     guard case .frame(var frame, let track) = event.payload, frame.codec.kind == .audio else { return }
     let errors = audio.errors
     let level = audio.decode(FrameID(event.sequence), frame, of: track, arrived: event.arrived)
@@ -146,6 +152,7 @@ final class Pipeline: OutputHandler {
     progress.pins = core.pins
     progress.spotlight = core.spotlight
     progress.further = further.progress
+    progress.sinks = sinks?.progress ?? []
     tellSegments()
   }
 
@@ -298,8 +305,10 @@ final class Pipeline: OutputHandler {
   }
 
   private func mixBlock() throws(RecordingError) {
-    let time = SessionTime(nanoseconds: audio.position * 125_000 / 6)
-    let samples = audio.mix()
+    let position = audio.position
+    let time = SessionTime(nanoseconds: position * 125_000 / 6)
+    let samples = audio.mix(tap: sinks?.tap)
+    sinks?.mixed(samples, at: position)
     let packet = try audioEncoder.encode(samples)
     try output.audio(packet, at: time)
     try further.audio(samples, packet, at: time)

@@ -46,6 +46,8 @@ public struct RecordingSettings: Sendable {
   public var segments: SegmentSettings?
   /// Further files of the same session, made at the same time.
   public var further: [FurtherFile] = []
+  /// Who is given the sound while the recording is made.
+  public var sinks: [AudioSink] = []
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
   public var notesResolution = true
 
@@ -172,6 +174,8 @@ public struct RecordingProgress: Sendable, Hashable {
   public var bytes: UInt64 = 0
   /// How the further files stand, in their order.
   public var further: [FurtherProgress] = []
+  /// How the sinks stand, in their order.
+  public var sinks: [SinkProgress] = []
   /// How the session log stands; nil: there is none.
   public var log: LogProgress?
   /// How the segments stand; nil: there are none.

@@ -67,11 +67,15 @@ public final class RoomRecording: Sendable {
     sequencer = Sequencer()
   }
 
-  /// Starts the thread. Keyframes and subscriptions are asked of `control`, which is told to leave when the
+  /// Opens the sinks, and starts the thread. Keyframes and subscriptions are asked of `control`, which is told to leave when the
   /// recording ends by itself.
-  public func start(control: any RoomControl) {
+  ///
+  /// - Throws: `output` when a sink cannot be had; nothing has been started then.
+  public func start(control: any RoomControl) throws(RecordingError) {
+    // Before the room is joined: a reader finds them, and a mistake is told at once. The thread's from here on.
+    nonisolated(unsafe) let sinks = settings.sinks.isEmpty ? nil : try Sinks(settings.sinks, logger: logger)
     DetachedThread.start(name: "recording") { [self] in
-      let result = record(control: control)
+      let result = record(control: control, sinks: sinks)
       let waiter = state.withLock { state -> CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>? in
         state.result = result
         if case .success(let summary) = result { state.progress = summary.progress }
@@ -101,7 +105,8 @@ public final class RoomRecording: Sendable {
   }
 
   /// The thread's work.
-  private func record(control: any RoomControl) -> Result<RecordingSummary, RecordingError> {
+  private func record(control: any RoomControl, sinks: Sinks?) -> Result<RecordingSummary, RecordingError> {
+    defer { sinks?.finish() }
     let source = LiveSource(sequencer)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)
@@ -116,7 +121,8 @@ public final class RoomRecording: Sendable {
         let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
         return .success(try run(pipeline, source, settings, control: control, first: events))
       }
-      let pipeline = try Pipeline(settings: settings, control: control, listener: listener, logger: logger)
+      let pipeline = try Pipeline(
+        settings: settings, control: control, listener: listener, sinks: sinks, logger: logger)
       let summary = try run(pipeline, source, settings, control: control, first: events)
       pipeline.writeManifest(sequencer.counts, end: summary.end)
       return .success(summary)

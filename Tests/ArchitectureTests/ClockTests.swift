@@ -17,7 +17,7 @@ import Testing
     "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
     "PeerConnection/RTCPeerConnection.swift",
     "Control/ControlServer.swift", "Recording/RoomRecording.swift", "Recording/Sequencer.swift",
-    "Recording/ThreadedOutput.swift",
+    "Recording/Sinks/SinkServer.swift", "Recording/ThreadedOutput.swift",
     "RoomServer/API/RoomServiceAPI.swift", "RoomServer/API/WebhookSender.swift", "RoomServer/HTTP/HTTPHandler.swift",
     "RoomServer/HTTP/JoinDecision.swift", "RoomServer/HTTP/SignalHandler.swift", "RoomServer/Mailbox/MailboxAPI.swift",
     "RoomServer/Testing/TestService.swift",

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MediaCore
+import Platform
 import Synchronization
 import Testing
 

@@ -68,7 +68,7 @@ class Process:
     """A child process whose output lines are kept with the time at which they came."""
 
     def __init__(self, name: str, command: list[str], folder: pathlib.Path, environment: dict[str, str] | None = None,
-                 largest_file: int = 0, namespace: str = ""):
+                 largest_file: int = 0, namespace: str = "", descriptors: tuple[int, ...] = ()):
         self.name = name
         self.log = folder / f"{name}.log"
         while self.log.exists():  # a server that was started again
@@ -87,7 +87,7 @@ class Process:
                 command = ["ip", "netns", "exec", namespace, *command]
             self.started = time.time()
             self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                          cwd=folder, env=clean | (environment or {}))
+                                          cwd=folder, env=clean | (environment or {}), pass_fds=descriptors)
         threading.Thread(target=self.read, daemon=True).start()
         threading.Thread(target=self.reap, daemon=True).start()
 
@@ -249,14 +249,15 @@ class Recorder(Process):
     """`recbot join`, recording."""
 
     def __init__(self, name: str, recbot: str, url: str, room: str, folder: pathlib.Path, *options: str,
-                 identity: str = "", largest_file: int = 0, namespace: str = "", writes: bool = True):
+                 identity: str = "", largest_file: int = 0, namespace: str = "", writes: bool = True,
+                 descriptors: tuple[int, ...] = ()):
         self.path = folder / f"{name}.webm"
         self.stopped_at: float | None = None
         self.resident = 0
         super().__init__(name, [
             recbot, "join", room, "--url", url, *([] if "--token" in options else ["--api-key", KEY]), "--identity", identity or name,
             *(["--output", str(self.path)] if writes else []), "--progress", "json", *options], folder,
-            {"LIVEKIT_API_SECRET": SECRET}, largest_file, namespace)
+            {"LIVEKIT_API_SECRET": SECRET}, largest_file, namespace, descriptors)
 
     @staticmethod
     def progress(text: str) -> dict:

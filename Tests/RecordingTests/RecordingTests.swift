@@ -40,7 +40,7 @@ import WebM
     let recording = RoomRecording(
       settings: RecordingSettings(session: session, output: path), logger: Logger(label: "test"))
     let control = Control()
-    recording.start(control: control)
+    try recording.start(control: control)
     return (recording, control, path)
   }
 

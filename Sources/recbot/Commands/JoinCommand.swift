@@ -57,6 +57,13 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("\(AlsoWish.help)", valueName: "what:file"))
   var also: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Give the sound to another program while it is recorded: audio:mixed=unix:PATH or audio:IDENTITY=fd:NUMBER, with "
+        + ",rate=16000,channels=1,framing=timed behind it if wanted. May be given several times.",
+      valueName: "what=where"))
+  var sink: [String] = []
+
   @OptionGroup var selection: SelectionOptions
 
   @Option(help: .setting(.maxDuration))
@@ -120,9 +127,10 @@ struct JoinCommand: AsyncParsableCommand {
       try OutputPath.check(output)
       settings.segments = try recording.segmentSettings(configuration, output: output)
     }
-    if isChatOnly, !also.isEmpty || recording.segments != nil {
-      throw Failure(.usage, "--chat-only writes no WebM: give no --also and no --segments")
+    if isChatOnly, !also.isEmpty || !sink.isEmpty || recording.segments != nil {
+      throw Failure(.usage, "--chat-only takes no pictures and no sound: give no --also, no --segments and no --sink")
     }
+    settings.sinks = try sinks()
     settings.further = try recording.picture.further(
       also, of: settings, configuration, look: reception.look(configuration))
     if let transcript = settings.transcript {
@@ -137,6 +145,23 @@ struct JoinCommand: AsyncParsableCommand {
         url: options.url, apiKey: key, apiSecret: secret, tlsCA: options.tlsCAFile)
     }
     return plan
+  }
+
+  /// Who is given the sound.
+  private func sinks() throws -> [AudioSink] {
+    guard sink.count <= AudioSink.most else {
+      throw Failure(.usage, "--sink can be given \(AudioSink.most) times at most")
+    }
+    let sinks: [AudioSink]
+    do {
+      sinks = try sink.map(AudioSink.init)
+    } catch {
+      throw Failure(.usage, "--sink \(error)")
+    }
+    guard Set(sinks.map(\.target)).count == sinks.count else {
+      throw Failure(.usage, "two --sink have the same place: each needs its own")
+    }
+    return sinks
   }
 
   /// The room's name, and what kind of room it is.

@@ -121,6 +121,7 @@ struct ProgressReporter {
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end)).")
       for line in Self.lines(progress.further) { Console.error(line) }
       if let segments = progress.segments { Console.error(segments.line) }
+      for sink in progress.sinks where sink.lostBlocks > 0 || sink.failure != nil { Console.error(Self.line(sink)) }
     }
   }
 
@@ -137,6 +138,18 @@ struct ProgressReporter {
   private static func json(_ file: FurtherProgress) -> String {
     "{\"file\":\(JSONText.quoted(file.path)),\"frames\":\(file.frames),\"dropped_frames\":\(file.droppedFrames),"
       + "\"bytes\":\(file.bytes),\"failure\":\(file.failure.map { JSONText.quoted($0.description) } ?? "null")}"
+  }
+
+  /// The last word on a sink that did not get everything.
+  private static func line(_ sink: SinkProgress) -> String {
+    var faults = sink.lostBlocks > 0 ? ["\(sink.lostBlocks * 20) ms of sound were not read in time"] : []
+    if let failure = sink.failure { faults.append(failure) }
+    return "Sink \(RoomText.oneLine(sink.sink, limit: 120)): \(faults.joined(separator: "; "))."
+  }
+
+  private static func json(_ sink: SinkProgress) -> String {
+    "{\"sink\":\(JSONText.quoted(sink.sink)),\"readers\":\(sink.readers),\"lost_blocks\":\(sink.lostBlocks),"
+      + "\"failure\":\(sink.failure.map { JSONText.quoted($0) } ?? "null")}"
   }
 
   private func line(_ progress: RecordingProgress) -> String {
@@ -163,6 +176,7 @@ struct ProgressReporter {
     let further = progress.further.map { Self.json($0) }.joined(separator: ",")
     let also =
       (further.isEmpty ? "" : "\"also\":[\(further)],") + (progress.segments.map { "\"segments\":\($0.json)," } ?? "")
+      + (progress.sinks.isEmpty ? "" : "\"sinks\":[\(progress.sinks.map(Self.json).joined(separator: ","))],")
     let talker = progress.talker.map { JSONText.quoted($0) } ?? "null"
     let pause = progress.pause.map { "\"\($0.rawValue)\"" } ?? "null"
     return "{\"room\":\(JSONText.quoted(room)),\"phase\":\"\(progress.phase.rawValue)\","

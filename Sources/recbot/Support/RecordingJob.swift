@@ -99,7 +99,12 @@ struct RecordingJob {
       return reporter
     }
     defer { reporting.cancel() }
-    recording.start(control: client)
+    do {
+      try recording.start(control: client)
+    } catch {
+      loop.stop()
+      throw Failure(error)
+    }
     do {
       try await client.join()
     } catch {

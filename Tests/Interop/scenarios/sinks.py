@@ -1,0 +1,153 @@
+"""Sound that other programs take while it is recorded."""
+
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import threading
+import types
+
+import numpy as np
+
+from judge import AUDIO_RATE, beeps, levels
+from scenarios.common import in_step, load
+from stage import Process, Stage
+from verdict import Verdict
+
+
+def sinks(stage: Stage, verdict: Verdict) -> None:
+    """ffmpeg hears the mix while it is recorded, timed blocks of one person and a pipe of the other have their sound alone, at the
+    recording's times; who comes back goes on, and who does not read holds up nobody."""
+    stage.server()
+    ann, bob = people = [stage.publisher(name, colour=colour).join() for name, colour in (("ann", "red"), ("bob", "green"))]
+    mixed, own = stage.folder / "mixed.sock", stage.folder / "ann.sock"
+    pipe, writer = os.pipe()
+    recorder = stage.recorder(
+        "talk", "--size", "640x360", "--sink", f"audio:mixed=unix:{mixed}",
+        "--sink", f"audio:ann=unix:{own},rate=16000,channels=1,framing=timed",
+        "--sink", f"audio:bob=fd:{writer},rate=8000,channels=1", descriptors=(writer,))
+    os.close(writer)
+    piped = Reader(os.fdopen(pipe, "rb", buffering=0))
+    began = recorder.recording()
+    lazy = connect(mixed)
+    heard = stage.folder / "heard.wav"
+    listener = stage.start(Process("ffmpeg", [
+        "ffmpeg", "-v", "error", "-nostdin", "-f", "s16le", "-ar", "48000", "-ac", "2", "-i", f"unix:{mixed}", "-t", "5", "-y",
+        str(heard)], stage.folder))
+    first = Reader(connect(own).makefile("rb"))
+    stage.until(began + 4)
+    first.close()
+    stage.until(began + 6)
+    again = Reader(connect(own).makefile("rb"))
+    stage.until(began + 9)
+    listener.exit(5)
+    recorder.stop()
+    lazy.close()
+    parts = [Blocks(reader.finish(), verdict) for reader in (first, again)]
+
+    recording = load(recorder, verdict)
+    in_step(recording, people, 1.5, recording.duration, verdict)
+    # ffmpeg, which reads as a player does.
+    mix = sound(subprocess.run(["ffmpeg", "-v", "error", "-i", str(heard), "-ac", "1", "-f", "f32le", "-"], capture_output=True,
+                               check=True, stdin=subprocess.DEVNULL).stdout, np.float32, AUDIO_RATE)
+    for person in people:
+        count = len(beeps(mix, person.pitch, 0, 5))
+        verdict.check(count >= 4, f"ffmpeg heard {count} beeps of {person.name} in five seconds")
+    # One person alone, and when.
+    for part in parts:
+        alone(part.sound, ann, bob, 2, verdict)
+        wanted = beeps(recording, ann.pitch, 0, recording.duration)
+        found = [part.start + moment for moment in beeps(part.sound, ann.pitch, 0.3, part.length - 0.3)]
+        far = [min(abs(beep - moment) for beep in wanted) for moment in found]
+        verdict.check(len(found) >= 2 and max(far) < 0.02, f"beeps in the file at {wanted}, in the sink at {found}")
+    verdict.check(parts[1].start > parts[0].start + 4, f"the second reader began at {parts[1].start:.2f} s")
+    eight = sound(piped.finish(), np.int16, 8_000)
+    verdict.check(abs(len(eight.audio) / AUDIO_RATE - recording.duration) < 0.1,
+                  f"{len(eight.audio) / AUDIO_RATE:.2f} s in the pipe, {recording.duration:.2f} s in the file")
+    alone(eight, bob, ann, 6, verdict)
+    # Two seconds wait for who does not read, and what the kernel takes.
+    ends = recorder.last_progress["sinks"]
+    lost = [sink["lost_blocks"] for sink in ends]
+    verdict.check(50 < lost[0] < 450 and lost[1:] == [0, 0] and not any(sink["failure"] for sink in ends), f"at the end: {ends}")
+    verdict.figure(f"{lost[0]} blocks were not read")
+    verdict.check(not mixed.exists() and not own.exists(), "a socket is left behind")
+    refused(stage, verdict)
+
+
+def refused(stage: Stage, verdict: Verdict) -> None:
+    """What cannot be had is told in one line, before the room is joined."""
+    taken = stage.folder / "taken"
+    taken.write_text("mine")
+    for sink, status, words in ((f"audio:mixed=unix:{taken}", 41, "cannot make"), ("audio:mixed=fd:77", 41, "not open"),
+                                ("audio:mixed=ws://x", 64, "write audio:mixed"), (f"audio:ann=unix:{stage.folder}/no/a", 41, "cannot make")):
+        done = subprocess.run([stage.recbot, "join", "test", "--url", stage.url, "--token", "x", "--output", str(stage.folder / "no.webm"),
+                               "--progress", "none", "--sink", sink], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+        verdict.check(done.returncode == status and words in done.stderr and done.stderr.count("\n") == 1,
+                      f"--sink {sink}: {done.returncode} {done.stderr}")
+    verdict.check(taken.read_text() == "mine" and not (stage.folder / "no.webm").exists(), "something was overwritten, or is left")
+
+
+def alone(heard: types.SimpleNamespace, who: Process, other: Process, least: int, verdict: Verdict) -> None:
+    """There are so many beeps of one person at least, and nothing of the other but what the beginning of a beep has of all pitches."""
+    count = len(beeps(heard, who.pitch, 0, 3600))
+    own, foreign = (float(np.percentile(levels(heard, person.pitch), 99.5)) for person in (who, other))
+    verdict.check(count >= least and foreign < own / 8, f"{who.name}: {count} beeps, {own:.1f}; of {other.name} {foreign:.2f}")
+
+
+def connect(path: pathlib.Path) -> socket.socket:
+    """A reader of a socket, which reads nothing by itself."""
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(str(path))
+    return link
+
+
+class Reader:
+    """Reads all that comes, on a thread."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self.data = bytearray()
+        self.isClosed = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self) -> None:
+        """The thread."""
+        while not self.isClosed and (part := self.stream.read(656)):
+            self.data += part
+        self.stream.close()
+
+    def close(self) -> None:
+        """Goes away."""
+        self.isClosed = True
+        self.thread.join(5)
+
+    def finish(self) -> bytes:
+        """All that came, until the other side ended."""
+        self.thread.join(5)
+        return bytes(self.data)
+
+
+class Blocks:
+    """What a reader of timed blocks got, at 16 kHz."""
+
+    def __init__(self, data: bytes, verdict: Verdict):
+        places, samples = [], b""
+        for at in range(0, len(data) - 655, 656):
+            place, count, lost = struct.unpack("<qII", data[at:at + 16])
+            places.append(place)
+            samples += data[at + 16:at + 656]
+            verdict.check((count, lost) == (320, 0), f"a block has {count} samples, {lost} lost before it")
+        verdict.check(bool(places) and places == list(range(places[0], places[0] + 320 * len(places), 320)), f"blocks at {places[:9]} …")
+        self.start = places[0] / 16_000 if places else 0
+        self.length = len(places) / 50
+        self.sound = sound(samples, np.int16, 16_000)
+
+
+def sound(data: bytes, kind: type, rate: int) -> types.SimpleNamespace:
+    """Samples, as the judge hears them: at 48 kHz."""
+    samples = np.frombuffer(data[:len(data) // np.dtype(kind).itemsize * np.dtype(kind).itemsize], kind).astype(np.float32)
+    samples /= 1 if kind is np.float32 else 32_768
+    places = np.arange(len(samples) * AUDIO_RATE // rate) * rate / AUDIO_RATE
+    return types.SimpleNamespace(audio=np.interp(places, np.arange(len(samples)), samples).astype(np.float32))
