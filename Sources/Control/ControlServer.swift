@@ -23,8 +23,7 @@ public final class ControlServer: Sendable {
   /// The name of the job.
   public let job: String
   private let path: String
-  /// Two connected sockets: a byte into the second wakes the thread, which waits at the first.
-  private let wakes: (reader: Int32, writer: Int32)
+  private let waker: Waker
   private let state = Mutex(State())
 
   /// Opens the socket of a job and begins to serve it.
@@ -32,12 +31,12 @@ public final class ControlServer: Sendable {
     self.job = job
     path = directory.socket(of: job)
     let listener = try directory.listen(job)
-    guard let wakes = UnixSocket.pair() else {
+    guard let waker = Waker() else {
       Glibc.close(listener)
       unlink(path)
       throw ControlError("no descriptor is left for the control socket")
     }
-    self.wakes = wakes
+    self.waker = waker
     DetachedThread.start(name: "control") { [self] in
       var service = ControlService(listener: listener, handler: handler)
       while serve(&service) {}
@@ -47,11 +46,6 @@ public final class ControlServer: Sendable {
     }
   }
 
-  deinit {
-    Glibc.close(wakes.reader)
-    Glibc.close(wakes.writer)
-  }
-
   /// Tells all listeners of an event: a line of JSON. Any thread; never blocks.
   public func publish(_ event: String) {
     let isHeard = state.withLock { state in
@@ -59,7 +53,7 @@ public final class ControlServer: Sendable {
       state.events.append(event)
       return true
     }
-    if isHeard { signal() }
+    if isHeard { waker.wake() }
   }
 
   /// Clients that are told of events.
@@ -68,13 +62,7 @@ public final class ControlServer: Sendable {
   /// Ends the service; what listeners have not been told yet is still sent. Any thread; returns at once.
   public func close() {
     state.withLock { $0.isClosed = true }
-    signal()
-  }
-
-  private func signal() {
-    // When it is full, the thread is being woken already.
-    var byte: UInt8 = 0
-    _ = send(wakes.writer, &byte, 1, Int32(MSG_NOSIGNAL))
+    waker.wake()
   }
 
   /// One round of the control thread. False at the end.
@@ -85,8 +73,8 @@ public final class ControlServer: Sendable {
     }
     for event in events { service.tell(event) }
     if isClosed { return false }
-    service.wait(wakes.reader)
-    withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { _ = read(wakes.reader, $0.baseAddress, $0.count) }
+    service.wait(waker.descriptor)
+    waker.clear()
     service.serve()
     state.withLock { $0.listeners = service.listeners }
     return true

@@ -50,6 +50,7 @@ public final class RoomRecording: Sendable {
     var result: Result<RecordingSummary, RecordingError>?
     var waiter: CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>?
     var isCancelled = false
+    var sinks: [SinkServer] = []
   }
 
   /// Where the room connection puts what it hears.
@@ -72,10 +73,12 @@ public final class RoomRecording: Sendable {
   ///
   /// - Throws: `output` when a sink cannot be had; nothing has been started then.
   public func start(control: any RoomControl) throws(RecordingError) {
-    // Before the room is joined: a reader finds them, and a mistake is told at once. The thread's from here on.
-    nonisolated(unsafe) let sinks = settings.sinks.isEmpty ? nil : try Sinks(settings.sinks, logger: logger)
+    // Before the room is joined: a reader finds them, and a mistake is told at once.
+    let sinks = try SinkServer.open(settings.sinks, logger: logger)
+    state.withLock { $0.sinks = sinks }
     DetachedThread.start(name: "recording") { [self] in
-      let result = record(control: control, sinks: sinks)
+      let result = record(control: control, sinks: sinks.isEmpty ? nil : Sinks(sinks))
+      SinkServer.finish(sinks)
       let waiter = state.withLock { state -> CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>? in
         state.result = result
         if case .success(let summary) = result { state.progress = summary.progress }
@@ -89,8 +92,15 @@ public final class RoomRecording: Sendable {
   /// A snapshot; may be called on any thread at any time.
   public var progress: RecordingProgress { state.withLock { $0.progress } }
 
-  /// Ends a recording that has not begun; one that has begun ends with `.ended` in the stream.
-  public func cancel() { state.withLock { $0.isCancelled = true } }
+  /// Ends a recording that has not begun, and its sinks; one that has begun ends with `.ended` in the stream.
+  public func cancel() {
+    let sinks = state.withLock { state in
+      state.isCancelled = true
+      return state.sinks
+    }
+    // Here, since nobody waits for the thread any more.
+    SinkServer.finish(sinks)
+  }
 
   /// Waits for the end.
   public func wait() async throws(RecordingError) -> RecordingSummary {
@@ -106,7 +116,6 @@ public final class RoomRecording: Sendable {
 
   /// The thread's work.
   private func record(control: any RoomControl, sinks: Sinks?) -> Result<RecordingSummary, RecordingError> {
-    defer { sinks?.finish() }
     let source = LiveSource(sequencer)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)

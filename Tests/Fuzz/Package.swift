@@ -17,7 +17,7 @@ let package = Package(
       name: "Fuzz",
       dependencies: [
         "FuzzTargets", "CNice", "Codecs", "Compositor", "Control", "Digests", "FrameEncryption", "HTTPGuard",
-        "LayoutFiles", "Layouts", "MediaCore", "PeerConnection", "Rooms",
+        "LayoutFiles", "Layouts", "MediaCore", "PeerConnection", "Platform", "Rooms",
         "RTP", "SDP", "Session", "SessionLog", "Settings", "Signaling", "Transport",
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -63,7 +63,7 @@ let package = Package(
       ]),
     // The control socket's requests, answers and connections.
     .target(
-      name: "Control", dependencies: ["MediaCore"],
+      name: "Control", dependencies: ["MediaCore", "Platform"],
       sources: ["ControlMessage.swift", "ControlConnection.swift", "RunDirectory.swift"]),
     .target(name: "Layouts", dependencies: ["MediaCore"]),
     // Files of settings and layouts.

@@ -223,7 +223,8 @@ import Testing
   @Test func onePersonsSoundIsThatOfTheirTracksAlone() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let sink = try AudioSink("audio:ann=unix:\(folder)/ann.sock,rate=16000,channels=1,framing=timed")
-    let sinks = try Sinks([sink], logger: logger)
+    let servers = try SinkServer.open([sink], logger: logger)
+    let sinks = Sinks(servers)
     let reader = try UnixSocket.connect("\(folder)/ann.sock")
     defer { close(reader) }
     for _ in 0..<2_000 where sinks.progress[0].readers == 0 { usleep(10_000) }
@@ -245,7 +246,7 @@ import Testing
     sinks.take(.trackUnpublished(TrackID("a")))
     #expect(sinks.tap != nil, "what has been placed is still played")
     constant(0.1).withUnsafeBufferPointer { sinks.mixed($0, at: 3 * 960) }
-    sinks.finish()
+    SinkServer.finish(servers)
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     var count = 0
     while true {

@@ -25,8 +25,7 @@ final class SinkServer: Sendable {
   /// What is given, and to whom.
   let sink: AudioSink
   private let state: Mutex<State>
-  /// Two connected sockets: a byte into the second wakes the thread, which waits at the first.
-  private let wakes: (reader: Int32, writer: Int32)
+  private let waker: Waker
   private let over = DispatchSemaphore(value: 0)
   private let logger: Logger
 
@@ -38,12 +37,11 @@ final class SinkServer: Sendable {
     self.logger = logger
     state = Mutex(State(progress: SinkProgress(sink: sink.text)))
     let descriptor = try Self.open(sink)
-    guard let wakes = UnixSocket.pair() else {
+    guard let waker = Waker() else {
       Self.close(descriptor, of: sink)
       throw .output("\(sink.text): no descriptor is left for it")
     }
-    self.wakes = wakes
-    // From here on `deinit` closes what is open.
+    self.waker = waker
     let isStarted = DetachedThread.isStarted(name: "sink") { [self] in
       var service = SinkService(sink, descriptor)
       var isOver = false
@@ -55,11 +53,6 @@ final class SinkServer: Sendable {
       Self.close(descriptor, of: sink)
       throw .output("\(sink.text): there is no thread for it")
     }
-  }
-
-  deinit {
-    Glibc.close(wakes.reader)
-    Glibc.close(wakes.writer)
   }
 
   /// Takes back what `open` has made.
@@ -81,22 +74,37 @@ final class SinkServer: Sendable {
       }
       state.fresh.append(block)
     }
-    signal()
+    waker.wake()
   }
 
   /// Nothing more comes; what is on its way has a moment.
   func end() {
     state.withLock { $0.isClosed = true }
-    signal()
+    waker.wake()
   }
 
-  /// Waits for that moment, once, after `end`.
-  func finish() { _ = over.wait(timeout: .now() + .milliseconds(2 * Int(Self.patience.milliseconds))) }
+  /// Waits for that moment, after `end`.
+  func finish() {
+    // Whoever waits next finds it over, too.
+    if over.wait(timeout: .now() + .milliseconds(2 * Int(Self.patience.milliseconds))) == .success { over.signal() }
+  }
 
-  private func signal() {
-    // When it is full, the thread is being woken already.
-    var byte: UInt8 = 0
-    _ = send(wakes.writer, &byte, 1, Int32(MSG_NOSIGNAL))
+  /// Opens all; none is open afterwards when one cannot be.
+  static func open(_ sinks: [AudioSink], logger: Logger) throws(RecordingError) -> [SinkServer] {
+    var servers: [SinkServer] = []
+    do throws(RecordingError) {
+      for sink in sinks { servers.append(try SinkServer(sink, logger: logger)) }
+    } catch {
+      finish(servers)
+      throw error
+    }
+    return servers
+  }
+
+  /// Nothing more comes. All give what is on its way at the same time. Any thread; more than once does no harm.
+  static func finish(_ servers: [SinkServer]) {
+    for server in servers { server.end() }
+    for server in servers { server.finish() }
   }
 
   /// One round of the thread. True when it was the last.
@@ -109,8 +117,8 @@ final class SinkServer: Sendable {
     let now = MonotonicClock.now
     let isOver = service.serve(until: isClosed ? Self.patience : nil, now: now)
     if !isOver {
-      service.wait(wakes.reader)
-      withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { _ = read(wakes.reader, $0.baseAddress, $0.count) }
+      service.wait(waker.descriptor)
+      waker.clear()
     }
     let failure = state.withLock { state -> String? in
       state.progress.readers = service.readers

@@ -1,4 +1,3 @@
-import Logging
 import MediaCore
 import Session
 
@@ -15,16 +14,9 @@ final class Sinks {
   /// More of them are not remembered.
   private static let mostUnpublished = 64
 
-  /// Opens all; none is open afterwards when one cannot be.
-  init(_ sinks: [AudioSink], logger: Logger) throws(RecordingError) {
-    var all: [Outlet] = []
-    do throws(RecordingError) {
-      for sink in sinks { all.append(Outlet(try SinkServer(sink, logger: logger))) }
-    } catch {
-      Self.finish(all)
-      throw error
-    }
-    self.all = all
+  /// Gives to these, which whoever opened them ends.
+  init(_ servers: [SinkServer]) {
+    all = servers.map(Outlet.init)
     var listening: [ParticipantIdentity: [Outlet]] = [:]
     for outlet in all {
       if case .participant(let identity) = outlet.server.sink.source { listening[identity, default: []].append(outlet) }
@@ -65,14 +57,6 @@ final class Sinks {
   /// The block is mixed: gives it, or what its tracks had, to everybody. `position`: its first sample, at 48 kHz.
   func mixed(_ samples: UnsafeBufferPointer<Float>, at position: Int64) {
     for outlet in all { outlet.give(samples, at: position) }
-  }
-
-  /// Nothing more comes. All give what is on its way at the same time.
-  func finish() { Self.finish(all) }
-
-  private static func finish(_ all: [Outlet]) {
-    for outlet in all { outlet.server.end() }
-    for outlet in all { outlet.server.finish() }
   }
 }
 
