@@ -86,6 +86,12 @@ def refused(stage: Stage, verdict: Verdict) -> None:
         verdict.check(done.returncode == status and words in done.stderr and done.stderr.count("\n") == 1,
                       f"--sink {sink}: {done.returncode} {done.stderr}")
     verdict.check(taken.read_text() == "mine" and not (stage.folder / "no.webm").exists(), "something was overwritten, or is left")
+    # A join that is refused ends its sinks.
+    vain = stage.folder / "vain.sock"
+    done = subprocess.run([stage.recbot, "join", "test", "--url", stage.url, "--token", "x", "--output", str(stage.folder / "no.webm"),
+                           "--progress", "none", "--sink", f"audio:mixed=unix:{vain}"], capture_output=True, text=True, timeout=20,
+                          stdin=subprocess.DEVNULL)
+    verdict.check(done.returncode not in (0, 41, 64) and not vain.exists(), f"a join in vain: {done.returncode} {done.stderr}")
 
 
 def alone(heard: types.SimpleNamespace, who: Process, other: Process, least: int, verdict: Verdict) -> None:
