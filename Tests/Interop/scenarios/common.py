@@ -58,8 +58,11 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
                  for second in range(int(recording.zero), int(recording.zero + recording.duration) + 1))
     lateness: list[float] = []
     by_second: dict[int, list[float]] = {}
+    # A flash hides the colour, and how late one may be is judged below: the second half of a second is without.
+    phase = (recording.zero + start) % 1
+    plain = start if phase >= 0.5 else start + 0.6 - phase
     for person in people:
-        tile = recording.tile(person.colour, start)
+        tile = recording.tile(person.colour, plain)
         if not verdict.check(tile is not None, f"{person.name}: no tile of their colour"):
             continue
         seen = flashes(recording, tile, start, end)
