@@ -63,7 +63,7 @@ extension SessionCore {
     guard let state = tracks[id] else { return }
     guard gate.sees(at: waiting.presentation) else { return }
     if waiting.frame.followsLoss, !waiting.frame.isKeyframe { tracks[id]?.needsKeyframe = true }
-    if waiting.frame.isKeyframe { tracks[id]?.begin(with: waiting.id) }
+    if waiting.frame.isKeyframe { tracks[id]?.begin(with: waiting) }
     guard tracks[id]?.needsKeyframe == false else {
       request(keyframeOf: id, at: time)
       return

@@ -104,10 +104,13 @@ struct TrackState: Sendable {
     }
   }
 
-  /// Its frames build on this keyframe from now on.
-  mutating func begin(with keyframe: FrameID) {
-    newestKeyframe = keyframe
+  /// Its frames build on this keyframe from now on, and have its size: also when it is not shown itself, for it came before the
+  /// track was announced or subscribed.
+  mutating func begin(with keyframe: Waiting) {
+    newestKeyframe = keyframe.id
     needsKeyframe = false
+    // Not every keyframe says its size: one of H.264 may rely on parameter sets that came before.
+    if keyframe.frame.width > 0 { (codedWidth, codedHeight) = (keyframe.frame.width, keyframe.frame.height) }
   }
 
   /// True when frames wait for their places.
@@ -175,10 +178,6 @@ struct TrackState: Sendable {
     shown = waiting
     lastKnown = nil
     lastFrameAt = time
-    // Not every keyframe says its size: one of H.264 may rely on parameter sets that came before.
-    if waiting.frame.isKeyframe, waiting.frame.width > 0 {
-      (codedWidth, codedHeight) = (waiting.frame.width, waiting.frame.height)
-    }
     // A phone is turned between keyframes.
     let isTurned = waiting.frame.rotation == 90 || waiting.frame.rotation == 270
     displayWidth = isTurned ? codedHeight : codedWidth

@@ -150,6 +150,24 @@ import Testing
     #expect(sizes == ["ann.camera 640x360"])
   }
 
+  @Test func aKeyframeThatCameBeforeItsTrackWasSubscribedSaysTheSizeOfWhatIsShown() throws {
+    var room = RoomScript()
+    room.at(0, .participant(Participant(identity: ParticipantIdentity("ann"))))
+    room.publish("ann", .screenShare, isSubscribed: false, at: 0)
+    room.frame("ann.screenShare", at: 100)
+    room.at(150, .trackSubscribed(TrackID("ann.screenShare"), true))
+    room.frame("ann.screenShare", at: 200, isKeyframe: false)
+    let run = room.run(until: 2000)
+    #expect(
+      notes(run).contains {
+        if case .resolution(_, _, _, 640, 360) = $0.event { true } else { false }
+      })
+    // So the tile has its shape at once.
+    let layer = run.plan(at: 1000)?.tiles.first { $0.layer.key.isScreenShare }?.layer
+    let rect = try #require(layer?.rect)
+    #expect(abs(rect.width * 9 - rect.height * 16) < 32, "\(rect)")
+  }
+
   @Test func messagesAreNotedAtTheirTimeButNotWhilePaused() {
     var room = RoomScript()
     room.join("ann", at: 0)
