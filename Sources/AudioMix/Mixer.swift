@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Mixes the sound of all tracks into one line of 48 kHz stereo, block after block, from the first sample to the last:
 /// silence where nobody is heard. Confined to one thread at a time; a block of the steady state allocates nothing.
 public final class Mixer {
@@ -6,10 +8,30 @@ public final class Mixer {
     fileprivate let number: Int
   }
 
+  /// What is done to a track's sound before anybody hears it.
+  private enum Treatment {
+    case none
+    case silence
+    case voiceMask(VoiceMask)
+
+    mutating func process(_ block: UnsafeMutableBufferPointer<Float>) {
+      switch self {
+      case .none: break
+      case .silence: block.update(repeating: 0)
+      case .voiceMask(var mask):
+        // Not two masks at a time: the one in the enumeration would be copied.
+        self = .silence
+        mask.process(block)
+        self = .voiceMask(mask)
+      }
+    }
+  }
+
   private struct Entry {
     let track: Track
     let timeline: AudioTrackTimeline
     var level = AudioLevel.silence
+    var treatment = Treatment.none
     /// Nil: its loudness stays as it is.
     var loudness: TrackLoudness?
     var isLeaving = false
@@ -82,7 +104,18 @@ public final class Mixer {
     entries[index].timeline.insert(samples, at: position)
   }
 
-  /// How loud a track was in the last block as it came, before its loudness was normalized and the mix limited. Silence for
+  /// Says what is done to a track's sound from `position` on; nil: nothing.
+  public func process(_ processor: AudioProcessor?, track: Track) {
+    guard let index = index(of: track) else { return }
+    entries[index].treatment =
+      switch processor {
+      case nil: .none
+      case .silence: .silence
+      case .voiceMask: .voiceMask(VoiceMask())
+      }
+  }
+
+  /// How loud a track was in the last block as it came, before it was processed, its loudness normalized and the mix limited. Silence for
   /// a track that isn't there.
   public func level(of track: Track) -> AudioLevel {
     index(of: track).map { entries[$0].level } ?? .silence
@@ -97,7 +130,7 @@ public final class Mixer {
   ///
   /// - Parameters:
   ///   - output: `blockSamples` x 2 floats, interleaved, all of them within -1...1 afterwards.
-  ///   - tap: is given what each track that is not silent has, as it came; nil: nobody listens.
+  ///   - tap: is given what each track that is not silent has, processed, and as loud as it came; nil: nobody listens.
   /// - Returns: false, and nothing is done, when the buffer has another size.
   @discardableResult
   public func mix(
@@ -117,6 +150,7 @@ public final class Mixer {
       } else {
         timeline.read(into: scratch)
         entries[index].level = AudioLevel(of: UnsafeBufferPointer(scratch))
+        entries[index].treatment.process(scratch)
         tap?(entries[index].track, UnsafeBufferPointer(scratch))
         entries[index].loudness?.normalize(scratch)
         for sample in 0..<output.count { base[sample] += part[sample] }

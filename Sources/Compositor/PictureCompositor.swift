@@ -20,6 +20,7 @@ public final class PictureCompositor {
 
   private var themeName: ThemeName
   private var video = VideoPainter()
+  private var processing = PictureProcessing()
   private var imagesSeen: UInt64 = 0
 
   var tiles: [Tile] = []
@@ -298,7 +299,8 @@ public final class PictureCompositor {
       below = Planes(kept)
     }
     if tile.reason == nil, case .video(let picture) = paint.content {
-      video.paint(picture, into: canvas, rect: rect, fit: paint.layer.fit, bar: tile.ground)
+      let shown = paint.processor.map { processing.process(picture, by: $0) } ?? picture
+      video.paint(shown, into: canvas, rect: rect, fit: paint.layer.fit, bar: tile.ground)
       if paint.isDimmed { Planes(backgroundRow).mix(150, into: canvas, rect) }
     } else {
       canvas.fill(rect, tile.ground)

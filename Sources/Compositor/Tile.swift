@@ -78,7 +78,11 @@ struct Tile {
       needsDress = true
     }
     if needsDress { change.isSeen = true }
-    if newReason == nil, paint.pictureID != new.pictureID || old.fit != look.fit { change.isSeen = true }
+    if newReason == nil,
+      paint.pictureID != new.pictureID || old.fit != look.fit || paint.processor != new.processor
+    {
+      change.isSeen = true
+    }
     let step = new.levelStep
     if levelStep != step {
       levelStep = step

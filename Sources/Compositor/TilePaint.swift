@@ -11,6 +11,8 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   case encrypted
   /// Subscribed and enabled, but no frame has come for a while.
   case noSignal
+  /// There is a picture, and it was asked that nobody sees it.
+  case hidden
   /// The room service holds the track back because the connection is too narrow.
   case lowBandwidth
   /// Subscribed and enabled, but it comes in a codec, named here, that can't be decoded.
@@ -25,9 +27,9 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   /// Every reason, one codec standing for all.
   public static var allCases: [CardReason] {
     [
-      .cameraOff, .notReceived, .encrypted, .noSignal, .lowBandwidth, .unsupportedCodec("H.265"), .reconnecting,
-      .joining,
-      .audioOnly,
+      .cameraOff, .notReceived, .encrypted, .noSignal, .hidden, .lowBandwidth, .unsupportedCodec("H.265"),
+      .reconnecting,
+      .joining, .audioOnly,
     ]
   }
 
@@ -38,6 +40,7 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
     case .notReceived: "Not received"
     case .encrypted: "Encrypted"
     case .noSignal: "No signal"
+    case .hidden: "Hidden"
     case .lowBandwidth: "Low bandwidth"
     case .unsupportedCodec(let name): "Codec not supported: \(name)"
     case .reconnecting: "Reconnecting…"
@@ -81,12 +84,14 @@ public struct TilePaint: Sendable {
   public var level: Int
   /// The person's image, on their card instead of initials; until it is loaded, and where it cannot be, the initials.
   public var avatar: ImageSource?
+  /// What is done to the picture before it is painted; `.mask`: a card stands in its place.
+  public var processor: VideoProcessor?
 
   /// Makes a tile; see the properties.
   public init(
     layer: VideoLayer, content: TileContent, name: String = "", isMuted: Bool = false, isTalking: Bool = false,
     pictureID: UInt64 = 0, isDimmed: Bool = false, isPinned: Bool = false, isLowBandwidth: Bool = false,
-    level: Int = 0, avatar: ImageSource? = nil
+    level: Int = 0, avatar: ImageSource? = nil, processor: VideoProcessor? = nil
   ) {
     self.layer = layer
     self.content = content
@@ -99,6 +104,7 @@ public struct TilePaint: Sendable {
     self.isLowBandwidth = isLowBandwidth
     self.level = level
     self.avatar = avatar
+    self.processor = processor
   }
 
   /// Why there is a card; nil for a picture.
@@ -106,7 +112,7 @@ public struct TilePaint: Sendable {
     if layer.key.participant == nil { return .audioOnly }
     switch content {
     case .card(let reason): return reason
-    case .video: return layer.look.video ? nil : .audioOnly
+    case .video: return !layer.look.video ? .audioOnly : processor == .mask ? .hidden : nil
     }
   }
 

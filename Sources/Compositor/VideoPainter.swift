@@ -37,6 +37,13 @@ struct VideoPainter {
       rotation == 90 ? kRotate90 : rotation == 180 ? kRotate180 : kRotate270)
   }
 
+  /// Paints all of `picture`, as it is stored, over all of another, whose sides are even.
+  mutating func stretch(_ picture: Picture, over target: Picture) {
+    scale(
+      picture, PixelRect(x: 0, y: 0, width: picture.width, height: picture.height), target,
+      PixelRect(x: 0, y: 0, width: target.width, height: target.height))
+  }
+
   private func paintBars(
     into canvas: Picture, rect: PixelRect, around target: PixelRect, bar: (y: UInt8, u: UInt8, v: UInt8)
   ) {

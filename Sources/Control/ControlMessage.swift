@@ -14,7 +14,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
   /// What can be asked for. The raw values are the words of the protocol.
   public enum Command: String, Codable, Sendable, Hashable, CaseIterable {
     // As `Control.md` describes them.
-    case layout, pin, unpin, spotlight, title, pause, resume, marker, stop, status, subscribe
+    case layout, pin, unpin, spotlight, processor, title, pause, resume, marker, stop, status, subscribe
   }
 
   /// Comes back in the answer.
@@ -23,8 +23,10 @@ public struct ControlRequest: Codable, Sendable, Hashable {
   public var command: Command
   /// `layout`: a name, or the absolute path of a file, or `twilio:` and one.
   public var layout: String?
-  /// `pin`, `unpin`, `spotlight`: identity or display name.
+  /// `pin`, `unpin`, `spotlight`: identity or display name; `processor`: also `attribute:KEY=VALUE` or `*`.
   public var participant: String?
+  /// `processor`: what is done to the pictures and the sound, such as `pixelate` and `voice-mask`, or `none`.
+  public var processors: [String]?
   /// `pin`, `unpin`, `spotlight`: true for the person's shared screen.
   public var screen: Bool?
   /// `title`, `marker`: the words.
@@ -53,7 +55,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     } catch {
       throw ControlError("not a line of JSON (RFC 8259)")
     }
-    for text in [layout, participant, title, policy] {
+    for text in [layout, participant, title, policy] + (processors ?? []) {
       guard (text?.utf8.count ?? 0) <= ControlRequest.longestText else {
         throw ControlError("a text has more than \(ControlRequest.longestText) bytes")
       }
@@ -74,10 +76,13 @@ public struct ControlStatus: Codable, Sendable, Hashable {
     public var identity: String
     /// The display name.
     public var name: String
+    /// What is done to their pictures and sound; nil: nothing.
+    public var processors: [String]?
     /// Makes an entry; see the properties.
-    public init(identity: String, name: String) {
+    public init(identity: String, name: String, processors: [String]? = nil) {
       self.identity = identity
       self.name = name
+      self.processors = processors
     }
   }
 

@@ -58,6 +58,8 @@ struct AudioTracks {
   private var entries: [TrackID: Entry] = [:]
   /// Which tracks those of the mixer are; also some that were let go, of which what has been placed is still played.
   private var names: [Mixer.Track: TrackID] = [:]
+  /// What is done to the sound of tracks, also of those that have not sent any.
+  private var processors: [TrackID: AudioProcessor] = [:]
   /// Blocks to be used again.
   private var spare: [Block] = []
   private let mixer: Mixer
@@ -131,6 +133,7 @@ struct AudioTracks {
       names = names.filter { present.contains($0.key) }
     }
     names[entry.track] = track
+    if let processor = processors[track] { mixer.process(processor, track: entry.track) }
     return entry
   }
 
@@ -218,8 +221,15 @@ struct AudioTracks {
     return UnsafeBufferPointer(mixed)
   }
 
+  /// Says what is done to the sound of a track that has not been mixed yet; nil: nothing.
+  mutating func process(_ processor: AudioProcessor?, track: TrackID) {
+    processors[track] = processor
+    if let entry = entries[track] { mixer.process(processor, track: entry.track) }
+  }
+
   /// Lets the decoder of a track go; what has been placed is still played.
   mutating func release(_ track: TrackID) {
+    processors[track] = nil
     guard let entry = entries.removeValue(forKey: track) else { return }
     mixer.removeTrack(entry.track)
     spare.append(contentsOf: entry.waiting)

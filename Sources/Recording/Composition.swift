@@ -64,6 +64,7 @@ public final class Composition {
       talker: live.talker, receive: live.receive, maximumTalkers: live.maximumTalkers, title: live.title,
       startDate: live.startDate, utcOffset: live.utcOffset)
     settings.maximumDuration = live.maximumDuration
+    settings.processors = live.processors
     // Who is taken out must not end the session for those who are left.
     settings.stopWhenEmpty = presentation == .asLive ? live.stopWhenEmpty : nil
     return settings

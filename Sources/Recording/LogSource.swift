@@ -68,7 +68,8 @@ final class LogSource: EventSource {
 public struct CommandFilter: Sendable, Hashable {
   /// Changes of the layout.
   public var followsLayouts: Bool
-  /// Pins, spotlights, titles, marks and pauses. What was redacted stays redacted in any case.
+  /// Pins, spotlights, titles, marks and pauses. What was redacted stays redacted in any case, and whoever was hidden stays
+  /// hidden.
   public var followsOthers: Bool
   private var isRedacted = false
 

@@ -126,6 +126,7 @@ final class Pipeline: OutputHandler {
     case .audio(let id, let frame, let track, let time, let end):
       let isCopy = audio.play(id, of: track, at: time, until: end)
       chronicle?.collector.audio(track, frame, isCopy: isCopy, at: time)
+    case .process(let track, let processor): audio.process(processor, track: track)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .composeFurther(let number, let plan):
       further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }
@@ -151,6 +152,7 @@ final class Pipeline: OutputHandler {
     attendance.tell(core, &progress, at: now)
     progress.pins = core.pins
     progress.spotlight = core.spotlight
+    progress.processorRules = core.processorRules
     progress.further = further.progress
     progress.sinks = sinks?.progress ?? []
     tellSegments()
@@ -297,7 +299,8 @@ final class Pipeline: OutputHandler {
     return TilePaint(
       layer: tile.layer, content: content, name: tile.name, isMuted: tile.isMuted, isTalking: tile.isTalking,
       pictureID: pictureID, isDimmed: tile.isDimmed, isPinned: tile.isPinned, isLowBandwidth: tile.isLowBandwidth,
-      level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar))
+      level: tile.level, avatar: settings.images.avatars.source(of: tile.avatar),
+      processor: tile.processor)
   }
 
   private func mix(until time: SessionTime) throws(RecordingError) {

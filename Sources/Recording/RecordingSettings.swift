@@ -154,6 +154,10 @@ public struct RecordingProgress: Sendable, Hashable {
   public var pins: [TileSelector] = []
   /// What the operator wants in the large place.
   public var spotlight: TileSelector?
+  /// What is done to the pictures and the sound of people in the room, where anything is.
+  public var processors: [ParticipantIdentity: TrackProcessors] = [:]
+  /// How many rules say so.
+  public var processorRules = 0
   /// The newest word on how many videos the connection carries; nil before the first.
   public var bandwidth: BandwidthAlert?
   /// The way that media take; nil while that is not known.

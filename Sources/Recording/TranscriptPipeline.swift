@@ -56,7 +56,8 @@ final class TranscriptPipeline: OutputHandler {
       progress.talker = plan.talker
       progress.phase = plan.isReconnecting ? .reconnecting : .recording
     case .note(let entry): notes.take(entry, &progress)
-    case .composeFurther, .decode, .audio, .requestKeyframe, .subscribe, .receive, .view, .release, .ended: break
+    case .composeFurther, .decode, .audio, .process, .requestKeyframe, .subscribe, .receive, .view, .release, .ended:
+      break
     }
     return nil
   }
@@ -111,6 +112,9 @@ final class Notes {
     if notesResolution || entry.event.name != "resolution" { listener?(line) }
     switch entry.event {
     case .title(let title): progress.title = title
+    case .processors(let identity, _, let processors):
+      progress.processors[identity] = processors.isEmpty ? nil : processors
+    case .left(let identity, _): progress.processors[identity] = nil
     case .paused(let policy): progress.pause = policy
     case .resumed: progress.pause = nil
     case .bandwidth(let alert): progress.bandwidth = alert

@@ -69,6 +69,8 @@ public struct PlannedTile: Hashable, Sendable {
   public var avatar = ""
   /// How loud the person is, 0 (-60 dB and less) to 1000; 0 for screens.
   public var level = 0
+  /// What is done to the picture before anybody sees it.
+  public var processor: VideoProcessor?
 }
 
 /// Something that is drawn on the whole picture.
@@ -128,6 +130,7 @@ public struct FramePlan: Hashable, Sendable, CustomStringConvertible {
       if tile.isTalking { text += " talking" }
       if tile.isDimmed { text += " dimmed" }
       if tile.isPinned { text += " pinned" }
+      if let processor = tile.processor { text += " \(processor.rawValue)" }
     }
     for overlay in overlays where !overlay.text.isEmpty {
       text += "\n  \(overlay.overlay.anchor.rawValue): \(overlay.text)"

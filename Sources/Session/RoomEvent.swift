@@ -166,6 +166,8 @@ public enum RoomEvent: Hashable, Sendable {
   case unpin(TileSelector?)
   /// Gives one tile the large place, whoever talks; nil: the layout decides again.
   case spotlight(TileSelector?)
+  /// Treats the pictures and the sound of some people in this way from this moment on.
+  case process(ProcessorRule)
   /// Gives the recording another title.
   case title(String)
   /// Pauses the recording, or changes how it is paused.

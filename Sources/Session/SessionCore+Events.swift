@@ -40,19 +40,31 @@ extension SessionCore {
 
   private mutating func meet(_ participant: Participant, at now: SessionTime) {
     if !participant.isBot { endWatch.somebodyCame() }
-    guard let known = people.put(participant) else {
+    if let known = people.put(participant) {
+      if known.displayName != participant.displayName {
+        note(.renamed(participant.identity, name: participant.displayName), at: now)
+      }
+    } else {
       note(.joined(participant.identity, name: participant.displayName), at: now)
-      return
     }
-    if known.displayName != participant.displayName {
-      note(.renamed(participant.identity, name: participant.displayName), at: now)
+    process(participant, at: now)
+  }
+
+  /// Finds out what is done to somebody's pictures and sound, and tells it when that is new.
+  private mutating func process(_ participant: Participant, at now: SessionTime) {
+    guard let processors = processing.meet(participant) else { return }
+    for id in tracks.owned(by: participant.identity) where tracks[id]?.order != nil && tracks[id]?.track.kind == .audio
+    {
+      emit(.process(id, processors.audio))
     }
+    note(.processors(participant.identity, name: participant.displayName, processors), at: now)
   }
 
   private mutating func forget(_ identity: ParticipantIdentity, at now: SessionTime) {
     for id in tracks.owned(by: identity) where tracks[id]?.order != nil { unpublish(id, at: now) }
     if let participant = people.remove(identity) { note(.left(identity, name: participant.displayName), at: now) }
     talkers.silence(identity, hasLeft: true)
+    processing.forget(identity)
     notes.forget(identity)
     places.forget(identity)
     if people.areAllBots { endWatch.everybodyLeft(at: now) }
@@ -78,7 +90,14 @@ extension SessionCore {
     state.track = track
     if state.isEnabled != wasEnabled { state.forgetPicture(now: now) }
     tracks[track.id] = state
-    if isNew { _ = tracks.announce(track.id) }
+    if isNew {
+      _ = tracks.announce(track.id)
+      if track.kind == .audio,
+        let processor = processing.of(track.participant, isKnown: people[track.participant] != nil).audio
+      {
+        emit(.process(track.id, processor))
+      }
+    }
     if track.isMuted, track.source == .microphone { talkers.silence(track.participant, hasLeft: false) }
     if isNew { note(.published(track.id, track.participant, track.source), at: now) }
     if track.isMuted != wasMuted { note(.muted(track.id, track.participant, track.source, track.isMuted), at: now) }
@@ -112,6 +131,9 @@ extension SessionCore {
       if held.unpin(selector) { note(.unpinned(selector?.description), at: now) }
     case .spotlight(let selector):
       if held.spotlight(selector) { note(.spotlight(selector?.description), at: now) }
+    case .process(let rule):
+      processing.add(rule)
+      for participant in people.all { process(participant, at: now) }
     case .title(let text):
       guard title != text else { return }
       title = text

@@ -179,6 +179,7 @@ extension SessionCore {
     tile.isLowBandwidth = track(for: layer.key).flatMap { tracks[$0]?.isHeldBack } ?? false
     if !isScreen { tile.avatar = participant.avatar }
     tile.level = isScreen ? 0 : talkers.meter(identity)
+    tile.processor = processing.inForce[identity]?.video
     return tile
   }
 

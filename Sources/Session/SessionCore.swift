@@ -8,6 +8,8 @@ public enum SessionOutput: Sendable {
   case decode(FrameID, EncodedFrame, of: TrackID, at: SessionTime)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
   case audio(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
+  /// Treat the sound of this track in this way, whatever of it has not been mixed yet; nil: leave it as it comes.
+  case process(TrackID, AudioProcessor?)
   /// Show this. One for each output slot, in order, without gaps.
   case compose(FramePlan)
   /// Show this in the further picture of this number: for each, one directly after the slot's own.
@@ -36,7 +38,7 @@ public enum SessionOutput: Sendable {
 ///
 /// Large: all rules of what is shown when meet in it, a file for each; what has a life of its own is a value of its own
 /// (`SessionBacklog`, `Publications`, `TrackState`, `FramePlaces`, `PublisherClock`, `People`, `TalkerPolicy`, `Pins`,
-/// `ReceptionControl`, `EndWatch`).
+/// `Processing`, `ReceptionControl`, `EndWatch`).
 public struct SessionCore: Sendable {
   let settings: Settings
   var talkers: TalkerPolicy
@@ -50,6 +52,8 @@ public struct SessionCore: Sendable {
   var lostSince: SessionTime?
   /// What the operator gave a place of its own.
   var held = Pins()
+  /// What is done to whose pictures and sound.
+  var processing: Processing
   /// The recording's title.
   public internal(set) var title: String
   /// Whether sound and pictures count.
@@ -78,6 +82,7 @@ public struct SessionCore: Sendable {
     self.settings = settings
     title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
+    processing = Processing(settings.processors)
     reception = ReceptionControl(settings.receive)
     endWatch = EndWatch(settings)
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
@@ -95,6 +100,9 @@ public struct SessionCore: Sendable {
 
   /// What the operator wants in the large place.
   public var spotlight: TileSelector? { held.spotlight }
+
+  /// How many rules say what is done to whose pictures and sound.
+  public var processorRules: Int { processing.count }
 
   /// How the recording is paused; nil: it isn't.
   public var pause: PausePolicy? { gate.policy }

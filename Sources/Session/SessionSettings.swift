@@ -36,6 +36,8 @@ extension SessionCore {
     public var startDate: Int64
     /// What the local time is ahead of UTC, seconds.
     public var utcOffset: Int
+    /// What is done to whose pictures and sound from the beginning on; of those that mean somebody, the last counts.
+    public var processors: [ProcessorRule] = []
     /// Further pictures that are planned of the same session, at the same instants.
     public var further: [FurtherPicture] = []
 

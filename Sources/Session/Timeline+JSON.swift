@@ -50,6 +50,7 @@ extension TimelineEvent {
     case .pinned: "pinned"
     case .unpinned: "unpinned"
     case .spotlight: "spotlight"
+    case .processors: "processors"
     case .title: "title"
     case .marker: "marker"
     case .paused: "paused"
@@ -104,6 +105,11 @@ extension TimelineEvent {
     case .scene(let name): [text("scene", name)]
     case .pinned(let tile): [text("tile", tile)]
     case .unpinned(let tile), .spotlight(let tile): [optional("tile", tile)]
+    case .processors(let identity, let name, let processors):
+      [
+        person(identity), text("name", name),
+        ("processors", "[" + processors.list.map(JSONText.quoted).joined(separator: ",") + "]"),
+      ]
     case .title(let title), .marker(let title): [text("title", title)]
     case .paused(let policy): [text("policy", policy.rawValue)]
     case .connectionLost(let reason): [text("reason", reason)]

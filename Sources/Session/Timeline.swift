@@ -51,6 +51,8 @@ public enum TimelineEvent: Hashable, Sendable {
   case unpinned(String?)
   /// Somebody has the spotlight; nil: nobody has it any more.
   case spotlight(String?)
+  /// From now on this is done to somebody's pictures and sound.
+  case processors(ParticipantIdentity, name: String, TrackProcessors)
   /// The recording has another title.
   case title(String)
   /// Somebody put a mark here.

@@ -28,12 +28,16 @@ public struct Exclusion: Sendable {
     }
   }
 
+  /// Takes notice of the name of somebody who is taken out.
+  mutating func learn(_ participant: Participant) {
+    if isOut(participant.identity) { names.insert(participant.displayName.lowercased()) }
+  }
+
   private mutating func admit(_ event: RoomEvent) -> RoomEvent? {
     switch event {
     case .participant(let participant):
-      guard isOut(participant.identity) else { return event }
-      names.insert(participant.displayName.lowercased())
-      return nil
+      learn(participant)
+      return isOut(participant.identity) ? nil : event
     case .track(let track):
       guard isOut(track.participant) else {
         othersTracks.insert(track.id)
@@ -51,6 +55,7 @@ public struct Exclusion: Sendable {
     case .chat(let message): return isOut(message.participant) ? nil : event
     case .caption(let caption): return isOut(caption.participant) ? nil : event
     case .pin(let tile), .unpin(let tile?), .spotlight(let tile?): return isOut(tile) ? nil : event
+    case .process(let rule): return isOut(rule.selector) ? nil : event
     case .joined, .network, .connectionLost, .connectionRestored, .synchronized, .setLayout, .unpin(nil),
       .spotlight(nil), .title, .pause, .resume, .marker, .ended:
       return event
@@ -59,7 +64,16 @@ public struct Exclusion: Sendable {
 
   private func isOut(_ identity: ParticipantIdentity?) -> Bool { identity.map(people.contains) ?? false }
 
-  private func isOut(_ tile: TileSelector) -> Bool {
-    people.contains(ParticipantIdentity(tile.participant)) || names.contains(tile.participant.lowercased())
+  private func isOut(_ tile: TileSelector) -> Bool { isOut(named: tile.participant) }
+
+  /// For a rule that names somebody who is taken out.
+  func isOut(_ selector: PersonSelector) -> Bool {
+    guard case .person(let text) = selector else { return false }
+    return isOut(named: text)
+  }
+
+  /// For an identity or a display name.
+  private func isOut(named text: String) -> Bool {
+    people.contains(ParticipantIdentity(text)) || names.contains(text.lowercased())
   }
 }

@@ -122,6 +122,7 @@ extension WireEvent.OneOf_Content {
     case .unpin(nil): self = .unpinAll(true)
     case .spotlight(let tile?): self = .spotlight(WireTile(tile))
     case .spotlight(nil): self = .noSpotlight(true)
+    case .process(let rule): self = .process(WireProcessorRule(rule))
     case .title(let title): self = .title(title)
     case .pause(let policy): self = .pause(policy.rawValue)
     case .resume: self = .resume(true)
@@ -161,6 +162,7 @@ extension WireEvent {
     case .unpinAll: return .unpin(nil)
     case .spotlight(let tile): return .spotlight(tile.value)
     case .noSpotlight: return .spotlight(nil)
+    case .process(let rule): return rule.value.map { .process($0) }
     case .title(let title): return .title(LogBounds.name(title))
     case .pause(let policy): return PausePolicy(rawValue: policy).map { .pause($0) }
     case .resume: return .resume

@@ -30,6 +30,7 @@ extension WireRecord {
     self.beginning.receive = settings.receive.rawValue
     if let count = settings.maximumTalkers { self.beginning.maximumTalkers = UInt32(clamping: count) }
     self.beginning.keepUntil = beginning.keepUntil ?? 0
+    self.beginning.processors = settings.processors.map(WireProcessorRule.init)
   }
 }
 
@@ -45,6 +46,7 @@ extension WireBeginning {
     settings.talker = talker.value
     settings.receive = ReceptionPolicy.Mode(rawValue: receive) ?? .best
     if hasMaximumTalkers { settings.maximumTalkers = Int(max(1, min(maximumTalkers, 1000))) }
+    settings.processors = processors.compactMap(\.value)
     settings.title = LogBounds.text(title)
     settings.startDate = startDate
     settings.utcOffset = Int(max(-86_400, min(utcOffset, 86_400)))
@@ -99,6 +101,23 @@ extension WireTalkerSettings {
     settings.presenterReturn = hasPresenterReturn ? span(presenterReturn) : nil
     settings.atMost = Int(max(0, min(atMost, 1000)))
     return settings
+  }
+}
+
+extension WireProcessorRule {
+  init(_ rule: ProcessorRule) {
+    self.init()
+    selector = rule.selector.description
+    processors = rule.processors.list
+  }
+
+  /// What the rule says. A processor that this version does not know, or that damage made, is taken for the strictest: what
+  /// was to be hidden is never shown for want of understanding. Nil when it means nobody.
+  var value: ProcessorRule? {
+    guard let selector = PersonSelector(LogBounds.name(selector)) else { return nil }
+    guard !processors.isEmpty else { return ProcessorRule(selector, TrackProcessors()) }
+    let found = try? TrackProcessors(words: processors.prefix(8).map { LogBounds.name($0) })
+    return ProcessorRule(selector, found ?? TrackProcessors(video: .mask, audio: .silence))
   }
 }
 

@@ -28,9 +28,12 @@ public struct SessionLogEraser {
     // A log that cannot be read is not written either.
     let reader = try SessionLogReader(path: path, layouts: layouts)
     var known: Set<ParticipantIdentity> = []
+    var exclusion = Exclusion(people)
     while let entry = try reader.next() {
       if case .event(let event) = entry, case .room(.participant(let participant)) = event.payload {
         known.insert(participant.identity)
+        // A rule at the beginning may name somebody by a name that they only take later.
+        exclusion.learn(participant)
       }
     }
     if let stranger = people.subtracting(known).sorted().first {
@@ -38,7 +41,6 @@ public struct SessionLogEraser {
       throw LogError(
         .notALog, "\(path): nobody in this log has the identity '\(stranger)'; there are: \(list.isEmpty ? "-" : list)")
     }
-    var exclusion = Exclusion(people)
     var summary = Summary()
     for name in try LogFolder.files(in: path) {
       try rewrite("\(path)/\(name)", &exclusion, &summary, layouts)
@@ -82,7 +84,13 @@ public struct SessionLogEraser {
     _ layouts: LayoutTextReader
   ) throws(LogError) -> [UInt8]? {
     switch record.content {
-    case .beginning, .gap, .end: return body
+    case .beginning(var beginning):
+      let rules = beginning.processors.filter { PersonSelector($0.selector).map { !exclusion.isOut($0) } ?? false }
+      guard rules.count != beginning.processors.count else { return body }
+      summary.records += 1
+      beginning.processors = rules
+      return try? WireRecord.with { $0.beginning = beginning }.serializedBytes()
+    case .gap, .end: return body
     case .event, .frame, nil: break
     }
     guard let entry = try record.entry(layouts), case .event(let event) = entry else {

@@ -212,6 +212,23 @@ import Testing
     #expect(plan.recording.log?.folder == folder && plan.recording.log?.keep == .seconds(7 * 86_400))
   }
 
+  @Test func whoWasHiddenIsHiddenFromTheFirstPictureOn() throws {
+    func command(_ number: Int64, _ argument: String) -> JobCommand {
+      JobCommand(sequence: number, verb: .processor, argument: argument)
+    }
+    var steering = JobSteering()
+    for (number, rule) in ["Ann=blur", "bob=mask", "Ann=pixelate,silence"].enumerated() {
+      steering.apply(command(Int64(number), rule))
+    }
+    #expect(steering.processors == ["bob=mask", "Ann=pixelate,silence"])
+    let plan = try record(
+      JobRequest(room: "r"), steering: steering, commands: [command(7, "cleo=voice-mask"), command(8, "dora=smear")],
+      ["RECBOT_PROCESSORS": "*=grayscale"])
+    #expect(
+      plan.recording.session.processors.map(\.description)
+        == ["*=grayscale", "bob=mask", "Ann=pixelate,silence", "cleo=voice-mask"])
+  }
+
   /// An order comes from another process.
   @Test(arguments: [
     JobPicture(width: 7, height: 7), JobPicture(width: 1280), JobPicture(width: .max - 1, height: .max - 1),

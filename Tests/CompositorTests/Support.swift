@@ -82,3 +82,13 @@ func arranged(_ layout: Layout, _ canvas: CanvasSize, _ sources: [LayoutSource])
   var arranger = Arranger(layout: layout, canvas: canvas)
   return arranger.arrange(RoomView(sources: sources)).layers
 }
+
+/// Red, green and blue side by side.
+func thirds(width: Int, height: Int) -> Picture {
+  let picture = Picture(width: width, height: height)
+  for (index, colour) in [red, green, blue].enumerated() {
+    let rect = PixelRect(x: index * width / 3, y: 0, width: width / 3, height: height)
+    picture.fill(rect, (UInt8(clamping: colour.y), UInt8(clamping: colour.u), UInt8(clamping: colour.v)))
+  }
+  return picture
+}

@@ -203,7 +203,7 @@ struct Script {
     case .connectionRestored: "restored"
     case .synchronized: "synchronized"
     case .setLayout(let layout): "layout \(layout.name)"
-    case .pin, .unpin, .spotlight, .title, .pause, .resume, .marker: "command"
+    case .pin, .unpin, .spotlight, .process, .title, .pause, .resume, .marker: "command"
     case .trackReception(let track, let reception): "reception \(track) \(reception)"
     case .network(let report): "network \(report.incoming) \(report.quality)"
     case .data(let message): "data \(message.topic) \(message.payload.count)"

@@ -20,6 +20,7 @@ import Testing
         .caption(Caption(id: name, participant: person, text: "speech of \(name)", isFinal: true)),
         .data(DataMessage(participant: person, topic: "topic of \(name)", payload: [1])),
         .pin(TileSelector(participant: name.capitalized)),
+        .process(ProcessorRule(.person(name), TrackProcessors(video: .blur))),
       ]
     }
     let speakers = RoomEvent.speakers(
@@ -46,6 +47,7 @@ import Testing
     #expect(has(after, [UInt8](repeating: 0x71, count: 40)) && has(after, Array("chat of ann".utf8)))
     // What is left is what is left out when composing.
     let reader = try SessionLogReader(path: path, layouts: layouts)
+    #expect(reader.beginning.settings.processors.map(\.description) == ["attribute:consent=no=mask,silence"])
     var exclusion = Exclusion([bob])
     let expected = events.compactMap { exclusion.admit($0) }.map { LogEntry.event($0).text }
     #expect(try reader.rest().dropLast().map(\.text) == expected)

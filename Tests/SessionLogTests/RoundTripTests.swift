@@ -41,7 +41,12 @@ import Testing
     .connectionLost("why"), .connectionRestored, .synchronized, .setLayout(.grid),
     .pin(TileSelector(participant: "ann", isScreenShare: true)), .unpin(TileSelector(participant: "ann")), .unpin(nil),
     .spotlight(TileSelector(participant: "ann")), .spotlight(nil), .title("T"), .pause(.cut), .pause(.slate),
-    .pause(.redact), .resume, .marker("m"), .ended(.stopped), .ended(.roomEnded), .ended(.evicted), .ended(.removed),
+    .pause(.redact), .resume, .marker("m"),
+    .process(
+      ProcessorRule(.attribute(key: "consent", value: "a=b"), TrackProcessors(video: .pixelate, audio: .voiceMask))),
+    .process(ProcessorRule(.everybody, TrackProcessors(audio: .silence))),
+    .process(ProcessorRule(.person("Ann Lee"), TrackProcessors())), .ended(.stopped), .ended(.roomEnded),
+    .ended(.evicted), .ended(.removed),
     .ended(.maxDuration), .ended(.empty), .ended(.connectionLost("why")),
   ]
 
@@ -67,6 +72,16 @@ import Testing
     var (a, b) = (read.settings, written.settings)
     (a.layout, b.layout) = (.grid, .grid)
     #expect("\(a)" == "\(b)")
+  }
+
+  @Test func aProcessorThatThisVersionDoesNotKnowHidesEverything() {
+    var rule = WireProcessorRule(ProcessorRule(.person("ann"), TrackProcessors(video: .blur)))
+    rule.processors = ["cartoon"]
+    #expect(rule.value == ProcessorRule(.person("ann"), TrackProcessors(video: .mask, audio: .silence)))
+    rule.processors = Array(repeating: "blur", count: 10_000)
+    #expect(rule.value?.processors == TrackProcessors(video: .blur))
+    rule.selector = ""
+    #expect(rule.value == nil)
   }
 
   @Test func framesOfEveryCodecAreReadAsTheyWereWritten() throws {

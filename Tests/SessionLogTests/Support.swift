@@ -44,6 +44,10 @@ enum Sessions {
     settings.talker.presenterReturn = nil
     settings.talker.threshold = -50
     settings.maximumTalkers = 3
+    settings.processors = [
+      ProcessorRule(.attribute(key: "consent", value: "no"), TrackProcessors(video: .mask, audio: .silence)),
+      ProcessorRule(.person("bob"), TrackProcessors(video: .pixelate)),
+    ]
     return LogBeginning(settings: settings, program: "recbot test", keepUntil: 1_800_000_000_000_000_000)
   }
 

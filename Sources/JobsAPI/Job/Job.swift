@@ -193,6 +193,8 @@ public struct JobCommand: Codable, Hashable, Sendable {
     case marker
     /// Change the title to `argument`.
     case title
+    /// Do to somebody's pictures and sound what `argument` says: `PERSON=pixelate,voice-mask`.
+    case processor
     /// End the recording and complete the job.
     case stop
     /// End the recording; the job is cancelled.

@@ -146,7 +146,8 @@ public struct CommandRequest: Codable, Hashable, Sendable {
   /// What is wrong with it, in one line; nil: nothing that can be seen without the recording.
   public var problem: String? {
     switch (verb, argument) {
-    case (.layout, nil), (.layout, ""), (.title, nil), (.title, ""): "argument: '\(verb.rawValue)' needs one"
+    case (.layout, nil), (.layout, ""), (.title, nil), (.title, ""), (.processor, nil), (.processor, ""):
+      "argument: '\(verb.rawValue)' needs one"
     case (.resume, .some), (.stop, .some), (.cancel, .some): "argument: '\(verb.rawValue)' takes none"
     case (.pause, let policy?) where !Self.pausePolicies.contains(policy):
       "argument: there is no pause policy '\(policy.prefix(60))'"

@@ -154,6 +154,8 @@ public struct JobSteering: Codable, Hashable, Sendable {
   public var title: String?
   /// The policy with which the recording is paused; empty: the usual one; nil: not paused.
   public var pause: String?
+  /// What is done to whose pictures and sound, as it was told, the newest last; nil: nothing.
+  public var processors: [String]?
   /// Nothing was told yet.
   public init() {}
 
@@ -164,7 +166,15 @@ public struct JobSteering: Codable, Hashable, Sendable {
     case .title: title = command.argument
     case .pause: pause = command.argument ?? ""
     case .resume: pause = nil
+    case .processor:
+      guard let rule = command.argument else { break }
+      // What was said of the same person before does not count any more.
+      let others = (processors ?? []).filter { Self.person(of: $0) != Self.person(of: rule) }
+      processors = others + [rule]
     case .marker, .stop, .cancel: break
     }
   }
+
+  /// Whom a rule means.
+  private static func person(of rule: String) -> Substring { rule[..<(rule.lastIndex(of: "=") ?? rule.endIndex)] }
 }

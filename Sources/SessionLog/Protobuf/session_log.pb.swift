@@ -240,6 +240,12 @@ nonisolated struct WireBeginning: @unchecked Sendable {
     set {_uniqueStorage()._keepUntil = newValue}
   }
 
+  /// What is done to whose pictures and sound from the beginning on. Of those that mean somebody, the last counts.
+  var processors: [WireProcessorRule] {
+    get {_storage._processors}
+    set {_uniqueStorage()._processors = newValue}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   init() {}
@@ -601,6 +607,14 @@ nonisolated struct WireEvent: Sendable {
     set {content = .ended(newValue)}
   }
 
+  var process: WireProcessorRule {
+    get {
+      if case .process(let v)? = content {return v}
+      return WireProcessorRule()
+    }
+    set {content = .process(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Content: Equatable, Sendable {
@@ -632,6 +646,7 @@ nonisolated struct WireEvent: Sendable {
     case resume(Bool)
     case marker(String)
     case ended(WireReason)
+    case process(WireProcessorRule)
 
   }
 
@@ -885,6 +900,23 @@ nonisolated struct WireTile: Sendable {
   init() {}
 }
 
+/// What is done to the pictures and the sound of some people, in all files that are made of the log.
+nonisolated struct WireProcessorRule: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An identity or a display name, attribute:KEY=VALUE, or *.
+  var selector: String = String()
+
+  /// pixelate, blur, grayscale, mask, voice-mask, silence; none: nothing.
+  var processors: [String] = []
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 /// What is missing: the log could not be written as fast as the room spoke.
 nonisolated struct WireGap: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -1068,7 +1100,7 @@ nonisolated extension WireRecord: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Beginning"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}format\0\u{1}program\0\u{1}file\0\u{3}start_date\0\u{3}utc_offset\0\u{1}title\0\u{1}width\0\u{1}height\0\u{3}frames_per_second\0\u{1}layout\0\u{1}latency\0\u{3}no_signal_after\0\u{3}screen_no_signal_after\0\u{3}dim_for\0\u{3}stop_when_empty\0\u{3}maximum_duration\0\u{1}talker\0\u{1}receive\0\u{3}maximum_talkers\0\u{3}keep_until\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}format\0\u{1}program\0\u{1}file\0\u{3}start_date\0\u{3}utc_offset\0\u{1}title\0\u{1}width\0\u{1}height\0\u{3}frames_per_second\0\u{1}layout\0\u{1}latency\0\u{3}no_signal_after\0\u{3}screen_no_signal_after\0\u{3}dim_for\0\u{3}stop_when_empty\0\u{3}maximum_duration\0\u{1}talker\0\u{1}receive\0\u{3}maximum_talkers\0\u{3}keep_until\0\u{1}processors\0")
 
   fileprivate class _StorageClass {
     var _format: UInt32 = 0
@@ -1091,6 +1123,7 @@ nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._Messa
     var _receive: String = String()
     var _maximumTalkers: UInt32? = nil
     var _keepUntil: Int64 = 0
+    var _processors: [WireProcessorRule] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -1121,6 +1154,7 @@ nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._Messa
       _receive = source._receive
       _maximumTalkers = source._maximumTalkers
       _keepUntil = source._keepUntil
+      _processors = source._processors
     }
   }
 
@@ -1159,6 +1193,7 @@ nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._Messa
         case 18: try { try decoder.decodeSingularStringField(value: &_storage._receive) }()
         case 19: try { try decoder.decodeSingularUInt32Field(value: &_storage._maximumTalkers) }()
         case 20: try { try decoder.decodeSingularInt64Field(value: &_storage._keepUntil) }()
+        case 21: try { try decoder.decodeRepeatedMessageField(value: &_storage._processors) }()
         default: break
         }
       }
@@ -1231,6 +1266,9 @@ nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._Messa
       if _storage._keepUntil != 0 {
         try visitor.visitSingularInt64Field(value: _storage._keepUntil, fieldNumber: 20)
       }
+      if !_storage._processors.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._processors, fieldNumber: 21)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1260,6 +1298,7 @@ nonisolated extension WireBeginning: SwiftProtobuf.Message, SwiftProtobuf._Messa
         if _storage._receive != rhs_storage._receive {return false}
         if _storage._maximumTalkers != rhs_storage._maximumTalkers {return false}
         if _storage._keepUntil != rhs_storage._keepUntil {return false}
+        if _storage._processors != rhs_storage._processors {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -1499,7 +1538,7 @@ nonisolated extension WireFrame: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension WireEvent: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Event"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}sequence\0\u{1}arrived\0\u{1}joined\0\u{1}participant\0\u{3}participant_left\0\u{1}track\0\u{3}track_unpublished\0\u{3}track_subscribed\0\u{3}track_paused\0\u{3}track_reception\0\u{1}speakers\0\u{1}network\0\u{1}data\0\u{1}chat\0\u{1}caption\0\u{3}connection_lost\0\u{3}connection_restored\0\u{1}synchronized\0\u{3}set_layout\0\u{1}pin\0\u{1}unpin\0\u{3}unpin_all\0\u{1}spotlight\0\u{3}no_spotlight\0\u{1}title\0\u{1}pause\0\u{1}resume\0\u{1}marker\0\u{1}ended\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}sequence\0\u{1}arrived\0\u{1}joined\0\u{1}participant\0\u{3}participant_left\0\u{1}track\0\u{3}track_unpublished\0\u{3}track_subscribed\0\u{3}track_paused\0\u{3}track_reception\0\u{1}speakers\0\u{1}network\0\u{1}data\0\u{1}chat\0\u{1}caption\0\u{3}connection_lost\0\u{3}connection_restored\0\u{1}synchronized\0\u{3}set_layout\0\u{1}pin\0\u{1}unpin\0\u{3}unpin_all\0\u{1}spotlight\0\u{3}no_spotlight\0\u{1}title\0\u{1}pause\0\u{1}resume\0\u{1}marker\0\u{1}ended\0\u{1}process\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1800,6 +1839,19 @@ nonisolated extension WireEvent: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
           self.content = .ended(v)
         }
       }()
+      case 30: try {
+        var v: WireProcessorRule?
+        var hadOneofValue = false
+        if let current = self.content {
+          hadOneofValue = true
+          if case .process(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.content = .process(v)
+        }
+      }()
       default: break
       }
     }
@@ -1924,6 +1976,10 @@ nonisolated extension WireEvent: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     case .ended?: try {
       guard case .ended(let v)? = self.content else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 29)
+    }()
+    case .process?: try {
+      guard case .process(let v)? = self.content else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
     }()
     case nil: break
     }
@@ -2455,6 +2511,41 @@ nonisolated extension WireTile: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
   static func ==(lhs: WireTile, rhs: WireTile) -> Bool {
     if lhs.participant != rhs.participant {return false}
     if lhs.isScreenShare != rhs.isScreenShare {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WireProcessorRule: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".ProcessorRule"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}selector\0\u{1}processors\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.selector) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.processors) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.selector.isEmpty {
+      try visitor.visitSingularStringField(value: self.selector, fieldNumber: 1)
+    }
+    if !self.processors.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.processors, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: WireProcessorRule, rhs: WireProcessorRule) -> Bool {
+    if lhs.selector != rhs.selector {return false}
+    if lhs.processors != rhs.processors {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -9,7 +9,7 @@ import JobsAPI
 /// answered; the next one begins with it. A pure value.
 struct RunCommands: Hashable, Sendable {
   /// What changes the looks is there from the first picture on; a mark needs a recording.
-  private static let opening: Set<JobCommand.Verb> = [.layout, .title, .pause, .resume]
+  private static let opening: Set<JobCommand.Verb> = [.layout, .title, .pause, .resume, .processor]
 
   /// What the commands that were carried out have made of the recording.
   private(set) var steering: JobSteering

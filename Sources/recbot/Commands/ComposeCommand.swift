@@ -53,7 +53,8 @@ struct ComposeCommand: AsyncParsableCommand {
   @Flag(help: "Show exactly what the live recording showed: frames that came too late for it are left out.")
   var asLive = false
 
-  @Flag(help: "Follow no pins, titles, marks, pauses and changes of the layout; what was redacted stays so.")
+  @Flag(
+    help: "Follow no pins, titles, marks, pauses and changes of the layout; what was redacted or hidden stays so.")
   var ignoreCommands = false
 
   @Option(help: .setting(.progress))

@@ -21,6 +21,8 @@ struct ControlCommand: ParsableCommand {
         pin PERSON             keeps a person's tile where the layout shows pinned ones (--screen: their screen)
         unpin [PERSON]         takes a pin away; without a name, all
         spotlight [PERSON]     gives a person the large place; without a name, the layout decides again
+        processor PERSON=WHAT  pixelate, blur, grayscale or mask somebody's pictures, voice-mask or silence their sound; \
+      none ends it
         title TEXT             gives the recording another title
         pause [POLICY]         cut: time stands still; slate: a slate and silence; redact: nothing of this time is kept
         resume                 goes on
@@ -77,6 +79,7 @@ struct ControlCommand: ParsableCommand {
     case .layout: request.layout = try layout(needed(command))
     case .pin: request.participant = try needed(command)
     case .unpin, .spotlight: request.participant = argument
+    case .processor: try read(needed(command), into: &request)
     case .title: request.title = try needed(command)
     case .marker: request.title = argument
     case .pause: request.policy = argument
@@ -85,6 +88,16 @@ struct ControlCommand: ParsableCommand {
     }
     if screen { request.screen = true }
     return request
+  }
+
+  private func read(_ rule: String, into request: inout ControlRequest) throws {
+    do throws(ValueError) {
+      let rule = try ProcessorText.rule(rule)
+      request.participant = rule.selector.description
+      request.processors = rule.processors.words
+    } catch {
+      throw Failure(.usage, "\(error)")
+    }
   }
 
   private func needed(_ command: ControlRequest.Command) throws -> String {

@@ -32,6 +32,9 @@ struct PictureOptions: ParsableArguments {
   @Flag(help: .setting(.loudness))
   var loudness = false
 
+  @Option(help: .setting(.processors))
+  var processor: [String] = []
+
   @Option(help: .setting(.chapters))
   var chapters: String?
 
@@ -76,6 +79,8 @@ struct PictureOptions: ParsableArguments {
       },
       audioBitrate: try configuration.value(.audioBitrate),
       normalizesLoudness: try loudness || configuration.value(.loudness),
+      processors: try configuration.value(.processors, flag: processor.isEmpty ? nil : processor.joined(separator: ";"))
+        ?? [],
       chapters: try configuration.value(.chapters, flag: chapters),
       timeline: configuration.text(.timeline, flag: timeline),
       manifest: manifest, talkers: talkers, images: try images(configuration))

@@ -105,6 +105,7 @@ struct RecordCommand: AsyncParsableCommand {
       configuration, picture, output: order.output, title: beginning.steering.title ?? name,
       maximumDuration: order.remaining.map { .microseconds(max(0, min($0, 1 << 50))) },
       stopWhenEmpty: request.stopWhenEmpty.map(Self.time))
+    settings.session.processors += beginning.processors
     try reception.apply(configuration, to: &settings)
     if let log = order.log {
       settings.log = try RecordingOptions.logSettings(log, keep: recording.logKeep(configuration) ?? Self.logKeep)

@@ -83,6 +83,13 @@ extension Setting {
       "recording.loudness", "Bring each speaker to the same loudness, -16 LUFS, before mixing", flag: "--loudness",
       default: "false", parse: Values.boolean)
   }
+  static var processors: Setting<[ProcessorRule]?> {
+    .init(
+      "recording.processors",
+      "Hide people: PERSON=pixelate, blur, grayscale or mask their pictures, voice-mask or silence their sound, or none; PERSON is an "
+        + "identity, a name, attribute:KEY=VALUE or *; several with semicolons", flag: "--processor",
+      placeholder: "person=what", example: "Ann Lee=pixelate,voice-mask", parse: ProcessorText.rules)
+  }
   static var chapters: Setting<ChapterDetail> {
     .init(
       "recording.chapters",
@@ -177,8 +184,8 @@ extension SettingSection {
       [
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
         .of(.theme), .of(.size), .of(.preset), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate),
-        .of(.audioBitrate),
-        .of(.loudness), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty), .of(.avatars), .of(.avatarFolder),
+        .of(.audioBitrate), .of(.loudness), .of(.processors), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty),
+        .of(.avatars), .of(.avatarFolder),
         .of(.progress), .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.segments), .of(.pausePolicy),
         .of(.control), .of(.runDirectory),
       ])

@@ -116,6 +116,7 @@ struct JobControl: Sendable {
     case .pin: return .pin(try tile(request))
     case .unpin: return .unpin(request.participant == nil ? nil : try pinned(request))
     case .spotlight: return .spotlight(request.participant == nil ? nil : try tile(request))
+    case .processor: return .process(try processors(request))
     case .title: return .title(try words(request))
     case .marker: return .marker(request.title == nil ? "" : try words(request))
     case .pause:
@@ -131,9 +132,27 @@ struct JobControl: Sendable {
     return RoomText.oneLine(title, limit: 200)
   }
 
+  /// What is done to whom. A person must be there, since a mistyped name would hide nobody; they go by the word that was
+  /// given, so that they are hidden, too, when they come again.
+  private func processors(_ request: ControlRequest) throws(ValueError) -> ProcessorRule {
+    guard let participant = request.participant else { throw ValueError("'participant' is missing") }
+    guard let processors = request.processors else { throw ValueError("'processors' is missing") }
+    let rule = try ProcessorText.rule(participant, processors)
+    if case .person(let name) = rule.selector { _ = try identity(of: name) }
+    guard recording.progress.processorRules < ProcessorText.most else {
+      throw ValueError("there are \(ProcessorText.most) processors, the most there may be; use attribute:KEY=VALUE")
+    }
+    return rule
+  }
+
   /// Somebody who is there, under the name that never changes.
   private func tile(_ request: ControlRequest) throws(ValueError) -> TileSelector {
     guard let participant = request.participant else { throw ValueError("'participant' is missing") }
+    return TileSelector(participant: try identity(of: participant).rawValue, isScreenShare: request.screen ?? false)
+  }
+
+  /// Who is there under an identity or a display name.
+  private func identity(of participant: String) throws(ValueError) -> ParticipantIdentity {
     let people = recording.progress.people
     guard let identity = TileSelector(participant: participant).match(people) else {
       let known = people.map { RoomText.oneLine($0.displayName, limit: 40) }
@@ -142,7 +161,7 @@ struct JobControl: Sendable {
         ?? (known.isEmpty ? "" : "; there are: \(known.joined(separator: ", "))")
       throw ValueError("nobody called '\(RoomText.oneLine(participant, limit: 80))' is in the room\(hint)")
     }
-    return TileSelector(participant: identity.rawValue, isScreenShare: request.screen ?? false)
+    return identity
   }
 
   /// Something that is pinned, whether or not its owner is still there.
@@ -166,7 +185,10 @@ struct JobControl: Sendable {
     status.title = progress.title
     status.pinned = progress.pins.map(\.description)
     status.spotlight = progress.spotlight?.description
-    status.people = progress.people.map { .init(identity: $0.identity.rawValue, name: $0.displayName) }
+    status.people = progress.people.map {
+      .init(
+        identity: $0.identity.rawValue, name: $0.displayName, processors: progress.processors[$0.identity]?.list)
+    }
     status.bytes = progress.bytes
     return status
   }

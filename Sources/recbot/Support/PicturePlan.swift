@@ -27,6 +27,8 @@ struct PicturePlan {
   let audioBitrate: Int
   /// Whether each speaker is brought to the same loudness.
   var normalizesLoudness: Bool
+  /// What is done to whose pictures and sound.
+  let processors: [ProcessorRule]
   /// What begins a chapter.
   var chapters: ChapterDetail
   /// The file for what happens when; nil: none.
@@ -74,6 +76,8 @@ struct PicturePlan {
       session: session, output: output, codec: codec, videoBitrate: videoBitrate, audioBitrate: audioBitrate,
       timeline: timeline)
     settings.images = images
+    // What was so already (of a log, live) comes first: of rules that mean the same person the last counts.
+    settings.session.processors += processors
     (settings.normalizesLoudness, settings.chapters) = (normalizesLoudness, chapters)
     (settings.manifest, settings.talkers, settings.program) = (manifest, talkers, "recbot \(Build.version)")
     return settings

@@ -36,6 +36,12 @@ struct JobBeginning {
     }
   }
 
+  /// What the commands say of whose pictures and sound.
+  var processors: [ProcessorRule] {
+    // They were read before they were kept.
+    (steering.processors ?? []).compactMap { text in try? ProcessorText.rule(text) }
+  }
+
   /// Why a command can't be carried out, in one line; nil when it can.
   private static func problem(_ command: JobCommand, _ layouts: (String) throws(ValueError) -> Layout) -> String? {
     do throws(ValueError) {
@@ -44,6 +50,7 @@ struct JobBeginning {
       case .pause:
         if let policy = command.argument { _ = try Values.word(policy, "pause policy", of: PausePolicy.self) }
       case .title: if command.argument == nil { throw ValueError("'title' is missing") }
+      case .processor: _ = try ProcessorText.rule(command.argument ?? "")
       case .resume, .marker, .stop, .cancel: break
       }
       return nil

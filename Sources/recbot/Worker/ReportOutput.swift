@@ -143,6 +143,11 @@ extension ControlRequest {
     case .resume: self.command = .resume
     case .marker: (self.command, title) = (.marker, command.argument)
     case .title: (self.command, title) = (.title, command.argument)
+    case .processor:
+      // What is no rule is refused by the recording, in words.
+      let rule = try? ProcessorText.rule(command.argument ?? "")
+      (self.command, participant) = (.processor, rule?.selector.description ?? command.argument)
+      processors = rule.map(\.processors.words) ?? []
     case .stop, .cancel: self.command = .stop
     }
   }

@@ -10,7 +10,7 @@ Script steps, `;`-separated, in seconds after `--epoch` (default: the moment whe
   mute-camera unmute-camera mute-microphone unmute-microphone publish-camera unpublish-camera
   publish-microphone unpublish-microphone share-screen unshare-screen leave join
   key=INDEX:PASSPHRASE (what is sent is encrypted with it from now on) ratchet (the key's next step)
-  name=TEXT metadata=TEXT avatar=TEXT data=TEXT lossy=TEXT chat=TEXT caption=TEXT colour=RRGGBB size=WxH
+  name=TEXT metadata=TEXT avatar=TEXT attribute=KEY:VALUE data=TEXT lossy=TEXT chat=TEXT caption=TEXT colour=RRGGBB size=WxH
   stall=SECONDS (the microphone's capture stops without a mute, and goes on)
   talk hush   and spans: t=2-5:talk
 With `--commands` the same actions are also taken from standard input, one a line; its end makes the client leave.
@@ -265,6 +265,10 @@ class Participant:
         elif action == "avatar":
             await self.room.local_participant.set_attributes({"avatar": argument})
             emit("avatar", avatar=argument)
+        elif action == "attribute":
+            key, _, value = argument.partition(":")
+            await self.room.local_participant.set_attributes({key: value})
+            emit("attribute", key=key, value=value)
         else:
             raise ValueError(f"unknown action {action!r}")
 

@@ -12,6 +12,7 @@ from scenarios.demo import demo
 from scenarios.encrypted import encrypted, encrypted_codecs
 from scenarios.endings import endings
 from scenarios.faces import faces
+from scenarios.hidden import processors
 from scenarios.joined import joined
 from scenarios.judging import judging
 from scenarios.kill import kill, kill_long
@@ -42,7 +43,7 @@ from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
-    layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses,
+    layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
     faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, quality, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.

@@ -8,7 +8,7 @@ from scenarios.common import in_step, load
 from stage import Publisher, Stage
 from verdict import Verdict, ms
 
-REASONS = ["Camera off", "No signal", "Not received", "Joining…", "Reconnecting…", "Encrypted"]
+REASONS = ["Camera off", "No signal", "Not received", "Joining…", "Reconnecting…", "Encrypted", "Hidden"]
 MUTE_ICON = "ff7a75"
 
 

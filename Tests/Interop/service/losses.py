@@ -103,13 +103,18 @@ def killed_worker(stage: Stage, verdict: Verdict) -> None:
 
 
 def crashed_recording(stage: Stage, verdict: Verdict) -> None:
-    """SIGSEGV of the recording's process alone: the same worker goes on at once, and a second of it is missing."""
+    """SIGSEGV of the recording's process alone: the same worker goes on at once, a second of it is missing, and who was hidden is
+    hidden in the second part too."""
     service = Service(stage)
     try:
         worker = service.worker()
         ann, job = begin(service, "room", "--layout", "grid")
         service.ask("jobs", "control", job, "layout", "speaker")
         service.wait(lambda: service.job(job)["steering"].get("layout") == "speaker", "the layout was not confirmed")
+        service.ask("jobs", "control", job, "processor", "Ann=grayscale")
+        service.wait(lambda: service.job(job)["steering"].get("processors") == ["Ann=grayscale"], "the processor was not confirmed")
+        refused = service.ask("jobs", "control", job, "processor", "nobody=blur", status=46)
+        verdict.check("nobody called 'nobody'" in refused, f"a processor for nobody: {refused}")
         stage.until(time.time() + 3.0)
         [child] = service.processes(worker)
         os.kill(child, signal.SIGSEGV)
@@ -119,9 +124,14 @@ def crashed_recording(stage: Stage, verdict: Verdict) -> None:
         verdict.figure(f"second part {time.time() - crashed:.1f} s after the crash")
         verdict.check(service.job(job)["attempt"] == 1, "the lease was lost")
         stage.until(time.time() + 3.0)
+        service.ask("jobs", "control", job, "processor", "Ann=none")
+        stage.until(time.time() + 2.5)
         recording = finish(service, job, verdict, parts=2)
         if recording:
             verdict.check(is_shown_late(recording, ann.colour), "the second part is not shown")
+            hidden = recording.gone(ann.colour, 0)
+            shown = recording.shown(ann.colour, hidden + 0.1)
+            verdict.check(shown - hidden > 6, f"hidden from {hidden:.2f} s to {shown:.2f} s")
             verdict.figure(f"file {recording.duration:.1f} s")
     finally:
         service.close()

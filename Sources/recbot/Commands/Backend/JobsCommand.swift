@@ -182,10 +182,10 @@ struct JobsControlCommand: AsyncParsableCommand {
   @Argument(help: "The job.")
   var job: String
 
-  @Argument(help: "layout, pause, resume, marker, title or stop.")
+  @Argument(help: "layout, pause, resume, marker, title, processor or stop.")
   var command: String
 
-  @Argument(help: "What the command needs: a layout, a policy, words.")
+  @Argument(help: "What the command needs: a layout, a policy, words, PERSON=PROCESSOR.")
   var argument: String?
 
   @OptionGroup var backend: BackendOptions
@@ -200,6 +200,8 @@ struct JobsControlCommand: AsyncParsableCommand {
     switch verb {
     case .layout, .title:
       if argument?.isEmpty != false { throw Failure(.usage, "'\(command)' needs an argument") }
+    case .processor:
+      do throws(ValueError) { _ = try ProcessorText.rule(argument ?? "") } catch { throw Failure(.usage, "\(error)") }
     case .resume, .stop, .cancel:
       if argument != nil { throw Failure(.usage, "'\(command)' takes no argument") }
     case .pause, .marker: break

@@ -1,0 +1,71 @@
+import CYUV
+import Layouts
+import MediaCore
+
+/// Makes pictures in which less can be told than in those they are made of. Total: there is no picture that it gives back as it
+/// was.
+struct PictureProcessing {
+  /// Blocks along the longer side. A face that fills half of it is six blocks wide, and nobody is known by six.
+  private static let blocks = 12
+  /// The longer side of what blocks are enlarged to before they are scaled into the tile, pixels.
+  private static let enlarged = 16 * blocks
+
+  private var painter = VideoPainter()
+  private var means = PicturePool(limit: 1)
+  private var made = PicturePool(limit: 1)
+
+  /// What is shown in the place of a picture: of the same shape and rotation. Valid until the next call.
+  mutating func process(_ picture: Picture, by processor: VideoProcessor) -> Picture {
+    let made =
+      switch processor {
+      case .pixelate: blocks(of: picture, filter: kFilterNone)
+      case .blur: blocks(of: picture, filter: kFilterBilinear)
+      case .grayscale: gray(picture)
+      case .mask: black(picture)
+      }
+    made.rotation = picture.rotation
+    return made
+  }
+
+  /// A picture of blocks, each of which is the mean of what it covers.
+  private mutating func blocks(of picture: Picture, filter: FilterMode) -> Picture {
+    func sides(_ length: Int) -> (width: Int, height: Int) {
+      (Self.side(picture.width, picture, length), Self.side(picture.height, picture, length))
+    }
+    let (count, size) = (sides(Self.blocks), sides(Self.enlarged))
+    let means = means.take(width: count.width, height: count.height)
+    let made = made.take(width: size.width, height: size.height)
+    // In two steps: what scales any size quickly weighs its edges otherwise.
+    painter.stretch(picture, over: made)
+    Self.scale(made, means, kFilterBox)
+    Self.scale(means, made, filter)
+    return made
+  }
+
+  private static func scale(_ from: Picture, _ to: Picture, _ filter: FilterMode) {
+    I420Scale(
+      from.y, Int32(from.strideY), from.u, Int32(from.strideUV), from.v, Int32(from.strideUV), Int32(from.width),
+      Int32(from.height), to.y, Int32(to.strideY), to.u, Int32(to.strideUV), to.v, Int32(to.strideUV),
+      Int32(to.width), Int32(to.height), filter)
+  }
+
+  /// A side of a picture that has the shape of another and this length along its longer side: even.
+  private static func side(_ side: Int, _ picture: Picture, _ length: Int) -> Int {
+    max(2, (side * length / max(picture.width, picture.height) + 1) & ~1)
+  }
+
+  private mutating func gray(_ picture: Picture) -> Picture {
+    let gray = made.take(width: picture.width, height: picture.height)
+    CopyPlane(
+      picture.y, Int32(picture.strideY), gray.y, Int32(gray.strideY), Int32(picture.width), Int32(picture.height))
+    gray.u.update(repeating: 128, count: gray.strideUV * gray.chromaHeight)
+    gray.v.update(repeating: 128, count: gray.strideUV * gray.chromaHeight)
+    return gray
+  }
+
+  private mutating func black(_ picture: Picture) -> Picture {
+    let black = made.take(width: picture.width, height: picture.height)
+    black.fill(y: 16, u: 128, v: 128)
+    return black
+  }
+}
