@@ -28,8 +28,7 @@ public enum CardReason: Sendable, Hashable, CaseIterable {
   public static var allCases: [CardReason] {
     [
       .cameraOff, .notReceived, .encrypted, .noSignal, .hidden, .lowBandwidth, .unsupportedCodec("H.265"),
-      .reconnecting,
-      .joining, .audioOnly,
+      .reconnecting, .joining, .audioOnly,
     ]
   }
 

@@ -68,7 +68,7 @@ public struct TrackProcessors: Hashable, Sendable, CustomStringConvertible {
   /// True when nothing is done.
   public var isEmpty: Bool { video == nil && audio == nil }
 
-  /// The words for it; none when nothing is done.
+  /// The words for it; an empty list when nothing is done.
   public var list: [String] { [video?.rawValue, audio?.rawValue].compactMap { $0 } }
 
   /// The words for it, as `init(words:)` reads them: `none` where nothing is done.

@@ -10,6 +10,9 @@ struct Processing: Sendable {
     var named: Set<ParticipantIdentity> = []
   }
 
+  /// So many rules are kept: four times what a recording takes. Only a log that somebody made has more.
+  static let most = 1024
+
   /// In the order in which they were given.
   private var entries: [Entry]
   /// Of those in the room for whom anything is done.
@@ -32,10 +35,11 @@ struct Processing: Sendable {
       ?? TrackProcessors()
   }
 
-  /// Adds a rule, in the place of an earlier one for the same people; `meet` then says for whom it changes anything.
+  /// Adds a rule, in the place of an earlier one for the same people; `meet` then says for whom it changes anything. One more
+  /// than there may be is left out.
   mutating func add(_ rule: ProcessorRule) {
     entries.removeAll { $0.rule.selector == rule.selector }
-    entries.append(Entry(rule: rule))
+    if entries.count < Self.most { entries.append(Entry(rule: rule)) }
   }
 
   /// Somebody is in the room, or is otherwise than before; gives what is done from now on, if that is new.

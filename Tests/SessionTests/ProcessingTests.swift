@@ -144,6 +144,11 @@ import Testing
       ])
   }
 
+  @Test func aLogThatSomebodyMadeHasNoMoreRulesThanThereMayBe() {
+    let rules = (0..<3_000).map { ProcessorRule(.person("p\($0)"), Self.hide) }
+    #expect(Processing(rules).count == Processing.most)
+  }
+
   @Test func selectorsAreReadAndWritten() {
     let texts = ["*", "ann", "attribute:consent=no", "attribute:a=b=c", "attribute:empty=", "**"]
     #expect(texts.map { PersonSelector($0)?.description } == texts)
