@@ -60,9 +60,11 @@ def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = Fa
 
 def numbered(index: int, width: int, height: int) -> rtc.VideoFrame:
     """A grey frame that says which it is."""
-    chroma = bytes([128]) * (width // 2 * (height // 2) * 2)
-    return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(
-        pattern.luma(index % (1 << pattern.BITS), width, height).tobytes() + chroma))
+    data = bytearray(width * height * 3 // 2)
+    planes = numpy.frombuffer(data, numpy.uint8)
+    planes[:width * height] = pattern.luma(index % (1 << pattern.BITS), width, height).reshape(-1)
+    planes[width * height:] = 128
+    return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, data)
 
 
 class Voice:
