@@ -9,7 +9,7 @@ RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
-TOOLS  := wire peer-echo webm-writer-loop drift
+TOOLS  := wire peer-echo webm-writer-loop hearing
 BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit interop fuzz bench format lint clean
@@ -44,7 +44,7 @@ interop: $(PYTHON) programs
 	$(PYTHON) Tests/Interop/run.py --recbot $(RECBOT)
 
 fuzz:
-	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),5)
+	Tests/Fuzz/run.sh $(or $(FUZZ_SECONDS),2)
 
 bench: deps
 	deploy/install-deps.sh --bench

@@ -217,11 +217,10 @@ let package = Package(
     .testTarget(
       name: "SessionLogTests",
       dependencies: ["SessionLog", "Session", "Layouts", "LayoutFiles", "TestKit", "MediaCore"]),
-    .target(
-      name: "HearingKit", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore"], path: "Tests/HearingKit"
-    ),
-    .executableTarget(name: "drift", dependencies: ["HearingKit"], path: "Tests/Tools/drift"),
-    .testTarget(name: "SessionTests", dependencies: ["Session", "HearingKit", "Layouts", "TestKit", "MediaCore"]),
+    .executableTarget(
+      name: "hearing", dependencies: ["Session", "AudioMix", "Layouts", "RTP", "MediaCore", arguments],
+      path: "Tests/Tools/hearing"),
+    .testTarget(name: "SessionTests", dependencies: ["Session", "Layouts", "TestKit", "MediaCore"]),
     .testTarget(name: "SettingsTests", dependencies: ["Settings", "LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "LayoutFilesTests", dependencies: ["LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),

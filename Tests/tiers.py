@@ -30,8 +30,11 @@ RESULTS = ROOT / ".build" / "results"
 PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libaom-dev libebur128-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 INPUTS = 10_000_000  # endurance: for each depacketizer and decoder
+HEARING = {"check": ["--minutes", "2"], "test": ["--minutes", "30"], "endurance": ["--times", "12", "--minutes", "240"]}
+FUZZ = {"check": 1, "test": 2, "endurance": 300}  # seconds for each target
 TRACES = 10_000  # endurance: files and logs as a disk may have them after a crash, of each kind
 SEED = 20261122
+BUILDING = ("packages", "build", "tests")  # does not change from turn to turn
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
 GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
 AGAIN = re.compile(r"^again (\S+): (.*)")
@@ -44,6 +47,7 @@ class Section:
     name: str
     command: list[str]
     needs: str = ""  # the section without which it cannot run
+    beside: list[str] = dataclasses.field(default_factory=list)  # what takes the processor time that the command leaves
     tests: int = 0
     seconds: float = 0.0
     again: list[str] = dataclasses.field(default_factory=list)
@@ -52,13 +56,15 @@ class Section:
 
     def run(self) -> None:
         """Runs the command; passes on what it says, and keeps what the table tells."""
-        print(f"\n== {self.name}: {shlex.join(self.command)}", flush=True)
+        print(f"\n== {self.name}: {' & '.join(map(shlex.join, filter(None, (self.command, self.beside))))}", flush=True)
         began = time.monotonic()
         counted = set()  # a runner may repeat its closing lines
         try:
             # In a group of its own, so that one signal reaches everything that it started, and reaches it once.
             child = subprocess.Popen(self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT, process_group=0)
+            other = self.beside and subprocess.Popen(["nice", "-n", "19", *self.beside], cwd=ROOT, stdin=subprocess.DEVNULL,
+                                                     process_group=child.pid)
         except OSError as error:
             print(error)
             self.status = "FAILED"
@@ -85,6 +91,8 @@ class Section:
             if found := AGAIN.match(line):
                 self.again.append(found[1])
         code = child.wait()
+        if other:
+            other.wait()  # what it fails for is told by the section that needs it
         for number, handler in before.items():
             signal.signal(number, handler)
         self.seconds = time.monotonic() - began
@@ -93,21 +101,22 @@ class Section:
 
 def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     """What a tier consists of, in the order in which it is run: what says the most in the shortest time first."""
-    found = [Section("build", ["make", "--no-print-directory", "programs"]),
+    # A build in the order of its modules leaves a fifth of two processors idle. Two builds must not fetch at once.
+    found = [Section("packages", ["swift", "package", "resolve"]),
+             Section("build", ["make", "--no-print-directory", "programs"], beside=["Tests/Fuzz/run.sh", "--build", str(options.fuzz)]),
              Section("tests", ["swift", "build", "--product", "recbotPackageTests"])]
     if tier != "endurance":
         found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
-                 Section("unit", ["Tests/unit.sh", *(["--quick"] if tier == "check" else [])], "tests")]
+                 # What calls the program calls that which is shipped.
+                 Section("unit", ["env", f"RECBOT_PROGRAM={pathlib.Path(options.recbot).resolve()}", "Tests/unit.sh",
+                                  *(["--quick"] if tier == "check" else [])], "tests")]
     common = ["--tier", tier, "--jobs", str(os.cpu_count() or 1), "--recbot", options.recbot]
     found.append(Section("scenarios", [*RUN, *common, "--junit", str(RESULTS / "scenarios.xml")], "build"))
     if tier == "endurance":
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
-        found.append(Section("hearing", ["env", "RECBOT_HEARING_SEEDS=48", "swift", "test", "--skip-build",
-                                         "--filter", "HearingTests"], "tests"))
         found.append(Section("traces", ["env", f"RECBOT_TRACE_FILES={TRACES}", "swift", "test", "--skip-build",
                                         "--filter", "WriteTraceTests"], "tests"))
-    if tier != "check":
-        found.append(Section("drift", [".build/release/drift"], "build"))
+    found.append(Section("hearing", [".build/release/hearing", *HEARING[tier]], "build"))
     found.append(Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)]))
     if tier == "endurance":
         formats = sorted(path.name for path in (ROOT / "Tests/Fuzz/Corpus").glob("de*er-*"))
@@ -166,8 +175,7 @@ def endure(options: argparse.Namespace, done: list[Section]) -> None:
     end = time.monotonic() + 3600 * options.hours
     lines: list[str] = []
     for turn in range(10_000):
-        # What is built does not change from turn to turn.
-        planned = [section for section in sections("endurance", options) if turn == 0 or section.name not in ("build", "tests")]
+        planned = [section for section in sections("endurance", options) if turn == 0 or section.name not in BUILDING]
         planned = [section for section in planned if not options.only or section.name in options.only]
         seed = options.seed + turn
         for section in planned:
@@ -213,11 +221,11 @@ def main() -> int:
     parser.add_argument("tier", choices=("check", "test", "endurance"))
     parser.add_argument("--hours", type=float, default=0.0, help="endurance: begin again until so many are over")
     parser.add_argument("--seed", type=int, default=SEED, help="endurance: of the first round; each next one has the next")
-    parser.add_argument("--fuzz", type=int, help="seconds for each fuzz target (check: 1, test: 5, endurance: 300)")
+    parser.add_argument("--fuzz", type=int, help=f"seconds for each fuzz target ({', '.join(f'{tier}: {time}' for tier, time in FUZZ.items())})")
     parser.add_argument("--recbot", default=".build/release/recbot", help="the program that is tested from outside")
     parser.add_argument("--only", action="append", default=[], metavar="SECTION", help="just this section; may be repeated")
     options = parser.parse_args()
-    options.fuzz = options.fuzz or {"check": 1, "test": 5, "endurance": 300}[options.tier]
+    options.fuzz = options.fuzz or FUZZ[options.tier]
     RESULTS.mkdir(parents=True, exist_ok=True)
     versions()
     done: list[Section] = []

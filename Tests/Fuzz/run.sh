@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets: libFuzzer and AddressSanitizer over everything that reads foreign bytes.
 #
-#   Tests/Fuzz/run.sh [seconds per target, default 5] [target...]
+#   Tests/Fuzz/run.sh [seconds per target, default 2] [target...]
 #   Tests/Fuzz/run.sh --inputs 10000000 [target...]     as long as it takes: hours for each target
+#   Tests/Fuzz/run.sh --build [seconds per target]      builds what such a run needs, and says nothing
 #
 # Prints one line per target and fails when one of them traps, hangs or takes too much memory. The input that did it is
 # kept in .build/fuzz/findings; `RECBOT_FUZZ_TARGET=target .build/fuzz/debug/Fuzz FILE` repeats it, and a fixed one
@@ -12,10 +13,12 @@ cd "$(dirname "$0")/../.."
 
 export inputs=-1
 [[ ${1:-} != --inputs ]] || { inputs=${2:-}; set -- 864000 "${@:3}"; }
-export seconds=${1:-5}
+only_build=
+[[ ${1:-} != --build ]] || { only_build=1; shift; }
+export seconds=${1:-2}
 export build=.build/fuzz
 [[ $seconds =~ ^[1-9][0-9]*$ && $inputs =~ ^(-1|[1-9][0-9]*)$ ]] || {
-  echo "usage: $0 [seconds per target | --inputs number] [target...]" >&2
+  echo "usage: $0 [--build] [seconds per target | --inputs number] [target...]" >&2
   exit 2
 }
 mkdir -p "$build/findings" "$build/logs"
@@ -28,9 +31,11 @@ optimized=(-Xswiftc -assert-config -Xswiftc Debug -Xswiftc -enable-testing)
 [[ $configuration == release ]] || optimized=()
 if ! swift build --configuration "$configuration" --package-path Tests/Fuzz --scratch-path "$build" --disable-index-store \
   --sanitize fuzzer -Xswiftc -sanitize=fuzzer,address "${optimized[@]}" -Xswiftc -use-ld=lld -Xcxx -fsanitize=address >"$build/logs/build" 2>&1; then
+  [[ -z $only_build ]] || exit 1
   grep -E 'error:' "$build/logs/build" || tail -n 40 "$build/logs/build"
   exit 1
 fi
+[[ -z $only_build ]] || exit 0
 
 fuzz() {
   local log="$build/logs/$1" runs edges

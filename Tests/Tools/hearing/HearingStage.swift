@@ -10,9 +10,9 @@ import Session
 ///
 /// Each packet of sound has a loudness of its own, so that what comes out can be told apart packet by packet. Times are
 /// nanoseconds of one true clock, which nobody on the stage knows but the judge.
-package struct HearingStage: Sendable {
+struct HearingStage: Sendable {
   /// What goes wrong at the sender, and when, milliseconds.
-  package enum Trouble: Sendable {
+  enum Trouble: Sendable {
     /// Nothing is captured for so long, and the clock of the sound stands still meanwhile.
     case microphone(Int64)
     /// The same for sound and pictures: the whole device sleeps.
@@ -32,7 +32,7 @@ package struct HearingStage: Sendable {
   }
 
   /// Who reports, and how well.
-  package enum Reports: Sendable {
+  enum Reports: Sendable {
     case none, own, forwarded, wrong
     /// A busy sender, which notes a third of the packets that it reports about up to 60 ms late.
     case busy
@@ -40,54 +40,54 @@ package struct HearingStage: Sendable {
     case slow
   }
 
-  package var seed: UInt64
+  var seed: UInt64
   /// Milliseconds.
-  package var length: Int64 = 12_000
-  package var troubles: [(at: Int64, what: Trouble)] = []
+  var length: Int64 = 12_000
+  var troubles: [(at: Int64, what: Trouble)] = []
   /// Packets are late by up to so many milliseconds, but keep their order.
-  package var jitter: Int64 = 10
+  var jitter: Int64 = 10
   /// Lost packets of sound, 1/1000. They are not sent again.
-  package var loss = 0
+  var loss = 0
   /// Lost packets of sound that are sent again and come this much later, milliseconds; 0: they are not.
-  package var repair: Int64 = 0
-  package var hasVideo = true
+  var repair: Int64 = 0
+  var hasVideo = true
   /// Nanoseconds from picture to picture.
-  package var pictureInterval: Int64 = 33_333_333
+  var pictureInterval: Int64 = 33_333_333
   /// Pictures of the recording in a second.
-  package var framesPerSecond = 30
-  package var reports = Reports.own
+  var framesPerSecond = 30
+  var reports = Reports.own
   /// Milliseconds between the reports of the sound, and of the pictures.
-  package var reportsEvery: (sound: Int64, pictures: Int64) = (2_000, 1_000)
+  var reportsEvery: (sound: Int64, pictures: Int64) = (2_000, 1_000)
   /// The first reports come after so many milliseconds.
-  package var reportsFrom: Int64 = 700
+  var reportsFrom: Int64 = 700
   /// The sender's clock runs fast (positive: slow captures) by so many millionths.
-  package var drift: Int64 = 0
+  var drift: Int64 = 0
   /// The way of sound and of pictures, milliseconds.
-  package var way: (sound: Int64, pictures: Int64) = (30, 75)
+  var way: (sound: Int64, pictures: Int64) = (30, 75)
 
   /// What became of one packet of sound.
-  package struct Heard: Sendable {
-    package var number: Int
+  struct Heard: Sendable {
+    var number: Int
     /// The sample behind its last one, and how many were found.
-    package var end: Int64
-    package var count: Int
+    var end: Int64
+    var count: Int
   }
 
   /// What came of it all.
-  package struct Result: Sendable {
+  struct Result: Sendable {
     /// When each packet was captured (true time); nil: none of that number.
-    package var captured: [Int64] = []
+    var captured: [Int64] = []
     /// Packets that reached the recorder.
-    package var arrived: Set<Int> = []
+    var arrived: Set<Int> = []
     /// Something other than the packet before lies directly before this packet: a stall, a loss, silence.
-    package var begins: Set<Int> = []
-    package var heard: [Heard] = []
+    var begins: Set<Int> = []
+    var heard: [Heard] = []
     /// When a picture came on show, and when it was captured.
-    package var shown: [(at: Int64, captured: Int64)] = []
+    var shown: [(at: Int64, captured: Int64)] = []
   }
 
   /// A stage of 12 s without troubles.
-  package init(seed: UInt64, troubles: [(at: Int64, what: Trouble)] = []) {
+  init(seed: UInt64, troubles: [(at: Int64, what: Trouble)] = []) {
     self.seed = seed
     self.troubles = troubles
   }
@@ -281,7 +281,7 @@ package struct HearingStage: Sendable {
   }
 
   /// Plays it, as fast as the machine can.
-  package func play() -> Result {
+  func play() -> Result {
     var result = Result()
     var arrivals = send(&result)[...]
     let settings = SessionCore.Settings(
