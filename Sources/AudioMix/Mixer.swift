@@ -13,11 +13,16 @@ public final class Mixer {
     case none
     case silence
     case voiceMask(VoiceMask)
+    case loudness(TrackLoudness)
 
     mutating func process(_ block: UnsafeMutableBufferPointer<Float>) {
       switch self {
       case .none: break
       case .silence: block.update(repeating: 0)
+      case .loudness(var loudness):
+        self = .silence
+        loudness.normalize(block)
+        self = .loudness(loudness)
       case .voiceMask(var mask):
         // Not two masks at a time: the one in the enumeration would be copied.
         self = .silence
@@ -112,6 +117,8 @@ public final class Mixer {
       case nil: .none
       case .silence: .silence
       case .voiceMask: .voiceMask(VoiceMask())
+      // Once is enough.
+      case .loudness: normalizesLoudness ? .none : TrackLoudness().map(Treatment.loudness) ?? .none
       }
   }
 

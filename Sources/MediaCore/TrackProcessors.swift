@@ -16,6 +16,8 @@ public enum AudioProcessor: String, Sendable, Hashable, CaseIterable {
   case voiceMask = "voice-mask"
   /// Silence.
   case silence
+  /// Brought to the loudness of everybody else, -16 LUFS.
+  case loudness
 }
 
 /// What is done to all that somebody publishes: at most one thing to the pictures, and one to the sound.

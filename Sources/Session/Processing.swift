@@ -64,3 +64,15 @@ struct Processing: Sendable {
     for index in entries.indices { entries[index].named.remove(identity) }
   }
 }
+
+extension PersonSelector {
+  /// Whether it means somebody as they are now.
+  func means(_ participant: Participant) -> Bool {
+    switch self {
+    case .everybody: true
+    case .person(let text):
+      participant.identity.rawValue == text || participant.displayName.lowercased() == text.lowercased()
+    case .attribute(let key, let value): participant.attributes[key] == value
+    }
+  }
+}

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import JobsAPI
+import MediaCore
 
 /// Everything that a worker is told when it is made.
 public struct WorkerSettings: Sendable {
@@ -50,7 +51,9 @@ public struct WorkerSettings: Sendable {
 
   /// What the worker tells the backend that it can do, with the names of the keys that are there now.
   func abilities(keys: [String]?) -> WorkerAbilities {
-    WorkerAbilities(hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) }, keys: keys)
+    WorkerAbilities(
+      hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) }, keys: keys,
+      processors: TrackProcessors.known)
   }
 
   /// The host's name, and a text that no other process has.

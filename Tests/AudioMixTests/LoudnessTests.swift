@@ -153,4 +153,31 @@ private struct Speaker {
       #expect(isTold ? peak > 0.3 : abs(peak - 0.1) < 0.001, "\(peak)")
     }
   }
+
+  /// One is brought to the loudness that `--loudness` gives to all, and stays there until it is taken back.
+  @Test(arguments: [false, true]) func oneTrackAloneMayBeNormalized(isNormalizedAnyway: Bool) throws {
+    let mixer = Mixer(trackCapacity: 480_000, normalizesLoudness: isNormalizedAnyway)
+    let track = mixer.addTrack()
+    mixer.process(.loudness, track: track)
+    var speaker = try Speaker()
+    var alike = 0
+    var out = [Float](repeating: 0, count: 1920)
+    let quiet = sentence.map { $0 * 0.1 }
+    for turn in 0..<2 {
+      var spoken = quiet
+      if turn == 1 { mixer.process(nil, track: track) }
+      mixer.insert(quiet, at: mixer.position, track: track)
+      spoken.withUnsafeMutableBufferPointer { samples in
+        for start in stride(from: 0, to: samples.count, by: 1920) {
+          let block = UnsafeMutableBufferPointer(rebasing: samples[start..<(start + 1920)])
+          // Taken back, sound is as it comes, or as all sound is made.
+          if turn == 0 || isNormalizedAnyway { speaker.track.normalize(block) }
+          out.withUnsafeMutableBufferPointer { _ = mixer.mix(into: $0) }
+          if zip(out, block).allSatisfy({ abs($0 - $1) < 1e-4 }) { alike += 1 }
+        }
+      }
+    }
+    // The first block fades in.
+    #expect(alike >= 2 * quiet.count / 1920 - 1, "\(alike)")
+  }
 }

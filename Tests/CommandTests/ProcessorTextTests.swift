@@ -22,14 +22,14 @@ import Testing
 
   @Test(arguments: [
     ("ann", "'ann' is not PERSON=PROCESSOR, such as 'Ann Lee=pixelate,voice-mask'"),
-    ("ann=", "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, none"),
+    ("ann=", "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, loudness, none"),
     ("ann=pixelat", "there is no processor 'pixelat'; did you mean 'pixelate'?"),
     ("=blur", "'' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
     ("attribute:x=blur", "'attribute:x' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
     ("ann=blur,mask", "'blur' and 'mask' cannot be together: one for pictures, one for sound"),
     (
       "ann=blur,none",
-      "a processor is missing, or 'none' stands beside another: known are pixelate, blur, grayscale, mask, voice-mask, silence, none"
+      "a processor is missing, or 'none' stands beside another: known are pixelate, blur, grayscale, mask, voice-mask, silence, loudness, none"
     ),
   ])
   func mistakesAreToldInALine(_ text: String, _ said: String) {
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func thereAreNotTooMany() {
-    let text = (0...ProcessorText.most).map { "p\($0)=blur" }.joined(separator: ";")
+    let text = (0...ProcessorRule.most).map { "p\($0)=blur" }.joined(separator: ";")
     #expect(throws: ValueError.self) { try ProcessorText.rules(text) }
   }
 

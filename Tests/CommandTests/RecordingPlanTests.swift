@@ -229,6 +229,20 @@ import Testing
         == ["*=grayscale", "bob=mask", "Ann=pixelate,silence", "cleo=voice-mask"])
   }
 
+  @Test func whomAJobHidesIsHiddenOverTheWorkersSettingsAndUnderCommands() throws {
+    var steering = JobSteering()
+    steering.apply(JobCommand(sequence: 1, verb: .processor, argument: "Ann=none"))
+    let plan = try record(
+      JobRequest(room: "r", processors: ["Ann = pixelate, silence", "attribute:consent=no=mask"]), steering: steering,
+      ["RECBOT_PROCESSORS": "*=grayscale"])
+    #expect(
+      plan.recording.session.processors.map(\.description)
+        == ["*=grayscale", "Ann=pixelate,silence", "attribute:consent=no=mask", "Ann=none"])
+    // From a backend that knows more than this recorder: nobody is recorded openly.
+    let failure = #expect(throws: Failure.self) { try record(JobRequest(room: "r", processors: ["Ann=smear"])) }
+    #expect(failure?.message.hasPrefix("processors: there is no processor 'smear'; known: pixelate, ") == true)
+  }
+
   /// An order comes from another process.
   @Test(arguments: [
     JobPicture(width: 7, height: 7), JobPicture(width: 1280), JobPicture(width: .max - 1, height: .max - 1),

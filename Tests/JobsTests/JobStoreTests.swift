@@ -34,6 +34,14 @@ import Testing
     }
     let opening = WorkerAbilities(hasStore: false, keys: ["lesson-7"])
     #expect(try await stores.jobs.claim(worker: "k", count: 5, abilities: opening).map(\.id) == [locked.id])
+    let hidden = try await stores.jobs.submit(
+      JobRequest(room: "hidden", processors: ["Ann=none", "bob=blur,silence"]), owner: "app")
+    for words in [nil, [], ["blur"], ["none", "silence"]] as [[String]?] {
+      let abilities = WorkerAbilities(hasStore: false, processors: words)
+      #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: abilities).isEmpty, "\(words ?? [])")
+    }
+    let hiding = WorkerAbilities(hasStore: false, processors: ["mask", "silence", "blur"])
+    #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: hiding).map(\.id) == [hidden.id])
     let able = WorkerAbilities(hasStore: true, layouts: ["grid"])
     #expect(try await stores.jobs.claim(worker: "v", count: 2, abilities: able).map(\.id) == Array(stored.prefix(2)))
   }

@@ -68,6 +68,9 @@ struct WorkerRoutes: RouteGroup {
     guard (request.status.abilities?.keys ?? []).count <= 1000 else {
       throw Refusal.invalid("status.abilities.e2ee_keys: at most 1000")
     }
+    guard (request.status.abilities?.processors ?? []).count <= 1000 else {
+      throw Refusal.invalid("status.abilities.processors: at most 1000")
+    }
     try await workers.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
     let claimed = try await call.hold(

@@ -25,6 +25,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var loudness: Bool?
   /// What begins a chapter; nil: as the workers are set.
   public var chapters: ChapterDetail?
+  /// What is done to whose pictures and sound (texts of `ProcessorRule`), after what the workers' settings say; nil: nothing.
+  public var processors: [String]?
   /// What is written. Empty: one composed WebM with a name made from room and time.
   public var outputs: [JobOutput]
   /// End at this length, in seconds.
@@ -52,8 +54,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public init(
     room: String, url: String? = nil, startAt: Timestamp? = nil, deadline: Timestamp? = nil, layout: String? = nil,
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
-    chapters: ChapterDetail? = nil, outputs: [JobOutput] = [],
-    maxDuration: Int64? = nil,
+    chapters: ChapterDetail? = nil, processors: [String]? = nil, outputs: [JobOutput] = [], maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
     talkers: Bool? = nil, also: [JobFurtherFile]? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
@@ -68,6 +69,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.picture = picture
     self.loudness = loudness
     self.chapters = chapters
+    self.processors = processors
     self.outputs = outputs
     self.maxDuration = maxDuration
     self.stopWhenEmpty = stopWhenEmpty
@@ -83,7 +85,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, metadata
-    case chapters, webhook, egress
+    case chapters, processors, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -108,6 +110,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(picture, forKey: .picture)
     try values.encodeIfPresent(loudness, forKey: .loudness)
     try values.encodeIfPresent(chapters, forKey: .chapters)
+    try values.encodeIfPresent(processors, forKey: .processors)
     try values.encode(outputs, forKey: .outputs)
     let isNamed = encoder.isForCallers
     try values.encodeIfPresent(maxDuration, forKey: isNamed ? .maxDurationSeconds : .maxDuration)
@@ -136,6 +139,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     picture = try values.decodeIfPresent(JobPicture.self, forKey: .picture)
     loudness = try values.decodeIfPresent(Bool.self, forKey: .loudness)
     chapters = try values.decodeIfPresent(ChapterDetail.self, forKey: .chapters)
+    processors = try values.decodeIfPresent([String].self, forKey: .processors)
     outputs = try values.decodeIfPresent([JobOutput].self, forKey: .outputs) ?? []
     maxDuration = try values.decodeFirst(Int64.self, .maxDurationSeconds, .maxDuration)
     stopWhenEmpty = try values.decodeFirst(Int64.self, .stopWhenEmptySeconds, .stopWhenEmpty)
@@ -194,6 +198,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     if let key, !KeyName.isValid(key) { problems.append("e2ee_key: \(KeyName.rule)") }
     problems += selection?.problems ?? []
     problems += picture?.problems ?? []
+    problems += processorProblems
     for (index, file) in (also ?? []).prefix(JobFurtherFile.most).enumerated() {
       problems += file.problems("also[\(index)]")
     }
@@ -205,6 +210,26 @@ public struct JobRequest: Codable, Hashable, Sendable {
     problems += webhook?.problems ?? []
     for webhook in egress?.webhooks ?? [] { problems += webhook.problems }
     return problems
+  }
+
+  /// The longest text of a rule of processors, in bytes: a person's name and what is done.
+  private static let longestRule = 512
+
+  private var processorProblems: [String] {
+    guard let processors, processors.count <= ProcessorRule.most else {
+      return processors == nil ? [] : ["processors: at most \(ProcessorRule.most)"]
+    }
+    return processors.enumerated().compactMap { index, text in
+      guard text.utf8.count <= Self.longestRule, !text.hasControlCharacters else {
+        return "processors[\(index)]: at most \(Self.longestRule) bytes, no control characters"
+      }
+      do throws(ProcessorRule.TextError) {
+        _ = try ProcessorRule(text: text)
+        return nil
+      } catch {
+        return "processors[\(index)]: \(error)"
+      }
+    }
   }
 }
 

@@ -70,16 +70,19 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
   public var layouts: [String]?
   /// The names of the keys of encrypted rooms that it has, at most 1000; nil: none.
   public var keys: [String]?
+  /// The words of the processors that it knows (`TrackProcessors`), at most 1000; nil: none, an older worker.
+  public var processors: [String]?
 
   /// Makes a set of abilities; see the properties.
-  public init(hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil) {
+  public init(hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil, processors: [String]? = nil) {
     self.hasStore = hasStore
     self.layouts = layouts
     self.keys = keys
+    self.processors = processors
   }
 
   enum CodingKeys: String, CodingKey {
-    case layouts
+    case layouts, processors
     case hasStore = "store"
     case keys = "e2ee_keys"
   }
@@ -89,6 +92,7 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
     if !hasStore, job.request.outputs.contains(where: { $0.destination == .s3 }) { return "a store" }
     // What is only left to be finished needs no layout and no key.
     if !job.isRecorded, let key = job.request.key, keys?.contains(key) != true { return "the key '\(key)'" }
+    if !job.isRecorded, let word = unknownProcessor(of: job.request) { return "the processor '\(word)'" }
     guard !job.isRecorded, let layouts else { return nil }
     for layout in [job.request.layout] + (job.request.also ?? []).map(\.layout) {
       if let layout, !layouts.contains(layout), !layouts.contains(LayoutName.withoutTheme(layout)) {
@@ -96,6 +100,14 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
       }
     }
     return nil
+  }
+
+  /// The first processor that a request wants and the worker does not know: it would record somebody who is to be hidden.
+  private func unknownProcessor(of request: JobRequest) -> String? {
+    let wanted = (request.processors ?? []).flatMap { text in
+      (try? ProcessorRule(text: text))?.processors.list ?? [text]
+    }
+    return wanted.first { processors?.contains($0) != true }
   }
 }
 

@@ -92,6 +92,17 @@ struct RecordCommand: AsyncParsableCommand {
     return picture
   }
 
+  /// What a job does to whose pictures and sound. What cannot be read records nobody openly: it ends the recording.
+  private static func processors(of request: JobRequest) throws -> [ProcessorRule] {
+    try (request.processors ?? []).map { text in
+      do throws(ValueError) {
+        return try ProcessorText.rule(text)
+      } catch {
+        throw Failure(.usage, "processors: \(error)")
+      }
+    }
+  }
+
   /// What the worker orders, over what its settings say.
   func plan(
     _ order: RecordingOrder, _ beginning: JobBeginning, _ picture: PicturePlan, _ token: RenewedToken,
@@ -105,7 +116,7 @@ struct RecordCommand: AsyncParsableCommand {
       configuration, picture, output: order.output, title: beginning.steering.title ?? name,
       maximumDuration: order.remaining.map { .microseconds(max(0, min($0, 1 << 50))) },
       stopWhenEmpty: request.stopWhenEmpty.map(Self.time))
-    settings.session.processors += beginning.processors
+    settings.session.processors += try Self.processors(of: request) + beginning.processors
     try reception.apply(configuration, to: &settings)
     if let log = order.log {
       settings.log = try RecordingOptions.logSettings(log, keep: recording.logKeep(configuration) ?? Self.logKeep)

@@ -86,7 +86,7 @@ extension Setting {
   static var processors: Setting<[ProcessorRule]?> {
     .init(
       "recording.processors",
-      "Hide people: PERSON=pixelate, blur, grayscale or mask their pictures, voice-mask or silence their sound, or none; PERSON is an "
+      "Hide people: PERSON=pixelate, blur, grayscale or mask their pictures, voice-mask, silence or loudness their sound, or none; PERSON is an "
         + "identity, a name, attribute:KEY=VALUE or *; several with semicolons", flag: "--processor",
       placeholder: "person=what", example: "Ann Lee=pixelate,voice-mask", parse: ProcessorText.rules)
   }

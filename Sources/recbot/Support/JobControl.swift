@@ -139,8 +139,8 @@ struct JobControl: Sendable {
     guard let processors = request.processors else { throw ValueError("'processors' is missing") }
     let rule = try ProcessorText.rule(participant, processors)
     if case .person(let name) = rule.selector { _ = try identity(of: name) }
-    guard recording.progress.processorRules < ProcessorText.most else {
-      throw ValueError("there are \(ProcessorText.most) processors, the most there may be; use attribute:KEY=VALUE")
+    guard recording.progress.processorRules < ProcessorRule.most else {
+      throw ValueError("there are \(ProcessorRule.most) processors, the most there may be; use attribute:KEY=VALUE")
     }
     return rule
   }

@@ -28,6 +28,7 @@ enum JobText {
     if let start = job.request.startAt { rows.append(("starts", TimeText.short(start))) }
     if let deadline = job.request.deadline { rows.append(("deadline", TimeText.short(deadline))) }
     if let layout = job.request.layout { rows.append(("layout", layout)) }
+    for rule in job.request.processors ?? [] { rows.append(("processor", rule)) }
     if let key = job.request.key { rows.append(("key", key)) }
     if let origin = job.origin { rows.append(("made by", "\(origin.schedule) (\(origin.key))")) }
     if let lease = job.lease { rows.append(("worker", "\(lease.worker), attempt \(job.attempt)")) }

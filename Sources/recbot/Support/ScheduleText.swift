@@ -26,6 +26,7 @@ enum ScheduleText {
     if let length = schedule.length { rows.append(("length", TimeText.length(length * 1_000_000))) }
     rows.append(("missed times", "\(schedule.catchUp.rawValue), within \(schedule.catchUpWithin) s"))
     if let layout = schedule.request.layout { rows.append(("layout", layout)) }
+    for rule in schedule.request.processors ?? [] { rows.append(("processor", rule)) }
     for output in schedule.request.outputs {
       rows.append(("output", [output.destination?.rawValue, output.path].compactMap { $0 }.joined(separator: " ")))
     }

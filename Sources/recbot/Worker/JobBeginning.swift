@@ -1,6 +1,7 @@
 import JobsAPI
 import Layouts
 import Logging
+import MediaCore
 import Recording
 import Session
 import Settings

@@ -138,12 +138,13 @@ def crashed_recording(stage: Stage, verdict: Verdict) -> None:
 
 
 def logged(stage: Stage, verdict: Verdict) -> None:
-    """A job with `--log`: each part has a session log, a crash leaves a whole one, both are composed, old ones are pruned."""
+    """A job with `--log` that hides somebody: each part has a session log, a crash leaves a whole one, both are composed and hide
+    them too, old ones are pruned."""
     service = Service(stage)
     logs = service.data / "logs"
     try:
         worker = service.worker()
-        _, job = begin(service, "room", "--log")
+        ann, job = begin(service, "room", "--log", "--processor", "Ann=grayscale")
         stage.until(time.time() + 4.0)
         [shown] = service.job(job)["parts"]
         busy = service.recbot("log", "erase", shown["log"], "--participant", "ann", status=42)
@@ -152,7 +153,8 @@ def logged(stage: Stage, verdict: Verdict) -> None:
             service.kill(child)
         service.wait(lambda: len(service.job(job)["parts"]) == 2, "no second part", timeout=15)
         stage.until(time.time() + 4.0)
-        finish(service, job, verdict, parts=2)
+        recording = finish(service, job, verdict, parts=2)
+        verdict.check(not recording or recording.shown(ann.colour, 0) == float("inf"), "who is to be hidden is shown")
         done = service.job(job)
         for number, part in enumerate(done["parts"]):
             folder = pathlib.Path(part.get("log", "-"))
@@ -161,11 +163,13 @@ def logged(stage: Stage, verdict: Verdict) -> None:
             verdict.check(stat.S_IMODE(folder.stat().st_mode) == 0o700, f"{folder} is open to others")
             file = stage.folder / f"part-{number}.webm"
             service.recbot("compose", str(folder), "--layout", "speaker", "--output", str(file))
-            seconds = Recording.load(str(file)).duration
+            composed = Recording.load(str(file))
+            seconds = composed.duration
+            verdict.check(composed.shown(ann.colour, 0) == float("inf"), f"who is to be hidden is shown in part {number}")
             verdict.check(3.0 < seconds < part["duration_seconds"] + 1.0, f"part {number} composed: {seconds:.1f} s")
             verdict.figure(f"part {number} {part['duration_seconds']:.1f} s, composed {seconds:.1f} s")
         told = service.ask("jobs", "show", job)
-        verdict.check(str(logs) in told, f"show: {told}")
+        verdict.check(str(logs) in told and "Ann=grayscale" in told, f"show: {told}")
         # Another job wants none; and a worker that starts prunes what is over.
         plain = service.ask("jobs", "submit", "room", *SETTINGS)
         service.reaches(plain, {"running"})

@@ -140,11 +140,14 @@ WRONG = (
     (("schedule", "add", "room", "--cron", "@daily", "--layout", "gird"), "did you mean 'grid'"),
     (("join", "room", "--layout", "gird"), "did you mean 'grid'"),
     (("join", "room", "--output", "talk.mp4"), "must end in .webm"),
+    *(((*command, "--processor", "Ann=pixelat"), "there is no processor 'pixelat'; did you mean 'pixelate'?")
+      for command in (("join", "room"), ("jobs", "submit", "room"), ("schedule", "add", "room", "--cron", "@daily"))),
 )
 UNKNOWN = (
     ("/v1/jobs", {"room": "r", "laoyut": "grid"}, "laoyut: is no field of this; did you mean 'layout'?"),
     ("/v1/jobs", {"room": "r", "outputs": [{"pth": "x.webm"}]}, "outputs[0].pth: is no field of this"),
     ("/v1/jobs", {"room": "r", "outputs": [{"destination": "s4"}]}, "did you mean 's3'"),
+    ("/v1/jobs", {"room": "r", "processors": ["Ann=pixelat"]}, "processors[0]: there is no processor 'pixelat'; did you mean 'pixelate'?"),
     ("/v1/schedules", {"trigger": {"corn": "@daily"}, "request": {"room": "r"}}, "did you mean 'cron'"),
     ("/v1/tokens", {"room": "r", "identity": "i", "can_pubish": True}, "did you mean 'can_publish'"),
 )

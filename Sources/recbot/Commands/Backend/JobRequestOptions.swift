@@ -43,6 +43,12 @@ struct JobRequestOptions: ParsableArguments {
       "What begins a chapter: none, marks, people or talkers (default: as the workers are set).", valueName: "level"))
   var chapters: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Hide somebody from the beginning: PERSON=WHAT as for `recbot join --processor`, such as 'Ann Lee=pixelate,voice-mask'. May be "
+        + "given several times.", valueName: "person=what"))
+  var processor: [String] = []
+
   @OptionGroup var part: SelectionOptions
 
   @Option(help: ArgumentHelp("End at this length, such as 2h.", valueName: "time"))
@@ -100,6 +106,11 @@ struct JobRequestOptions: ParsableArguments {
     if loudness { request.loudness = true }
     request.chapters = try parse(chapters, "--chapters") { (text) throws(ValueError) in
       try Values.word(text, ChapterDetail.what)
+    }
+    if !processor.isEmpty {
+      request.processors = try processor.map { text in
+        try parse(text, "--processor", ProcessorText.rule)?.description ?? text
+      }
     }
     if log { request.log = true }
     if manifest { request.manifest = true }

@@ -1,5 +1,3 @@
-import MediaCore
-
 /// Whom a rule means.
 public enum PersonSelector: Hashable, Sendable, CustomStringConvertible {
   /// All people.
@@ -23,16 +21,6 @@ public enum PersonSelector: Hashable, Sendable, CustomStringConvertible {
     self = .attribute(key: String(rest[..<equals]), value: String(rest[rest.index(after: equals)...]))
   }
 
-  /// Whether it means somebody as they are now.
-  func means(_ participant: Participant) -> Bool {
-    switch self {
-    case .everybody: true
-    case .person(let text):
-      participant.identity.rawValue == text || participant.displayName.lowercased() == text.lowercased()
-    case .attribute(let key, let value): participant.attributes[key] == value
-    }
-  }
-
   /// As it is read.
   public var description: String {
     switch self {
@@ -41,21 +29,4 @@ public enum PersonSelector: Hashable, Sendable, CustomStringConvertible {
     case .attribute(let key, let value): "\(Self.attributePrefix)\(key)=\(value)"
     }
   }
-}
-
-/// What is done to the pictures and the sound of somebody.
-public struct ProcessorRule: Hashable, Sendable, CustomStringConvertible {
-  /// Whose.
-  public var selector: PersonSelector
-  /// What.
-  public var processors: TrackProcessors
-
-  /// Makes a rule; see the properties.
-  public init(_ selector: PersonSelector, _ processors: TrackProcessors) {
-    self.selector = selector
-    self.processors = processors
-  }
-
-  /// `ann=pixelate,voice-mask`.
-  public var description: String { "\(selector)=\(processors)" }
 }
