@@ -16,7 +16,8 @@ from disruptions.walls import walls
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     outages, restart, meanwhile, addresses, first_picture, families, relays, walls, booths, losses, weather, torn, narrow, codes,
     outage_120, losses_long)}
-# The page over a relay: relays, and PeerRelayTests among the unit tests.
-LONG = ("outage_120", "losses_long", "booths")
+# The page over a relay: relays, and PeerRelayTests among the unit tests. Jitter, disorder, copies, damage and bursts: losses over a
+# real network, MediaEngineTests in manual time; a bottleneck: narrow.
+LONG = ("outage_120", "losses_long", "booths", "weather")
 # Several recordings at once fill the machine, or it is its speed that is measured.
 ALONE = ("losses", "losses_long", "weather", "torn", "relays", "first_picture", "booths")
