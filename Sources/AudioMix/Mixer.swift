@@ -19,12 +19,12 @@ public final class Mixer {
       switch self {
       case .none: break
       case .silence: block.update(repeating: 0)
+      // Not two of one at a time: that in the enumeration would be copied.
       case .loudness(var loudness):
         self = .silence
         loudness.normalize(block)
         self = .loudness(loudness)
       case .voiceMask(var mask):
-        // Not two masks at a time: the one in the enumeration would be copied.
         self = .silence
         mask.process(block)
         self = .voiceMask(mask)
@@ -118,7 +118,7 @@ public final class Mixer {
       case .silence: .silence
       case .voiceMask: .voiceMask(VoiceMask())
       // Once is enough.
-      case .loudness: normalizesLoudness ? .none : TrackLoudness().map(Treatment.loudness) ?? .none
+      case .loudness: normalizesLoudness ? .none : TrackLoudness().map(Treatment.loudness) ?? Treatment.none
       }
   }
 

@@ -94,9 +94,13 @@ import Yams
     ] {
       #expect(lines.contains { $0.place == path && $0.words.first == "worker" }, "\(path): no worker was found")
     }
+    // Many stand in several places, and reading one takes a debug build a fifth of a second.
+    var complaints: [[String]: String?] = [:]
     // In tables of Markdown `a\|b` stands for several commands.
     for (place, words) in lines where !words.contains(where: { $0.hasSuffix("\\") || $0.hasPrefix("…") }) {
-      guard let complaint = CommandLineReader.complaint(words) else { continue }
+      let known = complaints[words] ?? CommandLineReader.complaint(words)
+      complaints[words] = .some(known)
+      guard let complaint = known else { continue }
       // Prose names commands without all that they need.
       if place.hasSuffix(".md"), complaint.contains("Missing expected argument") { continue }
       Issue.record("\(place): recbot \(words.joined(separator: " ")): \(complaint)")

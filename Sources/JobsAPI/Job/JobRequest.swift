@@ -198,7 +198,12 @@ public struct JobRequest: Codable, Hashable, Sendable {
     if let key, !KeyName.isValid(key) { problems.append("e2ee_key: \(KeyName.rule)") }
     problems += selection?.problems ?? []
     problems += picture?.problems ?? []
-    problems += processorProblems
+    for (index, text) in (processors ?? []).prefix(ProcessorRule.most).enumerated() {
+      if let problem = ProcessorRule.problem(with: text) { problems.append("processors[\(index)]: \(problem)") }
+    }
+    if let processors, processors.count > ProcessorRule.most {
+      problems.append("processors: at most \(ProcessorRule.most)")
+    }
     for (index, file) in (also ?? []).prefix(JobFurtherFile.most).enumerated() {
       problems += file.problems("also[\(index)]")
     }
@@ -210,26 +215,6 @@ public struct JobRequest: Codable, Hashable, Sendable {
     problems += webhook?.problems ?? []
     for webhook in egress?.webhooks ?? [] { problems += webhook.problems }
     return problems
-  }
-
-  /// The longest text of a rule of processors, in bytes: a person's name and what is done.
-  private static let longestRule = 512
-
-  private var processorProblems: [String] {
-    guard let processors, processors.count <= ProcessorRule.most else {
-      return processors == nil ? [] : ["processors: at most \(ProcessorRule.most)"]
-    }
-    return processors.enumerated().compactMap { index, text in
-      guard text.utf8.count <= Self.longestRule, !text.hasControlCharacters else {
-        return "processors[\(index)]: at most \(Self.longestRule) bytes, no control characters"
-      }
-      do throws(ProcessorRule.TextError) {
-        _ = try ProcessorRule(text: text)
-        return nil
-      } catch {
-        return "processors[\(index)]: \(error)"
-      }
-    }
   }
 }
 

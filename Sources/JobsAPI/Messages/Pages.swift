@@ -143,15 +143,6 @@ public struct CommandRequest: Codable, Hashable, Sendable {
   /// The ways to pause.
   public static let pausePolicies = ["cut", "slate", "redact"]
 
-  private static func problem(withRule text: String) -> String? {
-    do throws(ProcessorRule.TextError) {
-      _ = try ProcessorRule(text: text)
-      return nil
-    } catch {
-      return "argument: \(error)"
-    }
-  }
-
   /// What is wrong with it, in one line; nil: nothing that can be seen without the recording.
   public var problem: String? {
     switch (verb, argument) {
@@ -161,7 +152,7 @@ public struct CommandRequest: Codable, Hashable, Sendable {
     case (.pause, let policy?) where !Self.pausePolicies.contains(policy):
       "argument: there is no pause policy '\(policy.prefix(60))'"
         + Spelling.hint(for: policy, among: Self.pausePolicies)
-    case (.processor, let rule?): Self.problem(withRule: rule)
+    case (.processor, let rule?): ProcessorRule.problem(with: rule).map { "argument: \($0)" }
     default: nil
     }
   }
