@@ -10,12 +10,12 @@ class Verdict:
 
     figures: list[str] = dataclasses.field(default_factory=list)
     faults: list[str] = dataclasses.field(default_factory=list)
-    untimely: int = 0  # how many of the faults are that something came at another moment than it should
+    untimely: list[str] = dataclasses.field(default_factory=list)  # the faults that something came at another moment
 
     @property
     def is_only_untimely(self) -> bool:
         """Whether all was as it should be but for the moments: what else ran on the machine may have made it late."""
-        return 0 < self.untimely == len(self.faults)
+        return 0 < len(self.untimely) == len(self.faults)
 
     def check(self, good: bool, otherwise: str) -> bool:
         """Notes a fault unless `good`."""
@@ -24,10 +24,17 @@ class Verdict:
         return bool(good)
 
     def timely(self, good: bool, otherwise: str) -> bool:
-        """The same for what is judged by the clock: how late something was, how far two things lie apart, what one costs beside
-        the other."""
-        self.untimely += not good
+        """The same for what is judged by the clock: how late something was, how far two things lie apart, what a machine that
+        was too slow left out, what one costs beside the other."""
+        if not good:
+            self.untimely.append(otherwise)
         return self.check(good, otherwise)
+
+    def take(self, other: "Verdict", what: str = "", but: str = "") -> None:
+        """Notes the faults of a part, `what`, except those in which `but` is read."""
+        for fault in other.faults:
+            if not but or but not in fault:
+                (self.timely if fault in other.untimely else self.check)(False, f"{what}: {fault}" if what else fault)
 
     def holds(self, good: bool, text: str) -> bool:
         """The same for a check whose text says what is so when it is good."""

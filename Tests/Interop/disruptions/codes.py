@@ -371,4 +371,4 @@ def whole(bot: Recorder, verdict: Verdict) -> None:
     if verdict.check(bot.path.exists(), f"{bot.name}: there is no file"):
         faults = Verdict()
         load(bot, faults)
-        verdict.faults.extend(fault for fault in faults.faults if "between pictures" not in fault)
+        verdict.take(faults, but="between pictures")

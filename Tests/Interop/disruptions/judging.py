@@ -30,7 +30,7 @@ def load(recorder: Recorder, verdict: Verdict, errors: bool = True) -> Recording
         verdict.figure(f"{recorder.name} duration {error * 1000:+.0f} ms")
     faults = Verdict()
     continuous(recording, faults)
-    verdict.faults.extend(f"{recorder.name}: {fault}" for fault in faults.faults)
+    verdict.take(faults, recorder.name)
     wrong = recorder.last_progress.get("decode_errors")
     verdict.check(not errors or wrong == 0, f"{recorder.name}: {wrong} decode errors")
     return recording

@@ -1,12 +1,15 @@
 """Networks that lose, delay, shuffle, copy and damage packets all the time."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 from disruptions import wiring
 from disruptions.judging import load, present
 from stage import Stage
 from verdict import Verdict
 
 # Lost packets in percent, both ways, and in how many percent of the seconds the markers must be there.
-LEVELS = {1: 99.8, 5: 99.5, 10: 99.0, 30: 97.0}
+LEVELS = {1: 99.8, 5: 99.5, 10: 99.0, 30: 95.0}
 PATH = "delay=20ms"
 # Within how many seconds everybody is shown. At 30 % TCP alone needs many for the messages of a join: each loss in a
 # row doubles its wait, and after a lost SYN that begins with three seconds (RFC 6298 section 5.7).
@@ -15,7 +18,7 @@ SHOWN = {30: 20}
 
 def losses(stage: Stage, verdict: Verdict) -> None:
     """1, 5, 10 and 30 % of all packets are lost both ways: how many seconds have everybody's flash and beep."""
-    lose(stage, verdict, 60, list(LEVELS))
+    lose(stage, verdict, 45, list(LEVELS))
 
 
 def losses_long(stage: Stage, verdict: Verdict) -> None:
@@ -38,8 +41,14 @@ def lose(stage: Stage, verdict: Verdict, length: float, levels: list[int]) -> No
     stage.until(began + length)
     for _, recorder in bots.values():
         recorder.stop()
-    for percent in levels:
-        markers(bots[percent][1], people, LEVELS[percent], verdict, SHOWN.get(percent, 10))
+    parts = [Verdict() for _ in levels]
+    # Reading minutes of pictures takes as long as recording them did.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda percent, part: markers(bots[percent][1], people, LEVELS[percent], part, SHOWN.get(percent, 10)),
+                      levels, parts))
+    for part in parts:
+        verdict.take(part)
+        verdict.figures += part.figures
 
 
 def markers(recorder, people, wanted: float, verdict: Verdict, patience: float = 10) -> None:
@@ -50,8 +59,8 @@ def markers(recorder, people, wanted: float, verdict: Verdict, patience: float =
         return
     counts = [present(recording, person, shown + 0.5, recording.duration - 1) for person in people]
     total, seen, heard, both = (sum(column) for column in zip(*counts))
-    verdict.check(both >= total * wanted / 100, f"{recorder.name}: flash and beep in {both} of {total} seconds, "
-                  f"{wanted} % wanted ({seen} flashes, {heard} beeps)")
+    verdict.timely(both >= total * wanted / 100, f"{recorder.name}: flash and beep in {both} of {total} seconds, "
+                   f"{wanted} % wanted ({seen} flashes, {heard} beeps)")
     verdict.figure(f"{recorder.name} {100 * both / total:.1f}% of {total} (limit {wanted}%; {seen} seen, {heard} heard)")
 
 

@@ -41,7 +41,7 @@ def outages(stage: Stage, verdict: Verdict) -> None:
     verdict.timely(shown <= 0.5, f"signal: media stop without signalling: blue is shown {ms(shown)} late")
     gap = max(longest_gap(recording, person, 1.2, recording.duration - 0.4),
               longest_silence(recording, 1.2, recording.duration - 0.4))
-    verdict.check(gap <= 0.1, f"signal: a gap of {ms(gap)} in the media")
+    verdict.timely(gap <= 0.1, f"signal: a gap of {ms(gap)} in the media")
     verdict.figure(f"signal gap {ms(gap)}")
     verdict.check(not any("Connection" in title for _, title in chapters(recorder)),
                   f"signal: a loss is told that nobody can see: {chapters(recorder)}")
@@ -52,8 +52,7 @@ def steady(recording, person, start: float, verdict: Verdict) -> None:
     after = Verdict()
     person_now = type("Person", (), {"name": person.name, "colour": COLOURS["blue"], "pitch": person.pitch})
     in_step(recording, [person_now], start, recording.duration, after)
-    verdict.faults.extend(f"after the outage: {fault}" for fault in after.faults)
-    verdict.untimely += after.untimely
+    verdict.take(after, "after the outage")
     verdict.figures.extend(f"then {figure}" for figure in after.figures if figure.startswith("shown after"))
 
 

@@ -44,7 +44,7 @@ def continuous(recording: Recording, verdict: Verdict, frame: float = FRAME) -> 
     verdict.check(abs(recording.packets[0]) <= 0.010, f"the sound begins at {ms(recording.packets[0])}")
     verdict.check(abs(recording.sound_end - recording.duration) <= 2 * frame, "the sound ends before the recording")
     verdict.check(recording.times[0] <= 0.010, f"the pictures begin at {ms(recording.times[0])}")
-    verdict.check(recording.picture_gap <= frame + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
+    verdict.timely(recording.picture_gap <= frame + 0.002, f"gap of {ms(recording.picture_gap)} between pictures")
 
 
 def in_step(recording: Recording, people: list[Publisher], start: float, end: float, verdict: Verdict,
@@ -68,7 +68,7 @@ def in_step(recording: Recording, people: list[Publisher], start: float, end: fl
         seen = flashes(recording, tile, start, end)
         heard = beeps(recording, person.pitch, start - 0.5, end + 0.5)
         found = skews(seen, heard)
-        verdict.check(len(seen) >= wanted, f"{person.name}: {len(seen)} flashes in {wanted} seconds")
+        verdict.timely(len(seen) >= wanted, f"{person.name}: {len(seen)} flashes in {wanted} seconds")
         verdict.check(len(found) == len(seen), f"{person.name}: {len(seen)} flashes, but {len(found)} with a beep")
         verdict.timely(worst(found) <= limit, f"{person.name}: flash to beep {ms(worst(found))}")
         verdict.figure(f"{person.name} skew {np.median(found or [np.nan]) * 1000:+.0f} (max {ms(worst(found))})")

@@ -38,7 +38,7 @@ def segments(stage: Stage, verdict: Verdict) -> None:
         browser.open(f"http://127.0.0.1:{server.server_port}/live.html")
         # The first one is watched while the second is recorded.
         watched = browser.until("document.querySelector('video')?.currentTime > 0.5", timeout=15) - began
-        verdict.check(watched < 2.5 * LENGTH, f"a viewer sees the first segment {watched:.1f} s after the beginning")
+        verdict.timely(watched < 2.5 * LENGTH, f"a viewer sees the first segment {watched:.1f} s after the beginning")
         # Progress is told twice a second, the index at once.
         recorder.line(lambda text: (recorder.progress(text).get("segments") or {}).get("closed", 0) >= 1, timeout=3)
         verdict.figure(f"watched after {watched:.1f} s")

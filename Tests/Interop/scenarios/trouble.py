@@ -37,9 +37,8 @@ def trouble(stage: Stage, verdict: Verdict) -> None:
     # Nothing can have been drawn while it stood still; the sound is made up for, and so is the duration.
     checks = Verdict()
     recording = load(frozen, checks)
-    other = [fault for fault in checks.faults if "between pictures" not in fault]
-    verdict.check(not other, f"frozen: {other}")
-    verdict.figures.extend(checks.figures)
+    verdict.take(checks, "frozen", but="between pictures")
+    verdict.figures += checks.figures
     verdict.check(recording.picture_gap <= 3.2, f"frozen: gap of {ms(recording.picture_gap)} in the pictures")
     verdict.figure(f"frozen for 3 s: pictures miss {ms(recording.picture_gap - FRAME)}")
     in_step(recording, [person], woken - recording.zero + 1.2, recording.duration, verdict)
