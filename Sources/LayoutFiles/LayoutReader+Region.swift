@@ -71,7 +71,7 @@ extension LayoutReader {
     throw error(
       node,
       "'\(key)': there is no role '\(shown(text))'; "
-        + (hint ?? "known: \(known.joined(separator: ", ")), person:NAME, track:NAME, source:NAME"))
+        + (hint ?? "known: \(known.joined(separator: ", ")), person:NAME, identity:ID, track:NAME, source:NAME"))
   }
 
   private func readCells(_ map: [String: DataNode], into region: inout Region) throws(LayoutError) {

@@ -1,5 +1,7 @@
 // The layouts that need no file: what recordings have by default, and what tests use. The same as in `layouts/`.
 
+import MediaCore
+
 extension Layout {
   /// Everybody in tiles of one size; a shared screen is large. The same as `layouts/grid.yaml`.
   public static let grid = Layout(
@@ -32,6 +34,16 @@ extension Layout {
         shape: nil, most: 9),
       stage("square", [], [.spotlight, .pinned, .talker, .withVideo, .everyone], .below),
     ])
+
+  /// One person's camera, whole, or the card that stands for it, with nothing drawn on it.
+  public static func camera(of identity: ParticipantIdentity) -> Layout {
+    let wanted = SourceSelector([.identity(identity)], excluding: [.screenShare])
+    var region = single(Region(name: "camera", selector: wanted), shape: .any)
+    region.cameraFit = .contain
+    region.cornerRadius = .zero
+    region.look = TileLook(name: .none, muteIcon: false, talkerOutline: false, marks: false)
+    return Layout(name: "camera", scenes: [Scene(name: "camera", regions: [region])])
+  }
 
   private enum Strip { case right, below }
 

@@ -122,6 +122,7 @@ struct Roster {
     case .person(let glob):
       return glob.matches(key.participant?.rawValue ?? "", ignoringCase: true)
         || glob.matches(source.displayName, ignoringCase: true)
+    case .identity(let identity): return key.participant == identity
     case .track(let glob): return source.isPublished && glob.matches(source.trackName)
     case .source(let glob):
       guard source.isPublished else { return false }

@@ -40,6 +40,8 @@ public enum SourceTerm: Hashable, Sendable {
   case others
   /// The people whose identity or display name matches; capital letters don't matter.
   case person(Glob)
+  /// What the person of exactly this identity has.
+  case identity(ParticipantIdentity)
   /// The publications whose name matches.
   case track(Glob)
   /// As Twilio's `video_sources`: the name or the id of a publication, or the publisher's identity.
@@ -52,7 +54,7 @@ public enum SourceTerm: Hashable, Sendable {
     ("with-video", .withVideo), ("without-video", .withoutVideo), ("everyone", .everyone), ("others", .others),
   ]
 
-  /// Reads a word, or `person:GLOB`, `track:GLOB`, `source:GLOB`; nil for anything else.
+  /// Reads a word, or `person:GLOB`, `identity:ID`, `track:GLOB`, `source:GLOB`; nil for anything else.
   public init?(text: some StringProtocol) {
     if let known = SourceTerm.words.first(where: { $0.word == text }) {
       self = known.term
@@ -61,6 +63,7 @@ public enum SourceTerm: Hashable, Sendable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let glob = Glob(String(parts[1])) else { return nil }
     switch parts[0] {
+    case "identity": self = .identity(ParticipantIdentity(String(parts[1])))
     case "person": self = .person(glob)
     case "track": self = .track(glob)
     case "source": self = .source(glob)
@@ -74,6 +77,7 @@ extension SourceTerm: CustomStringConvertible {
   public var description: String {
     switch self {
     case .person(let glob): "person:\(glob.pattern)"
+    case .identity(let identity): "identity:\(identity)"
     case .track(let glob): "track:\(glob.pattern)"
     case .source(let glob): "source:\(glob.pattern)"
     default: SourceTerm.words.first { $0.term == self }?.word ?? ""

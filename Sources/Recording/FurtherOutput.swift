@@ -126,6 +126,9 @@ struct FurtherOutputs {
     self.mixes = mixes
   }
 
+  /// How many have pictures: so many plans of a slot are theirs, the first.
+  var pictureCount: Int { pictures.count }
+
   /// Takes the picture of a slot; see `FurtherOutput`.
   func picture(_ number: Int, _ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> Picture) {
     guard pictures.indices.contains(number) else { return }

@@ -37,10 +37,10 @@ final class Pipeline: OutputHandler {
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
-  /// `listener` is told what goes into the timeline, `sinks` are given the sound,
+  /// `listener` is told what goes into the timeline, `sinks` are given sound and pictures,
   /// and `logger` is told of images that cannot be used and of low bandwidth.
   init(
-    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, sinks: Sinks? = nil,
+    settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, sinks: [SinkServer] = [],
     logger: Logger,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
       try FileOutput(settings)
@@ -51,7 +51,6 @@ final class Pipeline: OutputHandler {
   ) throws(RecordingError) {
     self.settings = settings
     self.control = control
-    self.sinks = sinks
     self.logger = logger
     let session = settings.session
     audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
@@ -59,6 +58,7 @@ final class Pipeline: OutputHandler {
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
     }
     compositor = PictureCompositor(canvas: session.canvas, images: images)
+    self.sinks = sinks.isEmpty ? nil : Sinks(sinks, canvas: session.canvas, images: images)
     audioEncoder = try AudioEncoder(bitrate: settings.audioBitrate)
     output = try makeOutput(settings)
     further = try FurtherOutputs(
@@ -128,8 +128,10 @@ final class Pipeline: OutputHandler {
       chronicle?.collector.audio(track, frame, isCopy: isCopy, at: time)
     case .process(let track, let processor): audio.process(processor, track: track)
     case .compose(let plan): try compose(plan, isLate: isLate)
-    case .composeFurther(let number, let plan):
+    case .composeFurther(let number, let plan) where number < further.pictureCount:
       further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }
+    case .composeFurther(let number, let plan):
+      sinks?.picture(number - further.pictureCount, slot: plan.slot) { isLate ? nil : paint(plan, on: $0).picture }
     case .note(let entry): note(entry)
     case .requestKeyframe(let track): control.requestKeyframe(track)
     case .subscribe(let track): control.subscribe(track)
@@ -220,8 +222,11 @@ final class Pipeline: OutputHandler {
     try mix(until: plan.time)
     if isLate {
       progress.droppedFrames += 1
+      sinks?.picture(nil, slot: plan.slot)
     } else if !settings.isAudioOnly {
-      try output.picture(paint(plan, on: compositor).picture, slot: plan.slot, at: plan.time)
+      let picture = paint(plan, on: compositor).picture
+      try output.picture(picture, slot: plan.slot, at: plan.time)
+      sinks?.picture(picture, slot: plan.slot)
       progress.frames += 1
     }
     try mix(until: min(slotEnd, plan.time + Self.mixedAhead))

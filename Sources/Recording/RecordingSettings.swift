@@ -46,8 +46,8 @@ public struct RecordingSettings: Sendable {
   public var segments: SegmentSettings?
   /// Further files of the same session, made at the same time.
   public var further: [FurtherFile] = []
-  /// Who is given the sound while the recording is made.
-  public var sinks: [AudioSink] = []
+  /// Who is given sound or pictures while the recording is made.
+  public var sinks: [MediaSink] = []
   /// Whether listeners are told when the size of somebody's pictures changes; the timeline always is.
   public var notesResolution = true
 
@@ -67,12 +67,13 @@ public struct RecordingSettings: Sendable {
     self.transcript = transcript
   }
 
-  /// What is planned: the picture, and those of the further files, in their order.
+  /// What is planned: the picture, those of the further files, in their order, and those of the sinks.
   var planned: SessionCore.Settings {
     var planned = session
     planned.further = further.compactMap { file in
       file.picture.map { SessionCore.Settings.FurtherPicture(canvas: $0.canvas, layout: $0.layout) }
     }
+    planned.further += sinks.compactMap { $0.composed(beside: session.canvas) }
     return planned
   }
 

@@ -74,10 +74,10 @@ public final class RoomRecording: Sendable {
   /// - Throws: `output` when a sink cannot be had; nothing has been started then.
   public func start(control: any RoomControl) throws(RecordingError) {
     // Before the room is joined: a reader finds them, and a mistake is told at once.
-    let sinks = try SinkServer.open(settings.sinks, logger: logger)
+    let sinks = try SinkServer.open(settings, logger: logger)
     state.withLock { $0.sinks = sinks }
     DetachedThread.start(name: "recording") { [self] in
-      let result = record(control: control, sinks: sinks.isEmpty ? nil : Sinks(sinks))
+      let result = record(control: control, sinks: sinks)
       SinkServer.finish(sinks)
       let waiter = state.withLock { state -> CheckedContinuation<Result<RecordingSummary, RecordingError>, Never>? in
         state.result = result
@@ -115,7 +115,7 @@ public final class RoomRecording: Sendable {
   }
 
   /// The thread's work.
-  private func record(control: any RoomControl, sinks: Sinks?) -> Result<RecordingSummary, RecordingError> {
+  private func record(control: any RoomControl, sinks: [SinkServer]) -> Result<RecordingSummary, RecordingError> {
     let source = LiveSource(sequencer)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)

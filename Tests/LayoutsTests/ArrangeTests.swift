@@ -183,6 +183,19 @@ import Testing
     #expect(arranger.arrange(RoomView(sources: sources)).layers.map(\.key) == [5, 3, 1, 2].map(camera))
   }
 
+  @Test func onePersonsCameraIsNobodyElses() {
+    var arranger = Arranger(layout: .camera(of: ParticipantIdentity("p2")), canvas: hd)
+    var sources = cameras(4)
+    // Who takes another's identity for a name is not shown for them, and nobody for who is not there.
+    sources.append(LayoutSource(key: camera(5), displayName: "p2"))
+    sources.append(shared(2))
+    let shown = arranger.arrange(RoomView(sources: sources, talkers: [camera(3)]))
+    #expect(shown.layers.map(\.key) == [camera(2)])
+    #expect(shown.layers.first?.rect == PixelRect(x: 0, y: 0, width: hd.width, height: hd.height))
+    sources.removeAll { $0.key == camera(2) }
+    #expect(arranger.arrange(RoomView(sources: sources)).layers.isEmpty)
+  }
+
   @Test func pagesTurnByTimeAndKeepTheTalker() throws {
     var arranger = Arranger(
       layout: try region("show: everyone, overflow: page, max-tiles: 4, page-time: 5s"), canvas: hd)

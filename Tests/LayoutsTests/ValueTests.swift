@@ -94,8 +94,10 @@ import Testing
       #expect(SourceTerm(text: word) == term)
       #expect("\(term)" == word)
     }
-    for text in ["person:Ann*", "track:a:b", "source:*"] { #expect(SourceTerm(text: text).map { "\($0)" } == text) }
-    for text in ["", "person:", "talkers", "name:x", ":"] { #expect(SourceTerm(text: text) == nil) }
+    for text in ["person:Ann*", "identity:a*:b", "track:a:b", "source:*"] {
+      #expect(SourceTerm(text: text).map { "\($0)" } == text)
+    }
+    for text in ["", "person:", "identity:", "talkers", "name:x", ":"] { #expect(SourceTerm(text: text) == nil) }
   }
 
   @Test(arguments: [

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Layouts
 import Logging
 import MediaCore
 import Platform
@@ -8,32 +9,57 @@ import Testing
 
 @testable import Recording
 
-@Suite struct AudioSinkTests {
+@Suite struct MediaSinkTests {
+  private func sink(_ text: String) throws -> MediaSink { try MediaSink(text, framesPerSecond: 30) }
+
   @Test func saysWhatWhereAndHow() throws {
-    let plain = try AudioSink("audio:mixed=unix:/run/a.sock")
+    let plain = try sink("audio:mixed=unix:/run/a.sock")
     #expect(plain.source == .mixed && plain.target == .socket(path: "/run/a.sock"))
-    #expect(plain.rate == 48_000 && plain.channels == 2 && plain.framing == .raw)
-    let small = try AudioSink("audio:ann=fd:3,rate=16000,channels=1,framing=timed")
+    #expect(plain.medium == .sound(MediaSink.SoundForm(rate: 48_000, channels: 2, isTimed: false)))
+    let small = try sink("audio:ann=fd:3,rate=16000,channels=1,framing=timed")
     #expect(small.source == .participant(ParticipantIdentity("ann")) && small.target == .descriptor(3))
-    #expect(small.rate == 16_000 && small.channels == 1 && small.framing == .timed)
+    #expect(small.medium == .sound(MediaSink.SoundForm(rate: 16_000, channels: 1, isTimed: true)))
+    let pictures = try sink("video:ann=unix:/a,size=320x180,fps=10,framing=timed")
+    #expect(pictures.source == .participant(ParticipantIdentity("ann")) && pictures.target == .socket(path: "/a"))
+    #expect(
+      pictures.medium
+        == .pictures(
+          MediaSink.PictureForm(size: CanvasSize(width: 320, height: 180), interval: 3, framing: .timed)))
+    #expect(try sink("video:mixed=fd:3").medium == .pictures(MediaSink.PictureForm()))
   }
 
   @Test func anIdentityMayHoldAnyCharacter() throws {
     for identity in ["a=b", "sip:+49=unix", "a,b=fd:x", "mixed up"] {
-      let sink = try AudioSink("audio:\(identity)=unix:/tmp/a,b,rate=8000")
+      let sink = try sink("audio:\(identity)=unix:/tmp/a,b,rate=8000")
       #expect(sink.source == .participant(ParticipantIdentity(identity)))
-      #expect(sink.target == .socket(path: "/tmp/a,b") && sink.rate == 8_000)
+      #expect(sink.target == .socket(path: "/tmp/a,b") && sink.sound?.rate == 8_000)
     }
+    // What is no option of pictures belongs to the path.
+    #expect(try sink("video:a=unix:/tmp/a,rate=8000").target == .socket(path: "/tmp/a,rate=8000"))
   }
 
   @Test(arguments: [
-    "", "audio:", "video:mixed=unix:/a", "audio:mixed", "audio:=unix:/a", "audio:mixed=unix:", "audio:mixed=fd:x",
+    "", "audio:", "video:", "text:mixed=unix:/a", "audio:mixed", "audio:=unix:/a", "audio:mixed=unix:",
+    "audio:mixed=fd:x",
     "audio:mixed=fd:-1", "audio:mixed=fd:1", "audio:mixed=unix:/a,rate=44100", "audio:mixed=unix:/a,rate=",
-    "audio:mixed=unix:/a,channels=3", "audio:mixed=unix:/a,framing=ogg", "audio:mixed=ws://example.com",
+    "audio:mixed=unix:/a,channels=3", "audio:mixed=unix:/a,framing=y4m", "audio:mixed=ws://example.com",
+    "video:mixed=unix:/a,size=3x4", "video:mixed=unix:/a,size=4096x4096", "video:mixed=unix:/a,fps=7",
+    "video:mixed=unix:/a,fps=0", "video:mixed=unix:/a,framing=ogg",
   ])
   func badInputGivesOneLine(text: String) {
-    let error = #expect(throws: SinkError.self) { try AudioSink(text) }
+    let error = #expect(throws: SinkError.self) { try sink(text) }
     #expect(error?.description.contains("\n") == false && error?.description.hasPrefix(text) == true)
+  }
+
+  @Test func onlyWhatTheRecordingDoesNotShowIsComposedForIt() throws {
+    let canvas = CanvasSize(width: 640, height: 360)
+    for text in ["audio:ann=fd:3", "video:mixed=fd:3", "video:mixed=fd:3,size=640x360"] {
+      #expect(try sink(text).composed(beside: canvas) == nil)
+    }
+    let small = try #require(try sink("video:mixed=fd:3,size=320x180").composed(beside: canvas))
+    #expect(small.canvas == CanvasSize(width: 320, height: 180) && small.layout == nil)
+    let ann = try #require(try sink("video:ann=fd:3").composed(beside: canvas))
+    #expect(ann.canvas == canvas && ann.layout == .camera(of: ParticipantIdentity("ann")))
   }
 }
 
@@ -43,7 +69,7 @@ import Testing
   }
 
   @Test func theOldestGiveWayAndAreCounted() {
-    var queue = SinkQueue(.raw)
+    var queue = SinkQueue(SinkFraming(most: 100, mostFresh: 100))
     // One has begun to go out when the reader stops.
     queue.put(block(0))
     var taken = 0
@@ -65,7 +91,7 @@ import Testing
   }
 
   @Test func aTimedBlockSaysWhereItIsAndWhatIsMissingBeforeIt() {
-    var queue = SinkQueue(.timed)
+    var queue = SinkQueue(SinkFraming(head: .timed, most: 100, mostFresh: 100))
     for number in 0..<103 { queue.put(block(number)) }
     var read: [UInt8] = []
     // A reader that takes seven bytes at a time.
@@ -81,8 +107,47 @@ import Testing
     #expect(number(656..<664) == 4 * 320 && number(668..<672) == 0)
   }
 
+  @Test func picturesOfAPlayerHaveABeginningAndMarks() throws {
+    let sink = try MediaSink("video:mixed=fd:3,fps=10", framesPerSecond: 30)
+    let session = SessionCore.Settings(canvas: CanvasSize(width: 64, height: 64), layout: .grid)
+    var queue = SinkQueue(SinkFraming(sink, in: session))
+    var read: [UInt8] = []
+    func flush() -> Bool {
+      queue.flush { bytes in
+        let part = bytes.prefix(1_000)
+        read += part
+        return .taken(part.count)
+      }
+    }
+    #expect(flush())
+    let beginning = Array("YUV4MPEG2 W64 H64 F10:1 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED\n".utf8)
+    #expect(read == beginning, "a player learns at once what comes")
+    let picture = [UInt8](repeating: 9, count: 6_144)
+    queue.put(SinkBlock(position: 0, count: 6_144, bytes: picture))
+    // One was not made.
+    queue.put(SinkBlock(position: 1, count: 0, bytes: []))
+    queue.put(SinkBlock(position: 2, count: 6_144, bytes: picture))
+    #expect(flush() && queue.isEmpty && queue.lost == 1)
+    let frame = Array("FRAME\n".utf8) + picture
+    #expect(read == beginning + frame + frame)
+  }
+
+  @Test func aPictureThatWasNotMadeIsMissingBeforeTheNext() {
+    var queue = SinkQueue(SinkFraming(head: .timed, most: 4, mostFresh: 4))
+    for number in 0..<6 { queue.put(SinkBlock(position: Int64(number), count: 1, bytes: number == 3 ? [] : [7])) }
+    var read: [UInt8] = []
+    #expect(
+      queue.flush { bytes in
+        read += bytes
+        return .taken(bytes.count)
+      })
+    // The first two gave way; the fourth was not made.
+    #expect(read.count == 3 * 17 && queue.lost == 3)
+    #expect([0, 17, 34].map { [read[$0], read[$0 + 12]] } == [[2, 2], [4, 1], [5, 0]])
+  }
+
   @Test func aReaderThatGoesIsTold() {
-    var queue = SinkQueue(.raw)
+    var queue = SinkQueue(SinkFraming(most: 100, mostFresh: 100))
     queue.put(block(0))
     #expect(!queue.flush { _ in .gone })
   }
@@ -97,6 +162,11 @@ import Testing
 
   private func block(_ number: Int) -> SinkBlock {
     SinkBlock(position: Int64(number) * 960, count: 960, bytes: [UInt8](repeating: UInt8(number % 251), count: 3840))
+  }
+
+  private func server(_ text: String) throws -> SinkServer {
+    try SinkServer(
+      try MediaSink(text, framesPerSecond: 30), SinkFraming(most: 100, mostFresh: 500), logger: logger)
   }
 
   private func read(_ descriptor: Int32, _ count: Int) -> [UInt8] {
@@ -126,7 +196,7 @@ import Testing
   @Test func readersOfASocketComeAndGo() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = "\(folder)/a.sock"
-    let server = try SinkServer(try AudioSink("audio:mixed=unix:\(path)"), logger: logger)
+    let server = try server("audio:mixed=unix:\(path)")
     var status = stat()
     #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     server.put(block(1))
@@ -143,7 +213,7 @@ import Testing
     close(try UnixSocket.connect(path))
     #expect(until { server.progress.readers == 0 })
     // Somebody else cannot take the place, and the recording goes on.
-    #expect(throws: RecordingError.self) { try SinkServer(server.sink, logger: logger) }
+    #expect(throws: RecordingError.self) { try self.server(server.sink.text) }
     #expect(server.progress.failure == nil && server.progress.lostBlocks == 0)
     server.end()
     server.finish()
@@ -153,7 +223,7 @@ import Testing
   @Test func aReaderThatDoesNotReadHoldsUpNobody() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = "\(folder)/a.sock"
-    let server = try SinkServer(try AudioSink("audio:mixed=unix:\(path)"), logger: logger)
+    let server = try server("audio:mixed=unix:\(path)")
     let lazy = try UnixSocket.connect(path)
     let quick = try UnixSocket.connect(path)
     defer { close(lazy) }
@@ -173,7 +243,7 @@ import Testing
   @Test func whatIsOnItsWayAtTheEndIsStillGiven() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = "\(folder)/a.sock"
-    let server = try SinkServer(try AudioSink("audio:mixed=unix:\(path)"), logger: logger)
+    let server = try server("audio:mixed=unix:\(path)")
     let reader = try UnixSocket.connect(path)
     defer { close(reader) }
     #expect(until { server.progress.readers == 1 })
@@ -189,7 +259,7 @@ import Testing
     signal(SIGPIPE, SIG_IGN)
     var ends: [Int32] = [-1, -1]
     #expect(pipe(&ends) == 0)
-    let server = try SinkServer(try AudioSink("audio:mixed=fd:\(ends[1])"), logger: logger)
+    let server = try server("audio:mixed=fd:\(ends[1])")
     close(ends[1])
     server.put(block(7))
     expectRead(ends[0], block(7).bytes)
@@ -207,8 +277,7 @@ import Testing
     defer { close(descriptor) }
     let long = String(repeating: "x", count: 120)
     for place in ["unix:\(folder)/none/a", "unix:\(folder)/file", "unix:/tmp/\(long)", "fd:99", "fd:\(descriptor)"] {
-      let sink = try AudioSink("audio:mixed=\(place)")
-      #expect(throws: RecordingError.self, "\(place)") { try SinkServer(sink, logger: logger) }
+      #expect(throws: RecordingError.self, "\(place)") { try server("audio:mixed=\(place)") }
     }
     #expect(access("\(folder)/file", F_OK) == 0, "what is no socket stays")
   }
@@ -222,9 +291,13 @@ import Testing
 
   @Test func onePersonsSoundIsThatOfTheirTracksAlone() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let sink = try AudioSink("audio:ann=unix:\(folder)/ann.sock,rate=16000,channels=1,framing=timed")
-    let servers = try SinkServer.open([sink], logger: logger)
-    let sinks = Sinks(servers)
+    let canvas = CanvasSize(width: 64, height: 64)
+    var settings = RecordingSettings(session: SessionCore.Settings(canvas: canvas, layout: .grid), output: "")
+    settings.sinks = [
+      try MediaSink("audio:ann=unix:\(folder)/ann.sock,rate=16000,channels=1,framing=timed", framesPerSecond: 30)
+    ]
+    let servers = try SinkServer.open(settings, logger: logger)
+    let sinks = Sinks(servers, canvas: canvas, images: nil)
     let reader = try UnixSocket.connect("\(folder)/ann.sock")
     defer { close(reader) }
     for _ in 0..<2_000 where sinks.progress[0].readers == 0 { usleep(10_000) }

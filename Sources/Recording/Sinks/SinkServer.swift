@@ -16,26 +16,28 @@ final class SinkServer: Sendable {
 
   /// Readers that are served at once.
   static let mostReaders = 8
-  /// Blocks that wait for the thread, which only ever lags for milliseconds; when the machine stands still for longer, it is a
-  /// loss for every reader.
-  private static let mostFresh = 500
+  /// Of more that wait for the thread, as the machine stands still, the oldest are a loss for every reader.
+  private let mostFresh: Int
   /// So long readers may take, at the end, for what is left.
   private static let patience = Duration.milliseconds(300)
 
   /// What is given, and to whom.
-  let sink: AudioSink
+  let sink: MediaSink
   private let state: Mutex<State>
   private let waker: Waker
   private let over = DispatchSemaphore(value: 0)
   private let logger: Logger
 
-  /// Makes the socket, or looks at the descriptor, and starts the thread.
+  /// Makes the socket, or looks at the descriptor, and starts the thread. `framing`: how what is put in is put together.
   ///
   /// - Throws: `output` when the address cannot be had: somebody listens there, it is no socket, the descriptor is not open.
-  init(_ sink: AudioSink, logger: Logger) throws(RecordingError) {
+  init(_ sink: MediaSink, _ framing: SinkFraming, logger: Logger) throws(RecordingError) {
     self.sink = sink
     self.logger = logger
-    state = Mutex(State(progress: SinkProgress(sink: sink.text)))
+    mostFresh = framing.mostFresh
+    var progress = SinkProgress(sink: sink.text)
+    progress.hasPictures = sink.hasPictures
+    state = Mutex(State(progress: progress))
     let descriptor = try Self.open(sink)
     guard let waker = Waker() else {
       Self.close(descriptor, of: sink)
@@ -43,7 +45,7 @@ final class SinkServer: Sendable {
     }
     self.waker = waker
     let isStarted = DetachedThread.isStarted(name: "sink") { [self] in
-      var service = SinkService(sink, descriptor)
+      var service = SinkService(sink, framing, descriptor)
       var isOver = false
       while !isOver { isOver = round(&service) }
       service.finish()
@@ -56,7 +58,7 @@ final class SinkServer: Sendable {
   }
 
   /// Takes back what `open` has made.
-  private static func close(_ descriptor: Int32, of sink: AudioSink) {
+  private static func close(_ descriptor: Int32, of sink: MediaSink) {
     Glibc.close(descriptor)
     if case .socket(let path) = sink.target { unlink(path) }
   }
@@ -68,7 +70,7 @@ final class SinkServer: Sendable {
   func put(_ block: SinkBlock) {
     state.withLock { state in
       guard state.progress.failure == nil else { return }
-      if state.fresh.count >= Self.mostFresh {
+      if state.fresh.count >= mostFresh {
         state.fresh.removeFirst()
         state.progress.lostBlocks += 1
       }
@@ -89,11 +91,13 @@ final class SinkServer: Sendable {
     if over.wait(timeout: .now() + .milliseconds(2 * Int(Self.patience.milliseconds))) == .success { over.signal() }
   }
 
-  /// Opens all; none is open afterwards when one cannot be.
-  static func open(_ sinks: [AudioSink], logger: Logger) throws(RecordingError) -> [SinkServer] {
+  /// Opens all, of a recording of these settings; none is open afterwards when one cannot be.
+  static func open(_ settings: RecordingSettings, logger: Logger) throws(RecordingError) -> [SinkServer] {
     var servers: [SinkServer] = []
     do throws(RecordingError) {
-      for sink in sinks { servers.append(try SinkServer(sink, logger: logger)) }
+      for sink in settings.sinks {
+        servers.append(try SinkServer(sink, SinkFraming(sink, in: settings.session), logger: logger))
+      }
     } catch {
       finish(servers)
       throw error
@@ -135,7 +139,7 @@ final class SinkServer: Sendable {
   }
 
   /// The listening socket, or a copy of the descriptor: whoever closes it, closes its own.
-  private static func open(_ sink: AudioSink) throws(RecordingError) -> Int32 {
+  private static func open(_ sink: MediaSink) throws(RecordingError) -> Int32 {
     switch sink.target {
     case .descriptor(let number):
       let flags = fcntl(number, F_GETFL)
@@ -183,7 +187,7 @@ private struct SinkService {
     /// True when it has hung up, which is seen also while nothing waits for it.
     var isGone = false
 
-    init(_ descriptor: Int32, isSocket: Bool, _ framing: AudioSink.Framing) {
+    init(_ descriptor: Int32, isSocket: Bool, _ framing: SinkFraming) {
       self.descriptor = descriptor
       self.isSocket = isSocket
       queue = SinkQueue(framing)
@@ -211,7 +215,8 @@ private struct SinkService {
     }
   }
 
-  private let sink: AudioSink
+  private let sink: MediaSink
+  private let framing: SinkFraming
   private let listener: Int32?
   private var all: [Reader] = []
   private var lostOfGone: UInt64 = 0
@@ -221,13 +226,14 @@ private struct SinkService {
   private(set) var failure: String?
 
   /// Takes over the listening socket, or the descriptor.
-  init(_ sink: AudioSink, _ descriptor: Int32) {
+  init(_ sink: MediaSink, _ framing: SinkFraming, _ descriptor: Int32) {
     self.sink = sink
+    self.framing = framing
     switch sink.target {
     case .socket: listener = descriptor
     case .descriptor:
       listener = nil
-      all.append(Reader(descriptor, isSocket: false, sink.framing))
+      all.append(Reader(descriptor, isSocket: false, framing))
     }
   }
 
@@ -299,7 +305,7 @@ private struct SinkService {
         close(descriptor)
         continue
       }
-      all.append(Reader(descriptor, isSocket: true, sink.framing))
+      all.append(Reader(descriptor, isSocket: true, framing))
     }
   }
 }

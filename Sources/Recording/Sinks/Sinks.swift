@@ -1,12 +1,19 @@
+import Compositor
+import Layouts
 import MediaCore
 import Session
 
-/// The sinks of a recording: takes sound where it is mixed, and gives it in the form that each sink wants. Confined to the
-/// recording's thread.
+/// The sinks of a recording: takes sound where it is mixed and pictures where they are composed, and gives them in the form that
+/// each sink wants. Confined to the recording's thread.
 final class Sinks {
+  private let servers: [SinkServer]
   private let all: [Outlet]
   /// Those that want one person's sound.
   private let listening: [ParticipantIdentity: [Outlet]]
+  /// Those that want the recording's own picture.
+  private let watching: [PictureOutlet]
+  /// Those for which pictures are composed, by the numbers of the plans, from that after the further files' on.
+  private let composed: [PictureOutlet]
   /// Whose the tracks are that somebody listens to.
   private var owners: [TrackID: ParticipantIdentity] = [:]
   /// Those tracks that are not published any more, the oldest first: what they have sent is still to be played.
@@ -14,9 +21,16 @@ final class Sinks {
   /// More of them are not remembered.
   private static let mostUnpublished = 64
 
-  /// Gives to these, which whoever opened them ends.
-  init(_ servers: [SinkServer]) {
-    all = servers.map(Outlet.init)
+  /// Gives to these, which whoever opened them ends, what is recorded on such a canvas. `images` are those of its layouts.
+  init(_ servers: [SinkServer], canvas: CanvasSize, images: ImageStore?) {
+    self.servers = servers
+    all = servers.compactMap(Outlet.init)
+    let pictures = servers.compactMap { server in
+      PictureOutlet(
+        server, server.sink.composed(beside: canvas).map { PictureCompositor(canvas: $0.canvas, images: images) })
+    }
+    watching = pictures.filter { $0.compositor == nil }
+    composed = pictures.filter { $0.compositor != nil }
     var listening: [ParticipantIdentity: [Outlet]] = [:]
     for outlet in all {
       if case .participant(let identity) = outlet.server.sink.source { listening[identity, default: []].append(outlet) }
@@ -25,7 +39,7 @@ final class Sinks {
   }
 
   /// How they stand.
-  var progress: [SinkProgress] { all.map(\.server.progress) }
+  var progress: [SinkProgress] { servers.map(\.progress) }
 
   /// Looks at news of the room: whose the tracks are.
   func take(_ news: RoomEvent) {
@@ -58,18 +72,30 @@ final class Sinks {
   func mixed(_ samples: UnsafeBufferPointer<Float>, at position: Int64) {
     for outlet in all { outlet.give(samples, at: position) }
   }
+
+  /// The recording's own picture of a slot; nil: it was not made, as the machine does not keep up.
+  func picture(_ picture: Picture?, slot: Int64) { for outlet in watching { outlet.give(slot) { picture } } }
+
+  /// The picture of a slot that is composed for the sink of this number; `paint` makes it where somebody reads, nil where the
+  /// machine does not keep up.
+  func picture(_ number: Int, slot: Int64, _ paint: (PictureCompositor) -> Picture?) {
+    guard composed.indices.contains(number), let compositor = composed[number].compositor else { return }
+    composed[number].give(slot) { paint(compositor) }
+  }
 }
 
-/// One sink, with what brings sound into its form.
+/// One sink of sound, with what brings sound into its form.
 private final class Outlet {
   let server: SinkServer
   private var downsampler: Downsampler
   /// What one person has in the next block; nil for the mix.
   private let own: UnsafeMutableBufferPointer<Float>?
 
-  init(_ server: SinkServer) {
+  /// Nil for a sink of pictures.
+  init?(_ server: SinkServer) {
+    guard let form = server.sink.sound else { return nil }
     self.server = server
-    downsampler = Downsampler(factor: 48_000 / server.sink.rate, channels: server.sink.channels)
+    downsampler = Downsampler(factor: 48_000 / form.rate, channels: form.channels)
     own = server.sink.source == .mixed ? nil : .allocate(capacity: 1920)
     own?.initialize(repeating: 0)
   }

@@ -59,8 +59,8 @@ struct JoinCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Give the sound to another program while it is recorded: audio:mixed=unix:PATH or audio:IDENTITY=fd:NUMBER, with "
-        + ",rate=16000,channels=1,framing=timed behind it if wanted. May be given several times.",
+      "Give sound or pictures to another program while they are recorded: audio:mixed=unix:PATH or video:IDENTITY=fd:NUMBER, "
+        + "with options such as ,rate=16000,channels=1 or ,size=640x360,fps=10 if wanted. May be given several times.",
       valueName: "what=where"))
   var sink: [String] = []
 
@@ -130,7 +130,7 @@ struct JoinCommand: AsyncParsableCommand {
     if isChatOnly, !also.isEmpty || !sink.isEmpty || recording.segments != nil {
       throw Failure(.usage, "--chat-only takes no pictures and no sound: give no --also, no --segments and no --sink")
     }
-    settings.sinks = try sinks()
+    settings.sinks = try sinks(of: settings)
     settings.further = try recording.picture.further(
       also, of: settings, configuration, look: reception.look(configuration))
     if let transcript = settings.transcript {
@@ -147,14 +147,14 @@ struct JoinCommand: AsyncParsableCommand {
     return plan
   }
 
-  /// Who is given the sound.
-  private func sinks() throws -> [AudioSink] {
-    guard sink.count <= AudioSink.most else {
-      throw Failure(.usage, "--sink can be given \(AudioSink.most) times at most")
+  /// Who is given sound or pictures.
+  private func sinks(of settings: RecordingSettings) throws -> [MediaSink] {
+    guard sink.count <= MediaSink.most else {
+      throw Failure(.usage, "--sink can be given \(MediaSink.most) times at most")
     }
-    let sinks: [AudioSink]
+    let sinks: [MediaSink]
     do {
-      sinks = try sink.map(AudioSink.init)
+      sinks = try sink.map { try MediaSink($0, framesPerSecond: settings.session.framesPerSecond) }
     } catch {
       throw Failure(.usage, "--sink \(error)")
     }

@@ -142,7 +142,8 @@ struct ProgressReporter {
 
   /// The last word on a sink that did not get everything.
   private static func line(_ sink: SinkProgress) -> String {
-    var faults = sink.lostBlocks > 0 ? ["\(sink.lostBlocks * 20) ms of sound were not read in time"] : []
+    let lost = sink.hasPictures ? "\(sink.lostBlocks) pictures" : "\(sink.lostBlocks * 20) ms of sound"
+    var faults = sink.lostBlocks > 0 ? ["\(lost) were not read in time"] : []
     if let failure = sink.failure { faults.append(failure) }
     return "Sink \(RoomText.oneLine(sink.sink, limit: 120)): \(faults.joined(separator: "; "))."
   }

@@ -32,7 +32,7 @@ from scenarios.seats import seats
 from scenarios.segments import segments, segments_full
 from scenarios.shapes import shapes
 from scenarios.simulcast import simulcast
-from scenarios.sinks import sinks
+from scenarios.sinks import sinks, watched
 from scenarios.soak import soak
 from scenarios.speaker import speaker
 from scenarios.stalls import stalls
@@ -44,7 +44,7 @@ from scenarios.written import written
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
     layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
-    faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, quality, kill, repaired, joined, kill_long, soak)}
+    faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, watched, quality, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")

@@ -1,4 +1,4 @@
-"""Sound that other programs take while it is recorded."""
+"""Sound and pictures that other programs take while they are recorded."""
 
 import os
 import pathlib
@@ -6,11 +6,12 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 import types
 
 import numpy as np
 
-from judge import AUDIO_RATE, beeps, levels
+from judge import AUDIO_RATE, beeps, levels, rgb
 from scenarios.common import in_step, load
 from stage import Process, Stage
 from verdict import Verdict
@@ -75,12 +76,86 @@ def sinks(stage: Stage, verdict: Verdict) -> None:
     refused(stage, verdict)
 
 
+def watched(stage: Stage, verdict: Verdict) -> None:
+    """ffmpeg sees the recording while it is made; one person's pictures alone are the file's of the same times, and another's are
+    hidden from the first on, as in the file; who does not read holds up nobody."""
+    stage.server()
+    ann, bob = people = [stage.publisher(name, colour=colour).join() for name, colour in (("ann", "red"), ("bob", "green"))]
+    mixed, own, hidden = (stage.folder / f"{name}.sock" for name in ("mixed", "ann", "bob"))
+    recorder = stage.recorder(
+        "talk", "--size", "640x360", "--processor", "bob=grayscale", "--sink", f"video:mixed=unix:{mixed},fps=10",
+        "--sink", f"video:ann=unix:{own},size=320x180,fps=15,framing=timed",
+        "--sink", f"video:bob=unix:{hidden},size=160x90,framing=raw")
+    # The sockets are there before the room is joined: what is seen is seen from the first picture on.
+    while recorder.child.poll() is None and not hidden.exists():
+        stage.until(time.time() + 0.01)
+    lazy = connect(mixed)
+    readers = [Reader(connect(path).makefile("rb"), size) for path, size in ((own, 86_416), (hidden, 21_600))]
+    began = recorder.recording()
+    seen = stage.folder / "seen.mkv"
+    viewer = stage.start(Process("ffmpeg", [
+        "ffmpeg", "-v", "error", "-nostdin", "-f", "yuv4mpegpipe", "-i", f"unix:{mixed}", "-t", "4", "-c:v", "ffv1", str(seen)],
+        stage.folder))
+    stage.until(began + 9)
+    viewer.exit(5)
+    recorder.stop()
+    lazy.close()
+    timed, raw = (reader.finish() for reader in readers)
+
+    recording = load(recorder, verdict)
+    frames = np.frombuffer(subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", str(seen), "-vf", "scale=64:36", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+        capture_output=True, check=True, stdin=subprocess.DEVNULL).stdout, np.uint8).reshape(-1, 36 * 64, 3).astype(np.int16)
+    shares = (np.abs(frames - rgb(ann.colour)).max(axis=2) < 60).mean(axis=1)
+    verdict.check(38 <= len(frames) <= 41 and np.median(shares) > 0.2, f"ffmpeg saw {len(frames)} pictures, {shares[:9]} of them red")
+    # Each picture of one person is that of the file at its time; beside a flash it may be the one next to it.
+    tile = recording.tile(ann.colour, 2.6)
+    if verdict.check(tile is not None, "ann is not shown"):
+        left, top, right, bottom = tile
+        across, down = (right - left) // 4, (bottom - top) // 4
+        wanted = recording.pictures[:, top + down:bottom - down, left + across:right - across].mean(axis=(1, 2))
+        places = []
+        for at in range(0, len(timed) - 86_415, 86_416):
+            place, count, lost = struct.unpack("<qII", timed[at:at + 16])
+            verdict.check((count, lost) == (86_400, 0), f"a picture has {count} bytes, {lost} lost before it")
+            places.append(place)
+            if not 1.5 <= place / 15 < recording.duration - 0.1:
+                continue
+            index = int(np.argmin(np.abs(recording.times - place / 15)))
+            found = colour(timed[at + 16:at + 86_416], 320, 180)
+            far = min(np.abs(found - wanted[near]).max() for near in range(index - 1, min(index + 2, len(wanted))))
+            verdict.check(far < 30, f"at {place / 15:.2f} s the sink shows {found}, the file {wanted[index]}")
+        verdict.check(len(places) > 110 and places == list(range(places[0], places[0] + len(places))), f"pictures {places[:9]} …")
+    grey = [colour(raw[at:at + 21_600], 160, 90) for at in range(0, len(raw) - 21_599, 21_600)]
+    verdict.check(len(grey) > 240, f"{len(grey)} pictures of bob")
+    coloured = [found for found in grey if np.ptp(found) > 24]
+    verdict.check(not coloured, f"{len(coloured)} pictures show bob in colour: {coloured[:3]}")
+    ends = recorder.last_progress["sinks"]
+    lost = [sink["lost_blocks"] for sink in ends]
+    verdict.check(10 < lost[0] < 90 and lost[1:] == [0, 0] and not any(sink["failure"] for sink in ends), f"at the end: {ends}")
+    verdict.figure(f"{lost[0]} pictures were not read")
+    in_step(recording, [ann], 1.5, recording.duration, verdict)
+
+
+def colour(planes: bytes, width: int, height: int) -> np.ndarray:
+    """The mean colour of the middle of a picture in I420 (BT.601, limited range), as red, green and blue."""
+    y, chroma = np.frombuffer(planes, np.uint8, width * height), np.frombuffer(planes, np.uint8, offset=width * height)
+    y = y.reshape(height, width)
+    u, v = chroma.reshape(2, height // 2, width // 2)
+    y, u, v = (float(plane[len(plane) // 4:-len(plane) // 4, plane.shape[1] // 4:-plane.shape[1] // 4].mean())
+               for plane in (y, u, v))
+    y, u, v = 1.164 * (y - 16), u - 128, v - 128
+    return np.clip([y + 1.596 * v, y - 0.392 * u - 0.813 * v, y + 2.017 * u], 0, 255)
+
+
 def refused(stage: Stage, verdict: Verdict) -> None:
     """What cannot be had is told in one line, before the room is joined."""
     taken = stage.folder / "taken"
     taken.write_text("mine")
-    for sink, status, words in ((f"audio:mixed=unix:{taken}", 41, "cannot make"), ("audio:mixed=fd:77", 41, "not open"),
-                                ("audio:mixed=ws://x", 64, "write audio:mixed"), (f"audio:ann=unix:{stage.folder}/no/a", 41, "cannot make")):
+    for sink, status, words in (
+            (f"audio:mixed=unix:{taken}", 41, "cannot make"), ("audio:mixed=fd:77", 41, "not open"),
+            ("audio:mixed=ws://x", 64, "write audio:mixed"), ("video:mixed=fd:3,fps=7", 64, "fps is one of 30, 15"),
+            (f"video:ann=unix:{stage.folder}/no/a", 41, "cannot make")):
         done = subprocess.run([stage.recbot, "join", "test", "--url", stage.url, "--token", "x", "--output", str(stage.folder / "no.webm"),
                                "--progress", "none", "--sink", sink], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
         verdict.check(done.returncode == status and words in done.stderr and done.stderr.count("\n") == 1,
@@ -111,8 +186,9 @@ def connect(path: pathlib.Path) -> socket.socket:
 class Reader:
     """Reads all that comes, on a thread."""
 
-    def __init__(self, stream):
+    def __init__(self, stream, size: int = 656):
         self.stream = stream
+        self.size = size
         self.data = bytearray()
         self.isClosed = False
         self.thread = threading.Thread(target=self.run, daemon=True)
@@ -120,7 +196,7 @@ class Reader:
 
     def run(self) -> None:
         """The thread."""
-        while not self.isClosed and (part := self.stream.read(656)):
+        while not self.isClosed and (part := self.stream.read(self.size)):
             self.data += part
         self.stream.close()
 
