@@ -30,7 +30,7 @@ class Group:
     scenarios: dict[str, Scenario]
     smoke: tuple[str, ...] = ()  # what `make check` runs
     long: tuple[str, ...] = ()  # what only `make endurance` runs: another scenario shows the same promise in less time
-    heavy: tuple[str, ...] = ()  # what takes most of the machine: only what mostly waits runs beside it
+    alone: tuple[str, ...] = ()  # what takes the machine for itself: others beside it would be what is measured
     seeded: types.ModuleType | None = None  # whose SEED everything random in them comes from
     lengthens: bool = False  # that module's LONG makes all of them longer
     # Why scenarios cannot be run on this machine, by name ("" for all); asked once, before the first.
@@ -70,10 +70,10 @@ GROUPS = {group.name: group for group in (
     Group("attacks", "the shipped program under malicious clients, servers, peers and callers", attackers.SCENARIOS,
           seeded=attackers, lengthens=True),
     Group("recordings", "rooms recorded with real clients, judged as a viewer would", scenarios.SCENARIOS,
-          smoke=scenarios.SMOKE, long=scenarios.LONG, heavy=scenarios.HEAVY,
+          smoke=scenarios.SMOKE, long=scenarios.LONG, alone=scenarios.ALONE,
           obstacles=without_root("log_full", "outputs_full")),
     Group("faults", "recordings over networks and servers that fail", disruptions.SCENARIOS, long=disruptions.LONG,
-          heavy=disruptions.HEAVY, seeded=wiring, obstacles=without_namespaces),
+          alone=disruptions.ALONE, seeded=wiring, obstacles=without_namespaces),
     Group("uploads", "finished files to an S3 store, over ways that fail", uploads.SCENARIOS, long=uploads.LONG),
     Group("service", "backend, workers, room server and real clients together", service.SCENARIOS,
           smoke=service.SMOKE, long=service.LONG, obstacles=without_postgres("shared")),

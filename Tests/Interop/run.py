@@ -38,8 +38,7 @@ from verdict import Verdict
 # How long each scenario takes and how many processors it keeps busy meanwhile, as --measure wrote it.
 COSTS = HERE / "costs.json"
 UNKNOWN = (60.0, 0.75)
-FULL = 0.8  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
-BESIDE = 0.4  # processors that all scenarios beside one that is heavy may keep busy: those that mostly wait
+FULL = 0.75  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
 MOST = 8  # at once
 # A slower machine, or one whose host is busy, takes more of a processor for the same: what has ended says how much. Until then:
 PACE, PACE_WEIGHT = 1.2, 20.0  # times what is known, counted as so many seconds of processor time
@@ -56,11 +55,6 @@ class Task:
     busy: float = 0.0  # seconds of processor time
     verdict: Verdict = dataclasses.field(default_factory=Verdict)
     skipped: str = ""
-
-    @property
-    def is_heavy(self) -> bool:
-        """True when it takes most of the machine: only what mostly waits runs beside it."""
-        return self.name in self.group.heavy
 
     @property
     def passed(self) -> bool:
@@ -159,17 +153,18 @@ def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namesp
 
 def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace,
                  repeats: dict[str, Repeats]) -> list[Task]:
-    """Runs scenarios, each in a process of its own, so many at once as the processors bear, the heavy and the longest first;
-    gives those that failed while the machine was not steady, or that were only late, which are no verdict yet."""
+    """Runs scenarios, each in a process of its own, so many at once as the processors bear, the longest first; gives those
+    that failed while the machine was not steady, or that were only late, which are no verdict yet."""
     again = []
-    # While there is a heavy one, it is begun before anything that could not run beside it.
-    waiting = sorted(tasks, key=lambda task: (task.is_heavy, task.cost[0]), reverse=True)
+    waiting = sorted(tasks, key=lambda task: task.cost[0], reverse=True)
     expected, used = PACE_WEIGHT, PACE * PACE_WEIGHT
     running: dict[concurrent.futures.Future, Task] = {}
     with concurrent.futures.ProcessPoolExecutor(MOST, multiprocessing.get_context("fork")) as pool:
         while waiting or running:
             for task in list(waiting):
-                if fits(task, list(running.values()), FULL * options.jobs * expected / used):
+                busy = sum(other.cost[1] for other in running.values())
+                room = FULL * options.jobs * expected / used
+                if not running or len(running) < MOST and busy + task.cost[1] <= room:
                     waiting.remove(task)
                     running[pool.submit(play, task.group.name, task.name, folder, options)] = task
             ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -183,14 +178,6 @@ def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Name
                 if not task.passed and repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen, reason):
                     again.append(task)
     return again
-
-
-def fits(task: Task, running: list[Task], room: float) -> bool:
-    """Whether a scenario can be begun beside those that run, when all together may keep `room` processors busy."""
-    if not running or len(running) == MOST:
-        return not running
-    heavy, light = ([other.cost[1] for other in [*running, task] if other.is_heavy is what] for what in (True, False))
-    return sum(heavy + light) <= room and (not heavy or len(heavy) == 1 and sum(light) <= BESIDE)
 
 
 def play(group: str, name: str, folder: pathlib.Path, options: argparse.Namespace) -> tuple[float, float, Verdict, Steadiness]:
@@ -290,10 +277,13 @@ def main() -> int:
         print(f"skipped: {reason}", flush=True)
     left = [task for task in tasks if not task.skipped]
     few = options.jobs == 1 or len(left) == 1
+    together = [] if few else [task for task in left if task.name not in task.group.alone]
+    alone = left if few else [task for task in left if task.name in task.group.alone]
     repeats = {group.name: Repeats() for group in GROUPS.values()}
     with tempfile.TemporaryDirectory(prefix="recbot-interop-") as temporary:
         folder = pathlib.Path(options.keep).resolve() if options.keep else pathlib.Path(temporary)
-        one_by_one(left if few else side_by_side(left, folder, options, repeats), folder, options, repeats)
+        again = side_by_side(together, folder, options, repeats) if together else []
+        one_by_one(again + alone, folder, options, repeats)
     if options.junit:
         write_junit(options.junit, tasks)
     if options.measure:

@@ -49,4 +49,4 @@ SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks.
 LONG = ("browsers", "churn", "crowd", "outage", "kill_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
-HEAVY = ("codecs", "browsers", "written", "encrypted", "encrypted_codecs", "composed", "outputs")
+ALONE = ("codecs", "browsers", "written", "encrypted", "encrypted_codecs", "composed", "outputs")
