@@ -289,6 +289,62 @@ import Testing
 
   init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
 
+  private func read(_ descriptor: Int32, _ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var found = 0
+    while found < count {
+      let got = bytes.withUnsafeMutableBytes {
+        Glibc.read(descriptor, $0.baseAddress?.advanced(by: found), count - found)
+      }
+      guard got > 0 else { break }
+      found += got
+    }
+    return Array(bytes.prefix(found))
+  }
+
+  @Test func picturesAreMadeForReadersAloneAndGivenWithoutGaps() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // Rows of the picture have 96 bytes each.
+    let canvas = CanvasSize(width: 66, height: 64)
+    var settings = RecordingSettings(session: SessionCore.Settings(canvas: canvas, layout: .grid), output: "")
+    settings.sinks = try ["mixed=unix:\(folder)/m", "ann=unix:\(folder)/a"].map {
+      try MediaSink("video:\($0),fps=15,framing=timed", framesPerSecond: 30)
+    }
+    #expect(settings.planned.further.map(\.layout) == [.camera(of: ParticipantIdentity("ann"))])
+    let servers = try SinkServer.open(settings, logger: logger)
+    let sinks = Sinks(servers, canvas: canvas, images: nil)
+    let picture = Picture(width: 66, height: 64)
+    picture.fill(y: 0, u: 7, v: 9)
+    for row in 0..<64 { picture.y[row * picture.strideY + 65] = UInt8(row) }
+    sinks.picture(0, slot: 0) { _ in
+      Issue.record("nobody reads it")
+      return nil
+    }
+    let readers = try ["m", "a"].map { try UnixSocket.connect("\(folder)/\($0)") }
+    defer { for reader in readers { close(reader) } }
+    for _ in 0..<2_000 where sinks.progress.contains(where: { $0.readers == 0 }) { usleep(10_000) }
+    // Of the recording's pictures every other; one was not made.
+    for slot in Int64(1)...5 {
+      sinks.picture(slot == 2 ? nil : picture, slot: slot)
+      sinks.picture(0, slot: slot) { compositor in compositor.compose([]).picture }
+    }
+    SinkServer.finish(servers)
+    let bytes = read(readers[0], 1 << 16)
+    let size = 66 * 64 + 2 * 33 * 32
+    #expect(bytes.count == 16 + size, "one picture of two")
+    let head = SinkBlock(position: 2, count: size, bytes: []).head(lost: 1)
+    #expect(Array(bytes.prefix(16)) == head)
+    let planes = Array(bytes.dropFirst(16))
+    for row in 0..<64 where planes.count == size {
+      let (first, last) = (planes[row * 66], planes[row * 66 + 65])
+      #expect(first == 0 && Int(last) == row)
+    }
+    let blue = planes.dropFirst(66 * 64).prefix(33 * 32)
+    #expect(blue.count == 33 * 32 && blue.allSatisfy { $0 == 7 } && planes.last == 9)
+    #expect(read(readers[1], 1 << 16).count == 2 * (16 + size))
+    #expect(sinks.progress.map(\.lostBlocks) == [1, 0])
+  }
+
   @Test func onePersonsSoundIsThatOfTheirTracksAlone() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let canvas = CanvasSize(width: 64, height: 64)
@@ -320,14 +376,8 @@ import Testing
     #expect(sinks.tap != nil, "what has been placed is still played")
     constant(0.1).withUnsafeBufferPointer { sinks.mixed($0, at: 3 * 960) }
     SinkServer.finish(servers)
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    var count = 0
-    while true {
-      let got = bytes.withUnsafeMutableBytes { read(reader, $0.baseAddress?.advanced(by: count), $0.count - count) }
-      guard got > 0 else { break }
-      count += got
-    }
-    #expect(count == 4 * (16 + 640))
+    let bytes = read(reader, 1 << 16)
+    #expect(bytes.count == 4 * (16 + 640))
     func sample(_ block: Int, _ index: Int) -> Int16 {
       let at = block * 656 + 16 + index * 2
       return Int16(truncatingIfNeeded: Int(bytes[at]) | Int(bytes[at + 1]) << 8)
