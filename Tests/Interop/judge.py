@@ -170,6 +170,11 @@ class Recording:
         return float(np.diff(self.times).max()) if len(self.times) > 1 else float("inf")
 
     @property
+    def lacks_pictures(self) -> bool:
+        """Whether some were left out, as the machine was too slow."""
+        return len(self.times) > 1 and self.picture_gap > 1.5 * float(np.median(np.diff(self.times)))
+
+    @property
     def sound_gap(self) -> float:
         """By how much the distance of two sound packets differs from their length at most."""
         return float(np.abs(np.diff(self.packets) - PACKET).max()) if len(self.packets) > 1 else float("inf")
