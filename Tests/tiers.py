@@ -30,9 +30,10 @@ RESULTS = ROOT / ".build" / "results"
 PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libaom-dev libebur128-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 INPUTS = 10_000_000  # endurance: for each depacketizer and decoder
-HEARING = {"check": ["--minutes", "2"], "test": ["--minutes", "30"], "endurance": ["--times", "12", "--minutes", "240"]}
-FUZZ = {"check": 1, "test": 2, "endurance": 300}  # seconds for each target
+HEARING = {"check": ["--minutes", "2"], "test": ["--minutes", "10"], "endurance": ["--times", "12", "--minutes", "240"]}
+FUZZ = {"check": 1, "test": 1, "endurance": 300}  # seconds for each target
 TRACES = 10_000  # endurance: files and logs as a disk may have them after a crash, of each kind
+OPERATIONS = 10_000  # endurance: of workers that are killed, on each database
 SEED = 20261122
 BUILDING = ("packages", "build", "tests")  # does not change from turn to turn
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
@@ -104,7 +105,7 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     # A build in the order of its modules leaves a fifth of two processors idle. Two builds must not fetch at once.
     found = [Section("packages", ["swift", "package", "resolve"]),
              Section("build", ["make", "--no-print-directory", "programs"], beside=["Tests/Fuzz/run.sh", "--build", str(options.fuzz)]),
-             Section("tests", ["swift", "build", "--product", "recbotPackageTests"])]
+             Section("tests", ["make", "--no-print-directory", "unit-tests"])]
     if tier != "endurance":
         found = [Section("lint", ["make", "--no-print-directory", "lint"]), *found,
                  # What calls the program calls that which is shipped.
@@ -114,8 +115,8 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
     found.append(Section("scenarios", [*RUN, *common, "--junit", str(RESULTS / "scenarios.xml")], "build"))
     if tier == "endurance":
         found.append(Section("busy", ["Tests/beside-load.sh", *RUN, "--tier", "check", *common[2:]], "build"))
-        found.append(Section("traces", ["env", f"RECBOT_TRACE_FILES={TRACES}", "swift", "test", "--skip-build",
-                                        "--filter", "WriteTraceTests"], "tests"))
+        found.append(Section("traces", ["env", f"RECBOT_TRACE_FILES={TRACES}", f"RECBOT_HISTORY_OPERATIONS={OPERATIONS}",
+                                        "swift", "test", "--skip-build", "--filter", "WriteTraceTests|HistoryTests"], "tests"))
     found.append(Section("hearing", [".build/release/hearing", *HEARING[tier]], "build"))
     found.append(Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)]))
     if tier == "endurance":

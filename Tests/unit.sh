@@ -23,7 +23,7 @@ log=.build/unit.log
 computed=.build/unit-computed.log
 # The program that `swift test` starts, too, after several seconds of its own for each target.
 tests=$(echo .build/debug/*PackageTests.xctest)
-[ -x "$tests" ] || { echo "The tests are not built; build them with: swift build --product recbotPackageTests" >&2; exit 1; }
+[ -x "$tests" ] || { echo "The tests are not built; build them with: make unit-tests" >&2; exit 1; }
 export NO_COLOR=1
 
 # Many times what the slowest of them takes: what hangs is named, and not waited for. In this script's process group, so that

@@ -118,7 +118,9 @@ public enum FrameKeyFile {
   private static func hexadecimal(_ text: String) -> [UInt8]? {
     let digits = text.compactMap(\.hexDigitValue)
     guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    return stride(from: 0, to: digits.count, by: 2).map { (place: Int) -> UInt8 in
+      UInt8(digits[place] << 4 | digits[place + 1])
+    }
   }
 
   private static func fault(_ text: String) -> ConfigurationError { ConfigurationError(description: text) }

@@ -102,7 +102,8 @@ import Testing
       #/(?i)\b\w*(duration|length|interval|latency|delay|patience|timeout|span|lag|hold|pause|total)(: SessionTime\b| = SessionTime\.)/#
     var found: [String] = []
     for path in Self.sources() {
-      for line in try Self.text(of: path).split(separator: "\n") where line.contains(lengths) {
+      for line in try Self.text(of: path).split(separator: "\n")
+      where line.contains("SessionTime") && line.contains(lengths) {
         found.append("\(path): \(line.trimmingCharacters(in: .whitespaces))")
       }
     }

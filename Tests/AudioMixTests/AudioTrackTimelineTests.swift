@@ -116,14 +116,15 @@ import Testing
     #expect(timeline.read(4800).allSatisfy { $0 == 0 })
   }
 
+  /// For three minutes; the tool `hearing` goes on for longer, optimized.
   @Test(arguments: [-500, -200, 200, 500])
-  func aClockThatRunsWrongStaysWithinFiveMillisecondsForTenMinutes(partsPerMillion: Int) {
+  func aClockThatRunsWrongStaysWithinFiveMilliseconds(partsPerMillion: Int) {
     let timeline = AudioTrackTimeline()
     let period: Float = 480
     let amplitude: Float = 0.5
     let lead: Int64 = 4800
     // The publisher's crystal is off: what it calls 20 ms takes 20 ms x (1 + ppm) on our clock.
-    let blocks = 10 * 60 * 50
+    let blocks = 3 * 60 * 50
     var worst: Int64 = 0
     var step: Float = 0
     var previous: Float = 0

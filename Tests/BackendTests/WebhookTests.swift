@@ -191,7 +191,8 @@ import JobsAPI
     // What was taken does not come again, and each time it was the same message.
     let posts = ends.withLock { $0 }
     try #require(posts.count == 3)
-    #expect(Set(posts.map { $0.header("webhook-id") }).count == 1)
+    let names: [String?] = posts.map { $0.header("webhook-id") }
+    #expect(Set(names).count == 1)
     switch form {
     case .standard:
       let body = try #require(try JSONSerialization.jsonObject(with: Data(posts[2].body)) as? [String: Any])

@@ -84,7 +84,8 @@ import Testing
     var packet = [UInt8](repeating: 0xff, count: 80)
     packet[20] = 0x80
     let sound = try decode([packet], of: .pcmu)
-    #expect(abs(sound[(20 + 16) * 6] - 32_124 / 32_768.0) < 1e-6)
+    let loud: Float = 32_124 / 32_768
+    #expect(abs(sound[(20 + 16) * 6] - loud) < 1e-6)
     for index in 0..<80 where index != 36 { #expect(abs(sound[index * 6]) < 1e-6) }
   }
 

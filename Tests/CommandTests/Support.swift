@@ -31,9 +31,18 @@ func matches(_ pattern: String, in text: String) throws -> [String] {
 /// The command line that recbot understands.
 enum CommandLineReader {
   /// Why recbot would refuse these arguments before it does anything; nil when it takes them.
+  ///
+  /// The command that they name reads them by itself: a debug build looks through all commands below the root each time.
   static func complaint(_ arguments: [String]) -> String? {
+    var command: any ParsableCommand.Type = Recbot.self
+    var left = arguments[...]
+    while let name = left.first, let next = command.configuration.subcommands.first(where: { $0._commandName == name })
+    {
+      command = next
+      left = left.dropFirst()
+    }
     do {
-      _ = try Recbot.parseAsRoot(arguments)
+      _ = try command.parseAsRoot(Array(left))
       return nil
     } catch {
       // Help and version are no complaints.

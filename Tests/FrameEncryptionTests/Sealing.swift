@@ -48,6 +48,8 @@ enum Sealing {
 
   static func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.filter { $0 != " " }.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    return stride(from: 0, to: digits.count, by: 2).map { (place: Int) -> UInt8 in
+      UInt8(digits[place] << 4 | digits[place + 1])
+    }
   }
 }

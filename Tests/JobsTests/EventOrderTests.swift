@@ -1,4 +1,5 @@
 import DatabaseKit
+import Dispatch
 import Foundation
 import Synchronization
 import Testing
@@ -84,11 +85,9 @@ import Testing
       mayCommit.open()
       isCommitted.wait()
     }
-    // A page that waits for the writer itself never comes to that statement.
-    let rescue = Task {
-      try await Task.sleep(for: .milliseconds(300))
-      mayCommit.open()
-    }
+    // A page that waits for the writer itself never comes to that statement. Not a task: the threads of Swift's pool may be
+    // held by tests that start a server, for longer than a statement may take.
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(300)) { mayCommit.open() }
     var (after, found) = (Int64(0), [String]())
     for _ in 0..<20 {
       let page = try await follower.events.page(after: after)
@@ -96,7 +95,6 @@ import Testing
       after = page.next
     }
     try await late.value
-    rescue.cancel()
     for _ in 0..<20 {
       let page = try await follower.events.page(after: after)
       found += page.events.map(\.id)

@@ -199,7 +199,7 @@ import Testing
     texts.append(#"{"grid": {"video_sources": ["*", "é"], "max_rows": 3, "cells_excluded": [1], "reuse": "none"}}"#)
     texts.append(try store.layout("audio-only").canonicalText)
     var accepted = 0
-    for seed in UInt64(1)...4000 {
+    for seed in UInt64(1)...1500 {
       var random = SeededRandom(seed: seed)
       var bytes = Array((texts.randomElement(using: &random) ?? "").utf8)
       for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
@@ -227,7 +227,7 @@ import Testing
         #expect(again == layout, "seed \(seed)")
       }
     }
-    #expect(accepted > 50, "hardly any damaged file is still a layout: \(accepted)")
+    #expect(accepted > 15, "hardly any damaged file is still a layout: \(accepted)")
   }
 }
 

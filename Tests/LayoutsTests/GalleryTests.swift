@@ -64,7 +64,7 @@ import Testing
     for canvas in [hd, CanvasSize(width: 1080, height: 1920), CanvasSize(width: 1080, height: 1080)] {
       var arranger = Arranger(layout: layout, canvas: canvas)
       for count in 1...30 {
-        for talker in 1...count {
+        for talker in Set([1, 2, (count + 1) / 2, count]) where talker <= count {
           for isShared in [false, true] {
             let sources = cameras(count) + (isShared ? [shared(1)] : [])
             let arrangement = arranger.arrange(RoomView(sources: sources, talkers: [camera(talker)]))

@@ -18,13 +18,15 @@ import Testing
     #expect(CanvasSize(width: 641, height: 361).description == "640x360")
   }
 
-  @Test(arguments: [
-    ("12", Length.pixels(12), "12px"), ("12px", .pixels(12), "12px"), ("0", .zero, "0"), ("25%", .percent(25), "25%"),
+  static let lengths: [(text: String, length: Length, canonical: String)] = [
+    ("12", .pixels(12), "12px"), ("12px", .pixels(12), "12px"), ("0", .zero, "0"), ("25%", .percent(25), "25%"),
     ("33.3333%", Length(millionths: 333_333), "33.3333%"), ("1/3", Length(millionths: 333_333), "33.3333%"),
     ("0.6gu", .milliUnits(600), "0.6gu"), ("100% - 1.2gu", .full - .milliUnits(1200), "100% - 1.2gu"),
     ("100%-1.2gu+4px", .full - .milliUnits(1200) + .pixels(4), "100% - 1.2gu + 4px"),
     ("-3gu", .milliUnits(-3000), "-3gu"), ("  50% ", .percent(50), "50%"),
-  ])
+  ]
+
+  @Test(arguments: lengths)
   func lengthsAreReadAndWritten(text: String, length: Length, canonical: String) {
     #expect(Length(text: text) == length)
     #expect("\(length)" == canonical)

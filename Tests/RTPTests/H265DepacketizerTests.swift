@@ -25,7 +25,8 @@ import Testing
   @Test func joinsSingleUnitsAggregatesAndFragments() throws {
     var stream = Stream(.h265)
     let code: [UInt8] = [0, 0, 0, 1]
-    let aggregate = [Self.vps, Self.sps, Self.pps].reduce(hex("6001")) { $0 + [0, UInt8($1.count)] + $1 }
+    var aggregate: [UInt8] = hex("6001")
+    for set in [Self.vps, Self.sps, Self.pps] { aggregate += [0, UInt8(set.count)] + set }
     let frames = try stream.put([aggregate, hex("6201 94 ac65"), hex("6201 14 aabb"), hex("6201 54 cc")], at: 0)
     let frame = try #require(frames.first)
     #expect(

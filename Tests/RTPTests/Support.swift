@@ -6,7 +6,9 @@ import Testing
 /// The bytes of a hexadecimal text; blanks are ignored.
 func hex(_ text: String) -> [UInt8] {
   let digits = text.compactMap { $0.hexDigitValue }
-  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+  return stride(from: 0, to: digits.count - 1, by: 2).map { (place: Int) -> UInt8 in
+    UInt8(digits[place] * 16 + digits[place + 1])
+  }
 }
 
 func packet(_ bytes: [UInt8]) -> RTPPacket? { RTPPacket(MediaBuffer(bytes)) }

@@ -88,7 +88,7 @@ import Testing
     return path
   }
 
-  @Test(arguments: 1...20) func aLogGivesThePlansOfTheLiveRecordingWordByWord(seed: UInt64) throws {
+  @Test(arguments: 1...8) func aLogGivesThePlansOfTheLiveRecordingWordByWord(seed: UInt64) throws {
     let events = Self.session(seconds: 10, seed: seed)
     let live = try drive(Pieces(events, seed: seed), Self.settings)
     let reader = try logReader(log(events, "\(seed)"))

@@ -138,7 +138,7 @@ import Testing
 
   @Test func aLittleJitterIsNone() {
     begin()
-    pictures((0..<100).map { $0 * 33 + ($0 % 7 == 0 ? 120 : 0) })
+    pictures((0..<100).map { (number: Int64) -> Int64 in number * 33 + (number % 7 == 0 ? 120 : 0) })
     #expect(collector.manifest.tracks[camera]?.freezes.count == 0)
   }
 

@@ -309,7 +309,7 @@ import Testing
 
 /// Thousands of orders in which things happen.
 @Suite struct RoomOrderTests {
-  @Test(arguments: 0..<40 as Range<UInt64>)
+  @Test(arguments: 0..<16 as Range<UInt64>)
   func everybodyKnowsExactlyWhatConcernsThem(seed: UInt64) throws {
     for round in 0..<50 {
       var world = RoomWorld(seed: seed &* 1000 &+ UInt64(round), maximum: 6)

@@ -35,11 +35,10 @@ import Testing
     chapters.map { "\($0.start.milliseconds / 1000) \($0.title)" }
   }
 
-  @Test(
-    arguments: zip(
-      ChapterDetail.allCases, [[], marks, marks + people, marks + people + talkers]
-    )) func aLevelHasWhatThoseBeforeItHave(detail: ChapterDetail, wanted: [String])
-  {
+  private static let levels: [[String]] = [[], marks, marks + people, marks + people + talkers]
+
+  @Test(arguments: zip(ChapterDetail.allCases, levels))
+  func aLevelHasWhatThoseBeforeItHave(detail: ChapterDetail, wanted: [String]) {
     var live = ChapterMaker(detail)
     var again = ChapterMaker(detail)
     var (chapters, read): ([TimelineChapter], [TimelineChapter]) = ([], [])

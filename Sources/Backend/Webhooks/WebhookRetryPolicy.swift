@@ -28,7 +28,8 @@ struct WebhookRetryPolicy: Hashable, Sendable {
   func wait(afterAttempt attempt: Int, age: Duration, asked: Int64?, chance: Double) -> Duration? {
     guard attempt >= 1, attempt <= Self.waits.count else { return nil }
     let wait = Self.waits[attempt - 1].microseconds
-    let jitter = Int64(Double(wait / 10) * (min(max(chance, 0), 1) * 2 - 1))
+    let share: Double = min(max(chance, 0), 1) * 2 - 1
+    let jitter = Int64(Double(wait / 10) * share)
     let span: Duration = max(.microseconds(wait + jitter), .seconds(min(asked ?? 0, 86_400)))
     return age + span > longest ? nil : span
   }

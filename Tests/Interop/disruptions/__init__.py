@@ -20,4 +20,4 @@ SCENARIOS = {scenario.__name__: scenario for scenario in (
 # real network, MediaEngineTests in manual time; a bottleneck: narrow.
 LONG = ("outage_120", "losses_long", "booths", "weather")
 # Several recordings at once fill the machine, or it is its speed that is measured.
-ALONE = ("losses", "losses_long", "weather", "torn", "relays", "first_picture", "booths")
+ALONE = ("losses", "losses_long", "weather", "torn", "first_picture", "booths")

@@ -18,7 +18,7 @@ SHOWN = {30: 20}
 
 def losses(stage: Stage, verdict: Verdict) -> None:
     """1, 5, 10 and 30 % of all packets are lost both ways: how many seconds have everybody's flash and beep."""
-    lose(stage, verdict, 45, list(LEVELS))
+    lose(stage, verdict, 30, list(LEVELS))
 
 
 def losses_long(stage: Stage, verdict: Verdict) -> None:

@@ -20,7 +20,7 @@ def encrypted(stage: Stage, verdict: Verdict) -> None:
     stage.server()
     # Ann's key goes a step on, Bob takes another: both are in the file.
     ann = stage.publisher("ann", "--e2ee", PASSPHRASE, colour="green", display="Sophie")
-    bob = stage.publisher("bob", "--e2ee", PASSPHRASE, colour="blue", display="Matthew")
+    bob = stage.publisher("bob", "--e2ee", PASSPHRASE, "--codec", "H264", colour="blue", display="Matthew")
     cleo = stage.publisher("cleo", colour="red", display="Cleopatra")
     for person in (ann, bob, cleo):
         person.join()
