@@ -35,10 +35,10 @@ build: deps
 programs:
 	@for name in recbot $(TOOLS); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
 
-# A debug build. Named: without it SwiftPM builds the tools of all packages too. No index for editors, and no module before its
-# code (each declaration would be checked twice): that is a seventh of the compiler's time.
+# A debug build. Named: without it SwiftPM builds the tools of all packages too. No index for editors: the compiler takes a
+# twentieth less.
 unit-tests:
-	swift build --disable-index-store -Xswiftc -no-emit-module-separately --product recbotPackageTests
+	swift build --disable-index-store --product recbotPackageTests
 
 # The parts of `make test` alone.
 unit: unit-tests

@@ -64,7 +64,7 @@ class Section:
             # In a group of its own, so that one signal reaches everything that it started, and reaches it once.
             child = subprocess.Popen(self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                      stderr=subprocess.STDOUT, process_group=0)
-            other = self.beside and subprocess.Popen(["nice", "-n", "19", *self.beside], cwd=ROOT, stdin=subprocess.DEVNULL,
+            other = self.beside and subprocess.Popen([*leftovers(), *self.beside], cwd=ROOT, stdin=subprocess.DEVNULL,
                                                      process_group=child.pid)
         except OSError as error:
             print(error)
@@ -98,6 +98,13 @@ class Section:
             signal.signal(number, handler)
         self.seconds = time.monotonic() - began
         self.status = "interrupted" if ended else "FAILED" if code else "passed"
+
+
+def leftovers() -> list[str]:
+    """What a command is run by that shall have only the processor time that others leave."""
+    # SwiftPM gives the compilers that it starts an ordinary nice value, but not another class.
+    idle = ["chrt", "--idle", "0"]
+    return ["nice", "-n", "19", *(idle if subprocess.run([*idle, "true"], check=False, capture_output=True).returncode == 0 else [])]
 
 
 def sections(tier: str, options: argparse.Namespace) -> list[Section]:
