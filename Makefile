@@ -35,10 +35,9 @@ build: deps
 programs:
 	@for name in recbot $(TOOLS); do echo "== $$name"; swift build $(BUILD) --product $$name || exit 1; done
 
-# A debug build. Named: without it SwiftPM builds the tools of all packages too. No index for editors: the compiler takes a
-# twentieth less.
+# A debug build. Named: without it SwiftPM builds the tools of all packages too.
 unit-tests:
-	swift build --disable-index-store --product recbotPackageTests
+	swift build --product recbotPackageTests
 
 # The parts of `make test` alone.
 unit: unit-tests
