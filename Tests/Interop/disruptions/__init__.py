@@ -17,7 +17,8 @@ SCENARIOS = {scenario.__name__: scenario for scenario in (
     outages, restart, meanwhile, addresses, first_picture, families, relays, walls, booths, losses, weather, torn, narrow, codes,
     outage_120, losses_long)}
 # The page over a relay: relays, and PeerRelayTests among the unit tests. Jitter, disorder, copies, damage and bursts: losses over a
-# real network, MediaEngineTests in manual time; a bottleneck: narrow.
-LONG = ("outage_120", "losses_long", "booths", "weather")
+# real network, MediaEngineTests in manual time. A bottleneck: the alert, the card, the sound that goes on and the picture that comes
+# back are in recordings/bandwidth, who gives way in BandwidthPolicyTests and ReceptionPolicyTests.
+LONG = ("outage_120", "losses_long", "booths", "weather", "narrow")
 # Several recordings at once fill the machine, or it is its speed that is measured.
 ALONE = ("losses", "losses_long", "weather", "torn", "first_picture", "booths")
