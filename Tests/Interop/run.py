@@ -41,7 +41,7 @@ UNKNOWN = (60.0, 0.75)
 FULL = 0.75  # of the processors' time: clients, servers and recorders keep to the clock, and need room for it
 MOST = 8  # at once
 # A slower machine, or one whose host is busy, takes more of a processor for the same: what has ended says how much. Until then:
-PACE, PACE_WEIGHT = 1.2, 20.0  # times what is known, counted as so many seconds of processor time
+PACE, PACE_WEIGHT = 1.5, 20.0  # times what is known, counted as so many seconds of processor time
 
 
 @dataclasses.dataclass
