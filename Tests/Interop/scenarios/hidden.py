@@ -62,7 +62,7 @@ def processors(stage: Stage, verdict: Verdict) -> None:
     verdict.check({person["identity"]: person.get("processors") for person in status["people"]}
                   == {"ann": ["pixelate", "voice-mask"], "bob": None, "cleo": None}, f"status: {status['people']}")
     told = remote.time("processors", participant="ann", processors=[])
-    verdict.timely(abs(recording.zero + told - shown) < 0.5, f"the command was given at {shown - recording.zero:.2f} and told at {told:.2f}")
+    verdict.check(abs(recording.zero + told - shown) < 0.5, f"the command was given at {shown - recording.zero:.2f} and told at {told:.2f}")
     seen = stripes(recorder.path)
     striped(recording.times, seen, told, "the recording", verdict)
     voices(recording, ann.pitch, told, verdict)
