@@ -39,6 +39,8 @@ BUILDING = ("packages", "build", "tests")  # does not change from turn to turn
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
 GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
 AGAIN = re.compile(r"^again (\S+): (.*)")
+WRONG = re.compile(r"^(FAIL|again|failed) |^✘ |\berror: ")
+MOST_WRONG = 40  # lines that are said again at the end: what cuts a long log leaves its end
 
 
 @dataclasses.dataclass
@@ -53,6 +55,7 @@ class Section:
     seconds: float = 0.0
     again: list[str] = dataclasses.field(default_factory=list)
     groups: list[tuple[str, int, int, int]] = dataclasses.field(default_factory=list)  # name, passed, failed, seconds in a row
+    wrong: list[str] = dataclasses.field(default_factory=list)  # lines about what failed, or was measured again
     status: str = ""
 
     def run(self) -> None:
@@ -60,6 +63,7 @@ class Section:
         print(f"\n== {self.name}: {' & '.join(map(shlex.join, filter(None, (self.command, self.beside))))}", flush=True)
         began = time.monotonic()
         counted = set()  # a runner may repeat its closing lines
+        was_wrong = False
         try:
             # In a group of its own, so that one signal reaches everything that it started, and reaches it once.
             child = subprocess.Popen(self.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -91,6 +95,10 @@ class Section:
                 self.groups.append((found[1], *map(int, found.groups()[1:])))
             if found := AGAIN.match(line):
                 self.again.append(found[1])
+            # With what is wrong, indented below a scenario's name.
+            is_below = line.startswith(" " * 6) and was_wrong
+            if was_wrong := is_below or bool(WRONG.search(line)):
+                self.wrong.append(line[:200])
         code = child.wait()
         if other:
             other.wait()  # what it fails for is told by the section that needs it
@@ -162,6 +170,10 @@ def table(done: list[Section]) -> None:
             print(f"{'  ' + name:<{width}}  {'FAILED' if failed else 'passed':<11}  {passed + failed:>5}  {seconds:7}  one after another")
     print(f"{'in all':<{width}}  {'':<11}  {sum(section.tests for section in done):5}  "
           f"{sum(section.seconds for section in done):7.0f}  {sum(len(section.again) for section in done)}", flush=True)
+    if wrong := [line for section in done for line in section.wrong]:
+        print("\nWhat failed, or was measured again:", *wrong[:MOST_WRONG], sep="\n", flush=True)
+        if len(wrong) > MOST_WRONG:
+            print(f"and {len(wrong) - MOST_WRONG} lines more, above")
 
 
 def perform(planned: list[Section], done: list[Section]) -> bool:

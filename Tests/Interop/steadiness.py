@@ -89,11 +89,11 @@ class Repeats:
         return True
 
     def twice(self, name: str) -> bool:
-        """Whether what was only late on a steady machine may be measured twice more; says so."""
+        """Whether what failed on a steady machine may be measured twice more; says so."""
         if self.made >= REPEATS:
             return False
         self.made += 2
-        print(f"again {name}: it was late; it passes when it is not twice more", flush=True)
+        print(f"again {name}: it passes when it does so twice more", flush=True)
         return True
 
     def measure(self, name: str, measurement) -> bool:
