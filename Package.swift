@@ -10,14 +10,12 @@ let nio: [Target.Dependency] = [
   .product(name: "NIOPosix", package: "swift-nio"),
   .product(name: "NIOHTTP1", package: "swift-nio"),
   .product(name: "NIOWebSocket", package: "swift-nio"),
-  .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 let nioFoundation = Target.Dependency.product(name: "NIOFoundationCompat", package: "swift-nio")
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
-let http = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -33,12 +31,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf.git", from: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
-    .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
   ],
@@ -56,28 +52,30 @@ let package = Package(
       name: "Backend",
       dependencies: [
         "Jobs", "JobsAPI", "WebClient", "HTTPService", "HTTPGuard", "Signaling", "Digests", "MediaCore", hummingbird,
-        hummingbirdCore, metrics, protobuf, lifecycle, http, logging,
+        hummingbirdCore, metrics, protobuf, lifecycle, logging,
       ] + nio,
       resources: [.embedInCode("openapi.yaml")]),
     .target(
       name: "Worker",
       dependencies: [
-        "JobsAPI", "Delivery", "HTTPService", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore", hummingbird,
-        hummingbirdCore, metrics, subprocess, http, logging,
+        "JobsAPI", "Delivery", "WebClient", "HTTPService", "HTTPGuard", "WebM", "Digests", "Platform", "MediaCore",
+        hummingbird,
+        hummingbirdCore, metrics, subprocess, logging,
       ]
         + nio),
     .target(
       name: "Rooms",
       dependencies: [
         "Signaling", "PeerConnection", "Transport", "Session", "FrameEncryption", "WebClient", "CZlib", "Platform",
-        "MediaCore", http, logging,
+        "TLS", "MediaCore", logging,
       ]
         + nio),
     .target(
       name: "RoomServer",
       dependencies: [
-        "Signaling", "PeerConnection", "Transport", "HTTPGuard", "RTP", "SDP", "Platform", "MediaCore", protobuf,
-        http, logging,
+        "Signaling", "PeerConnection", "Transport", "HTTPGuard", "WebClient", "RTP", "SDP", "Platform", "MediaCore",
+        protobuf,
+        logging,
       ] + nio,
       // The page of two-party rooms becomes part of the program.
       resources: [
@@ -91,13 +89,13 @@ let package = Package(
         logging,
       ]),
     .target(
-      name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "Platform", "MediaCore", http, logging] + nio),
+      name: "Delivery", dependencies: ["WebClient", "WebM", "Digests", "Platform", "MediaCore", logging] + nio),
     .target(name: "Jobs", dependencies: ["JobsAPI", "CPostgres", "Platform", "MediaCore", grdb]),
     .target(name: "Settings", dependencies: ["Layouts", "FrameEncryption", "MediaCore", yams]),
     .target(
       name: "LayoutFiles", dependencies: ["Settings", "Layouts", "MediaCore", yams],
       resources: [.embedInCode("Gallery")]),
-    .target(name: "WebClient", dependencies: ["Platform", "MediaCore", http] + nio),
+    .target(name: "WebClient", dependencies: ["TLS", "Platform", "MediaCore"] + nio),
     .target(name: "Control", dependencies: ["Platform", "MediaCore"]),
     .target(name: "JobsAPI", dependencies: ["Digests", "Platform", "MediaCore"]),
     .target(name: "HTTPService", dependencies: ["HTTPGuard", hummingbirdCore, metrics, logging] + nio),
@@ -115,7 +113,9 @@ let package = Package(
       ]),
     .target(name: "Session", dependencies: ["MediaCore", "Layouts"]),
     .target(name: "Codecs", dependencies: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "CAOM", "COpus"]),
-    .target(name: "Transport", dependencies: ["Platform", "MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(name: "TLS", dependencies: ["MediaCore", "COpenSSL"]),
+    .target(
+      name: "Transport", dependencies: ["TLS", "Platform", "MediaCore", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
     .target(name: "WebM", dependencies: ["Platform", "MediaCore", "CWebMParser"]),
     .target(name: "FrameEncryption", dependencies: ["Digests", "MediaCore"]),
     .target(name: "Digests", dependencies: ["CCrypto"]),
@@ -170,12 +170,16 @@ let package = Package(
     .testTarget(
       name: "BackendTests",
       dependencies: [
-        "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit", http,
+        "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "Signaling", "Digests", "MediaCore", "DatabaseKit",
         protobuf, logging, nioFoundation,
       ] + nio),
     .testTarget(name: "ControlTests", dependencies: ["Control", "Platform", "MediaCore"]),
-    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "MediaCore", http, logging] + nio),
-    .target(name: "SystemKit", path: "Tests/SystemKit"),
+    .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "WebClient", "MediaCore", logging] + nio),
+    .target(
+      name: "SystemKit",
+      dependencies: [
+        "COpenSSL", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+      ], path: "Tests/SystemKit"),
     .target(name: "DatabaseKit", dependencies: ["SystemKit"], path: "Tests/DatabaseKit"),
     .testTarget(
       name: "JobsTests", dependencies: ["Jobs", "JobsAPI", "MediaCore", "DatabaseKit", "SystemKit", "queue-workers"]),
@@ -184,7 +188,8 @@ let package = Package(
       path: "Tests/Tools/queue-workers"),
     .testTarget(
       name: "WorkerTests",
-      dependencies: ["Worker", "Backend", "Jobs", "JobsAPI", "Delivery", "WebM", "MediaCore", http, logging] + nio),
+      dependencies: ["Worker", "Backend", "Jobs", "JobsAPI", "Delivery", "WebClient", "WebM", "MediaCore", logging]
+        + nio),
     .testTarget(
       name: "LayoutsTests", dependencies: ["Layouts", "LayoutFiles", "Settings", "TestKit", "MediaCore"],
       exclude: ["Goldens", "Twilio"]),
@@ -211,8 +216,9 @@ let package = Package(
     .testTarget(
       name: "RoomsTests",
       dependencies: [
-        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "Platform",
-        "MediaCore", "SystemKit", "TestKit", logging,
+        "Rooms", "RoomServer", "Signaling", "PeerConnection", "Session", "Transport", "FrameEncryption", "TLS",
+        "COpenSSL",
+        "Platform", "MediaCore", "SystemKit", "TestKit", logging,
       ] + nio),
     .testTarget(
       name: "SessionLogTests",
@@ -225,7 +231,7 @@ let package = Package(
     .testTarget(name: "LayoutFilesTests", dependencies: ["LayoutFiles", "Layouts", "MediaCore"]),
     .testTarget(name: "SignalingTests", dependencies: ["Signaling", "Digests", "MediaCore", protobuf]),
     .testTarget(name: "SyntheticTests", dependencies: ["Synthetic", "MediaCore"]),
-    .testTarget(name: "WebClientTests", dependencies: ["WebClient", "SystemKit", http] + nio),
+    .testTarget(name: "WebClientTests", dependencies: ["WebClient", "TLS", "MediaCore", "SystemKit"] + nio),
     .testTarget(
       name: "TransportTests",
       dependencies: ["Transport", "CNice", "Platform", "MediaCore", "SystemKit", "TestKit"]),
@@ -250,7 +256,7 @@ let package = Package(
     .executableTarget(
       name: "decoder-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"], path: "Tests/Benchmarks/decoder-bench"),
     .executableTarget(
-      name: "backend-bench", dependencies: [http, nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
+      name: "backend-bench", dependencies: ["WebClient", nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .executableTarget(
       name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),

@@ -1,4 +1,4 @@
-// The part of OpenSSL that the Transport target uses. Swift cannot see macros, so each one that is needed has a small
+// The part of OpenSSL that the targets TLS and Transport use. Swift cannot see macros, so each one that is needed has a small
 // inline function here.
 #ifndef RECBOT_COPENSSL_SHIM_H
 #define RECBOT_COPENSSL_SHIM_H
@@ -13,6 +13,7 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
 static inline int copenssl_require_dtls12(SSL_CTX *context) {
   return SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION);
@@ -28,6 +29,51 @@ static inline int copenssl_expect_host(SSL *ssl, const char *host, int is_addres
   SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return SSL_set_tlsext_host_name(ssl, host) == 1 && SSL_set1_host(ssl, host) == 1;
 }
+
+// What is wrong with the certificates of a server: X509_V_ERR_…; whether the time of the one that it is wrong with is over, or has
+// not begun, and its edges in seconds since 1970. All zero: nothing.
+typedef struct {
+  int error;
+  int is_over;
+  int is_early;
+  int64_t from;
+  int64_t until;
+} copenssl_verdict;
+
+static inline int64_t copenssl_seconds(const ASN1_TIME *time) {
+  struct tm parts;
+  return time && ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
+}
+
+static inline int copenssl_note_verdict(int is_good, X509_STORE_CTX *store) {
+  if (is_good) return 1;
+  SSL *ssl = (SSL *)X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
+  copenssl_verdict *verdict = ssl ? (copenssl_verdict *)SSL_get_ex_data(ssl, 0) : NULL;
+  X509 *certificate = X509_STORE_CTX_get_current_cert(store);
+  if (verdict && verdict->error == 0) {
+    verdict->error = X509_STORE_CTX_get_error(store);
+    if (certificate) {
+      const ASN1_TIME *from = X509_get0_notBefore(certificate), *until = X509_get0_notAfter(certificate);
+      verdict->from = copenssl_seconds(from);
+      verdict->until = copenssl_seconds(until);
+      verdict->is_early = X509_cmp_current_time(from) > 0;
+      verdict->is_over = X509_cmp_current_time(until) < 0;
+    }
+  }
+  return 0;
+}
+
+// The server's certificates are verified; what is found is noted. `verdict` must outlive `ssl`.
+static inline void copenssl_verify_server(SSL *ssl, copenssl_verdict *verdict) {
+  SSL_set_ex_data(ssl, 0, verdict);
+  SSL_set_verify(ssl, SSL_VERIFY_PEER, copenssl_note_verdict);
+}
+
+static inline int copenssl_is_mismatch(int error) {
+  return error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH;
+}
+
+static inline int copenssl_reason(unsigned long error) { return ERR_GET_REASON(error); }
 
 static inline uint64_t copenssl_set_options(SSL_CTX *context) {
   return SSL_CTX_set_options(

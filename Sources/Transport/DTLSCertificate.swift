@@ -1,4 +1,5 @@
 import COpenSSL
+import TLS
 
 // Sendable: nothing changes after `init`, and OpenSSL counts references to a context with atomics.
 /// A self-signed ECDSA P-256 certificate for one or more transports (RFC 8827 section 6.5). Made in about a
@@ -78,27 +79,5 @@ public final class DTLSCertificate: @unchecked Sendable {
     let digits = Array("0123456789ABCDEF")
     let text = bytes.prefix(Int(count)).map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }
     return Fingerprint(algorithm: algorithm, value: text.joined(separator: ":"))
-  }
-}
-
-/// OpenSSL's queue of errors.
-enum OpenSSLError {
-  /// The oldest error's reason alone, `wrong version number`; the queue is empty afterwards.
-  static func takeReason() -> String {
-    let code = ERR_get_error()
-    ERR_clear_error()
-    return ERR_reason_error_string(code).map { String(cString: $0) } ?? "the connection broke"
-  }
-
-  /// The oldest error in words; the queue is empty afterwards.
-  static func take() -> String {
-    let code = ERR_get_error()
-    ERR_clear_error()
-    guard code != 0 else { return "unknown error" }
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-      guard let base = buffer.baseAddress else { return "" }
-      ERR_error_string_n(code, base, buffer.count)
-      return String(cString: base)
-    }
   }
 }

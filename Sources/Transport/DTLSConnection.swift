@@ -1,5 +1,6 @@
 import COpenSSL
 import MediaCore
+import TLS
 
 /// Owner of one `SSL`: the handshake and SCTP's records over it (RFC 6347, RFC 8261). Confined to its loop. Datagrams
 /// go in by `receive` and out by `output`; a BIO of its own keeps their boundaries.

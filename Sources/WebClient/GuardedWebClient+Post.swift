@@ -1,7 +1,5 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOPosix
 
 extension GuardedWebClient {
   /// What a receiver said to a POST.
@@ -23,12 +21,9 @@ extension GuardedWebClient {
     let deadline = NIODeadline.now() + TimeAmount(timeLimit)
     let address = try OutgoingAddress(url, policy: policy)
     let allowed = try await allowedAddress(of: address)
-    var request = HTTPClientRequest(url: address.text)
-    request.method = .POST
-    request.headers = ["user-agent": "recbot"]
+    var request = address.request(.POST, headers: ["user-agent": "recbot"], body: ByteBuffer(bytes: body))
     for header in headers { request.headers.replaceOrAdd(name: header.name, value: header.value) }
-    request.body = .bytes(body, length: .known(Int64(body.count)))
-    return try await exchange(request, with: address, at: allowed, deadline: deadline) { response in
+    return try await exchange(request, at: allowed, deadline: deadline) { response in
       let answer = PostAnswer(
         status: Int(response.status.code),
         retryAfter: response.headers.first(name: "retry-after").flatMap { Int64($0) }.map { max(0, $0) })

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
@@ -67,42 +66,32 @@ public struct GuardedWebClient: Sendable {
   private func ask(
     _ address: OutgoingAddress, at ip: IPAddress, accept: String, maximumBytes: Int, deadline: NIODeadline
   ) async throws(WebClientError) -> Answer {
-    var request = HTTPClientRequest(url: address.text)
-    request.headers = ["accept": accept, "user-agent": "recbot"]
-    return try await exchange(request, with: address, at: ip, deadline: deadline) { response in
+    let request = address.request(.GET, headers: ["accept": accept, "user-agent": "recbot"])
+    return try await exchange(request, at: ip, deadline: deadline) { response in
       try await read(response, maximumBytes: maximumBytes)
     }
   }
 
   /// One request to exactly this IP address. The deadline is for its answer's body, too.
   func exchange<Value: Sendable>(
-    _ request: HTTPClientRequest, with address: OutgoingAddress, at ip: IPAddress, deadline: NIODeadline,
-    _ read: @escaping @Sendable (HTTPClientResponse) async throws -> Value
+    _ request: WebRequest, at ip: IPAddress, deadline: NIODeadline,
+    _ read: @escaping @Sendable (WebResponse) async throws -> Value
   ) async throws(WebClientError) -> Value {
-    let client = PinnedConnection.client(
-      to: address.host, at: ip,
-      timeout: .init(connect: TimeAmount(timeLimit / 3), read: TimeAmount(timeLimit / 3 * 2)))
-    let result: Result<Value, WebClientError>
+    let client = WebConnections(.init(connectTimeout: timeLimit / 3, silence: timeLimit / 3 * 2))
     do {
-      // The library's own deadline ends with the answer's head: after that a server could go on for hours.
-      let value = try await TimeLimit.run(.nanoseconds((deadline - .now()).nanoseconds)) {
-        try await read(try await client.execute(request, deadline: deadline))
+      return try await TimeLimit.run(.nanoseconds((deadline - .now()).nanoseconds)) {
+        try await read(try await client.answer(to: request, at: ip.description))
       }
-      result = .success(value)
-    } catch is TimeLimit.Exceeded {
-      result = .failure(.late)
-    } catch let error as HTTPClientError where error == .deadlineExceeded {
-      result = .failure(.late)
     } catch let error as WebClientError {
-      result = .failure(error)
+      throw error
+    } catch let error as WebFault where error != .late {
+      throw WebClientError("cannot be reached: \(error)")
     } catch {
-      result = .failure(WebClientError("cannot be reached: \(PinnedConnection.reason(error))"))
+      throw .late
     }
-    try? await client.shutdown()
-    return try result.get()
   }
 
-  private func read(_ response: HTTPClientResponse, maximumBytes: Int) async throws -> Answer {
+  private func read(_ response: WebResponse, maximumBytes: Int) async throws -> Answer {
     switch response.status.code {
     case 200: break
     case 301, 302, 303, 307, 308:

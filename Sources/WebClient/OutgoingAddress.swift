@@ -1,4 +1,6 @@
 import FoundationEssentials
+import NIOCore
+import NIOHTTP1
 
 /// Why a request was not made, or came to nothing.
 public struct WebClientError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -66,6 +68,12 @@ struct OutgoingAddress: Hashable {
   var text: String {
     let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     return "\(scheme)://\(name)\(port.map { ":\($0)" } ?? "")\(target)"
+  }
+
+  /// A request for it.
+  func request(_ method: HTTPMethod, headers: HTTPHeaders, body: ByteBuffer? = nil) -> WebRequest {
+    WebRequest(
+      method, isSecure: scheme == "https", host: host, port: port, target: target, headers: headers, body: body)
   }
 
   /// All addresses of the host.

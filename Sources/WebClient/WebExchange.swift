@@ -1,6 +1,6 @@
-public import AsyncHTTPClient
-import NIOCore
-import NIOHTTP1
+import MediaCore
+public import NIOCore
+public import NIOHTTP1
 
 /// Why a request has no answer.
 public struct WebExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -15,7 +15,7 @@ public struct WebExchangeError: Error, Hashable, Sendable, CustomStringConvertib
 /// that none outlives what was found out about its address.
 public struct WebExchange: Sendable {
   private let address: OutgoingAddress
-  private let silence: TimeAmount
+  private let silence: Duration
   private let policy: PrivateAddresses
   private let names: NameLookup
 
@@ -57,11 +57,14 @@ public struct WebExchange: Sendable {
     self.policy = policy
   }
 
-  /// Sends one request, whose URL must be the server's, and gives the answer to `read`.
+  /// Sends one request to the server, and gives the answer to `read`.
   ///
-  /// - Parameter body: is sent as it is, with its length.
+  /// - Parameters:
+  ///   - target: path and query.
+  ///   - body: is sent as it is, with its length; nil: there is none.
   public func perform<Value: Sendable>(
-    _ request: HTTPClientRequest, _ read: (HTTPClientResponse) async throws -> Value
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer? = nil,
+    _ read: (WebResponse) async throws -> Value
   ) async throws(WebExchangeError) -> Value {
     let found: [IPAddress]
     do throws(WebClientError) {
@@ -73,17 +76,14 @@ public struct WebExchange: Sendable {
       throw WebExchangeError(
         isRefusal: true, description: "leads to the private address \(found.first?.description ?? "")")
     }
-    let client = PinnedConnection.client(
-      to: address.host, at: allowed, timeout: .init(connect: silence, read: silence, write: silence))
-    let result: Result<Value, WebExchangeError>
+    var request = address.request(method, headers: headers, body: body)
+    request.target = target
+    let client = WebConnections(.init(connectTimeout: silence, silence: silence))
     do {
-      // What does not end by itself: the largest parts, on the slowest lines.
-      let response = try await client.execute(request, deadline: .now() + .hours(6))
-      result = .success(try await read(response))
+      return try await read(try await client.answer(to: request, at: allowed.description))
     } catch {
-      result = .failure(WebExchangeError(isRefusal: false, description: PinnedConnection.reason(error)))
+      let reason = (error as? WebFault)?.description ?? PeerText.line("\(error)")
+      throw WebExchangeError(isRefusal: false, description: reason)
     }
-    try? await client.shutdown()
-    return try result.get()
   }
 }

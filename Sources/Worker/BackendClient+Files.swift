@@ -1,8 +1,8 @@
-import AsyncHTTPClient
 import JobsAPI
 import MediaCore
 import NIOCore
 import NIOHTTP1
+import WebClient
 
 extension BackendClient {
   /// The files of a recording.
@@ -26,35 +26,22 @@ extension BackendClient {
     of entry: RecordingPage.Entry, beside side: JobSideFile?, from offset: Int64,
     _ body: (Int64, [UInt8]) async -> Bool
   ) async throws(BackendError) {
-    let http = Self.makeHTTP(tlsCA: tlsCA, silence: .seconds(60))
-    let result: Result<Void, BackendError>
-    do throws(BackendError) {
-      result = .success(try await read(entry, side, offset, http, body))
-    } catch {
-      result = .failure(error)
-    }
-    try? await http.shutdown()
-    try result.get()
-  }
-
-  private func read(
-    _ entry: RecordingPage.Entry, _ side: JobSideFile?, _ offset: Int64, _ http: HTTPClient,
-    _ body: (Int64, [UInt8]) async -> Bool
-  ) async throws(BackendError) {
+    let http = WebConnections(
+      .init(authorities: tlsCA, connectTimeout: Self.connectTimeout, silence: .seconds(60)))
     var headers: HTTPHeaders = ["user-agent": "recbot"]
     if offset > 0 { headers.add(name: "range", value: "bytes=\(offset)-") }
     let beside = side.map { "&beside=\($0.kind.rawValue)" } ?? ""
-    var request = HTTPClientRequest(
-      url: "\(url)/v1/recordings/\(PercentCoding.encode(entry.job))/file?number=\(entry.number)\(beside)")
-    request.headers = headers
+    var request = try request(
+      .GET, "/v1/recordings/\(PercentCoding.encode(entry.job))/file?number=\(entry.number)\(beside)", headers)
     request.headers.add(name: "authorization", value: authorization)
     do {
-      var response = try await http.execute(request, deadline: .now() + .hours(24))
+      var response = try await http.answer(to: request)
       if [302, 307].contains(response.status.code), let address = response.headers.first(name: "location") {
         // The store's address has its own signature; the credential is not for it.
-        var other = HTTPClientRequest(url: address)
-        other.headers = headers
-        response = try await http.execute(other, deadline: .now() + .hours(24))
+        guard let other = WebRequest(url: address, headers: headers) else {
+          throw BackendError.strange("it sends us to what is no address")
+        }
+        response = try await http.answer(to: other)
       }
       var position: Int64 = response.status == .partialContent ? offset : 0
       guard response.status == .ok || response.status == .partialContent else {

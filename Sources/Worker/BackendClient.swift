@@ -1,13 +1,11 @@
-import AsyncHTTPClient
 import Foundation
 import JobsAPI
 import Logging
 import MediaCore
 import NIOCore
 import NIOHTTP1
-import NIOPosix
-import NIOSSL
 import Platform
+import WebClient
 
 /// The backend's HTTP API, from outside: what workers and the command line ask it. May be used on any thread.
 ///
@@ -23,7 +21,7 @@ public final class BackendClient: Sendable {
   /// Certificates to trust instead of the system's.
   let tlsCA: String?
   private let credential: Redacted<String>
-  private let http: HTTPClient
+  private let http: WebConnections
   private let timeLimit: Duration
 
   /// Makes a client.
@@ -46,27 +44,24 @@ public final class BackendClient: Sendable {
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
     self.credential = Redacted(credential)
     self.timeLimit = timeLimit
-    http = Self.makeHTTP(tlsCA: tlsCA)
+    http = WebConnections(.init(authorities: tlsCA, connectTimeout: Self.connectTimeout, keepsOpen: .seconds(20)))
   }
 
-  /// Connections of their own; whoever has them made shuts them down. `silence`: how long the other side may send nothing.
-  static func makeHTTP(tlsCA: String?, silence: Duration? = nil) -> HTTPClient {
-    var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(5), read: silence.map { TimeAmount($0) }))
-    configuration.httpVersion = .http1Only
-    // A backend that comes back is found at once, and no request waits for a connection that is known to be dead.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    if let tlsCA {
-      var tls = TLSConfiguration.makeClientConfiguration()
-      tls.trustRoots = .file(tlsCA)
-      configuration.tlsConfiguration = tls
+  /// A backend that comes back is found at once.
+  static let connectTimeout = Duration.seconds(5)
+
+  /// A request to the backend.
+  func request(
+    _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer? = nil
+  ) throws(BackendError) -> WebRequest {
+    guard let request = WebRequest(method, url: url + path, headers: headers, body: body) else {
+      throw .strange("'\(url)' is no address")
     }
-    return HTTPClient(
-      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    return request
   }
 
-  /// Closes its connections. Must be called before the client goes.
-  public func shutdown() async { try? await http.shutdown() }
+  /// Closes the connections that wait.
+  public func shutdown() async { http.close() }
 
   // MARK: Workers
 
@@ -242,22 +237,15 @@ public final class BackendClient: Sendable {
   private func ask(
     _ method: HTTPMethod, _ path: String, body: Data? = nil, key: String? = nil, wait: Int64 = 0
   ) async throws(BackendError) -> ByteBuffer {
-    var request = HTTPClientRequest(url: url + path)
-    request.method = method
-    request.headers = [
-      "authorization": authorization, "accept": "application/json", "user-agent": "recbot",
-    ]
-    if let key { request.headers.replaceOrAdd(name: "idempotency-key", value: key) }
-    if let body {
-      request.headers.replaceOrAdd(name: "content-type", value: "application/json")
-      request.body = .bytes(ByteBuffer(bytes: body))
-    }
+    var headers: HTTPHeaders = ["authorization": authorization, "accept": "application/json", "user-agent": "recbot"]
+    if let key { headers.add(name: "idempotency-key", value: key) }
+    if body != nil { headers.add(name: "content-type", value: "application/json") }
+    let request = try request(method, path, headers, body: body.map { ByteBuffer(bytes: $0) })
     let (status, bytes): (HTTPResponseStatus, ByteBuffer)
     do {
       let limit = timeLimit + .seconds(max(0, min(wait, 300)))
-      // The library's own deadline ends with the answer's head: one that stalls in its body would hold a worker for ever.
       (status, bytes) = try await TimeLimit.run(limit) { [http, request] in
-        let response = try await http.execute(request, timeout: TimeAmount(limit))
+        let response = try await http.answer(to: request)
         return (response.status, try await response.body.collect(upTo: Self.maximumBytes))
       }
     } catch {
@@ -271,15 +259,12 @@ public final class BackendClient: Sendable {
   static func failure(_ error: any Error) -> BackendError {
     switch error {
     case let error as BackendError: return error
-    case let error as HTTPClientError where error == .deadlineExceeded: return failure(TimeLimit.Exceeded())
-    case let error as HTTPClientError: return .away(error.shortDescription)
+    case WebFault.tls(let fault): return .away("\(fault): \(fault.advice)")
+    case let error as WebFault: return .away(error.description)
     case is NIOTooManyBytesError: return .strange("its answer is too large")
     case is CancellationError: return .away("the request was given up")
     case is TimeLimit.Exceeded: return .away("its answer takes too long")
-    default:
-      // A failed connection tells each address that was tried, in many words.
-      let text = "\(error)"
-      return .away(TLSFault(reading: text).map { "\($0): \($0.advice)" } ?? PeerText.line(text, limit: 200))
+    default: return .away(PeerText.line("\(error)", limit: 200))
     }
   }
 

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Digests
 import Glibc
 import JobsAPI

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Digests
 import DatabaseKit
 import Foundation
@@ -7,7 +6,9 @@ import JobsAPI
 import Logging
 import NIOCore
 import NIOFoundationCompat
+import NIOHTTP1
 import Testing
+import WebClient
 
 @testable import Backend
 
@@ -78,15 +79,14 @@ struct TestBackend: Sendable {
     _ method: String, _ path: String, _ credential: String?, json: String? = nil, type: String = "application/json",
     headers: [(String, String)] = []
   ) async throws -> Answer {
-    var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-    request.method = .RAW(value: method)
+    var request = WebRequest(HTTPMethod(rawValue: method), isSecure: false, host: "127.0.0.1", port: port, target: path)
     if let credential { request.headers.add(name: "Authorization", value: "Bearer \(credential)") }
     for (name, value) in headers { request.headers.add(name: name, value: value) }
     if let json {
       request.headers.add(name: "Content-Type", value: type)
-      request.body = .bytes(ByteBuffer(string: json))
+      request.body = ByteBuffer(string: json)
     }
-    let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+    let response = try await WebConnections(.init(silence: .seconds(60))).answer(to: request)
     let body = try await response.body.collect(upTo: 8 << 20)
     var fields: [String: String] = [:]
     for (name, value) in response.headers { fields[name.lowercased()] = value }

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Foundation
 import Jobs
 import JobsAPI
@@ -7,6 +6,7 @@ import NIOCore
 import Signaling
 import SwiftProtobuf
 import Testing
+import WebClient
 
 @testable import Backend
 
@@ -53,12 +53,11 @@ import Testing
     func post(
       _ path: String, _ body: [UInt8], type: String = "application/json", authorization: String?
     ) async throws -> (status: UInt, body: [UInt8]) {
-      var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
-      request.method = .POST
-      request.headers = ["content-type": type]
+      var request = WebRequest(
+        .POST, isSecure: false, host: "127.0.0.1", port: port, target: path, headers: ["content-type": type],
+        body: ByteBuffer(bytes: body))
       if let authorization { request.headers.add(name: "authorization", value: authorization) }
-      request.body = .bytes(body)
-      let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+      let response = try await WebConnections(.init(silence: .seconds(20))).answer(to: request)
       return (response.status.code, Array(try await response.body.collect(upTo: 1 << 20).readableBytesView))
     }
 

@@ -1,10 +1,10 @@
-import AsyncHTTPClient
 import Delivery
 import Foundation
 import Glibc
 import JobsAPI
 import NIOCore
 import Testing
+import WebClient
 
 @testable import Backend
 
@@ -325,10 +325,10 @@ extension KeptFile: OpenRecording {}
       configuration.limits.request.requestTime = .seconds(10)
     } _: { stage in
       let url = "http://127.0.0.1:\(stage.api.port)\(stage.file)"
-      func slow() async throws -> HTTPClientResponse {
-        var request = HTTPClientRequest(url: url)
+      func slow() async throws -> WebResponse {
+        var request = try #require(WebRequest(url: url))
         request.headers.add(name: "Authorization", value: "Bearer \(TestToken.caller())")
-        return try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        return try await WebConnections().answer(to: request)
       }
       let held = [try await slow(), try await slow()]
       #expect(held.allSatisfy { $0.status == .ok })

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import DatabaseKit
 import Foundation
 import JobsAPI

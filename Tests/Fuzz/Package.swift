@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Everything that reads bytes from the network or from foreign files, compiled a second time for libFuzzer and
-// AddressSanitizer (`run.sh` does it). `Sources` is a link to the project's; what would bring BoringSSL along is left
+// AddressSanitizer (`run.sh` does it). `Sources` is a link to the project's; what fuzz targets do not need is left
 // out, so that this is built within a minute or two.
 let package = Package(
   name: "Fuzz",
@@ -35,7 +35,9 @@ let package = Package(
       name: "PeerConnection", dependencies: ["MediaCore", "RTP", "SDP"],
       sources: ["Negotiation", "PeerConnectionError.swift"]),
     // All of it: DTLS, SRTP and SCTP are looked at together with their libraries.
-    .target(name: "Transport", dependencies: ["MediaCore", "Platform", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(
+      name: "Transport", dependencies: ["MediaCore", "Platform", "TLS", "CNice", "COpenSSL", "CSRTP", "CUsrsctp"]),
+    .target(name: "TLS", dependencies: ["MediaCore", "COpenSSL"]),
     .systemLibrary(name: "CNice", pkgConfig: "nice"),
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CCrypto"),

@@ -1,4 +1,5 @@
 import Session
+import SystemKit
 import Testing
 import Transport
 

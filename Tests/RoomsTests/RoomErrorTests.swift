@@ -1,7 +1,9 @@
+import COpenSSL
 import MediaCore
 import Testing
 
 @testable import Rooms
+@testable import TLS
 
 @Suite struct RoomErrorTests {
   @Test func everyRowHasItsOwnExitCodeAndText() {
@@ -124,55 +126,35 @@ import Testing
     #expect(RoomError.refusedWithoutReason(status: 503).kind == .busy)
   }
 
-  /// What NIOSSL (BoringSSL) says, as it was seen.
-  private static let faults: [(String, TLSFault)] = [
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:"
-        + "CERTIFICATE_VERIFY_FAILED at /x/handshake.cc:298]))", TLSFault.untrusted
-    ),
-    ("NIOSSLExtraError.failedToValidateHostname: Couldn't find 127.0.0.1 in certificate from peer", .wrongName),
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268435703 error:100000f7:SSL routines:OPENSSL_internal:"
-        + "WRONG_VERSION_NUMBER at /x/tls_record.cc:121]))", .notTLS
-    ),
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436496 error:10000410:SSL routines:OPENSSL_internal:"
-        + "SSLV3_ALERT_HANDSHAKE_FAILURE at /x:1]))", .nothingInCommon
-    ),
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436526 error:1000042e:SSL routines:OPENSSL_internal:"
-        + "TLSV1_ALERT_PROTOCOL_VERSION at /x:1]))", .nothingInCommon
-    ),
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([Error: 268436568 error:10000458:SSL routines:OPENSSL_internal:"
-        + "TLSV1_ALERT_UNRECOGNIZED_NAME at /x:1]))", .refused("unrecognized name")
-    ),
-    ("handshakeFailed(NIOSSL.BoringSSLError.sslError([Error:  EOF during handshake]))", .closed),
-    (
-      "handshakeFailed(NIOSSL.BoringSSLError.sslError([error:1:SSL routines:OPENSSL_internal:BAD_DECRYPT at /x]))",
-      .other("bad decrypt")
-    ),
+  /// OpenSSL's numbers and words for errors of a handshake, as they were seen.
+  private static let faults: [(reason: Int32, words: String, fault: TLSFault)] = [
+    (267, "wrong version number", .notTLS), (156, "http request", .notTLS), (198, "packet length too long", .notTLS),
+    (1040, "sslv3 alert handshake failure", .nothingInCommon), (1070, "tlsv1 alert protocol version", .nothingInCommon),
+    (1112, "tlsv1 alert unrecognized name", .refused("unrecognized name")),
+    (294, "unexpected eof while reading", .closed),
+    (101, "bad decrypt", .other("bad decrypt")), (0, "", .other("")),
   ]
 
   @Test(arguments: Self.faults)
-  func tlsFaultsAreWords(text: String, fault: TLSFault) {
-    #expect(TLSFault(reading: text) == fault)
+  func tlsFaultsAreWords(reason: Int32, words: String, fault: TLSFault) {
+    #expect(TLSFault(reason: reason, words: words) == fault)
     for words in [fault.description, fault.advice] {
-      #expect(!words.contains("SSL") && !words.contains("OPENSSL") && !words.contains("_") && !words.hasSuffix("."))
-    }
-  }
-
-  @Test func whatIsNoTLSIsNone() {
-    for text in ["connection reset by peer (errno: 104)", "connectTimeout", ""] {
-      #expect(TLSFault(reading: text) == nil)
+      #expect(!words.contains("SSL") && !words.contains("_") && !words.hasSuffix("."))
     }
   }
 
   @Test func timesOfCertificatesAreRead() {
-    let day = { (seconds: Int64) in "day \(seconds)" }
-    #expect(TLSFault(validity: [(0, 99), (0, 10)], now: 50, day: day) == .expired("day 10"))
-    #expect(TLSFault(validity: [(60, 99)], now: 50, day: day) == .notYetValid("day 60"))
-    #expect(TLSFault(validity: [(0, 99)], now: 50, day: day) == .untrusted)
-    #expect(TLSFault(validity: [], now: 50, day: day) == .untrusted)
+    func fault(_ change: (inout copenssl_verdict) -> Void) -> TLSFault {
+      var verdict = copenssl_verdict()
+      verdict.error = X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
+      (verdict.from, verdict.until) = (1_700_000_000, 1_800_000_000)
+      change(&verdict)
+      return TLSFault(verdict)
+    }
+    #expect(fault { $0.is_over = 1 } == .expired("2027-01-15"))
+    #expect(fault { $0.is_early = 1 } == .notYetValid("2023-11-14"))
+    #expect(fault { _ in } == .untrusted)
+    #expect(fault { $0.error = X509_V_ERR_HOSTNAME_MISMATCH } == .wrongName)
+    #expect(fault { $0.error = X509_V_ERR_IP_ADDRESS_MISMATCH } == .wrongName)
   }
 }

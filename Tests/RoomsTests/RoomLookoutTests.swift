@@ -1,5 +1,6 @@
 import Signaling
 import SwiftProtobuf
+import SystemKit
 import Testing
 
 @testable import Rooms

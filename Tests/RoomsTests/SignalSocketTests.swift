@@ -2,7 +2,6 @@ import Logging
 import MediaCore
 import NIOCore
 import NIOPosix
-import NIOSSL
 import Session
 import Signaling
 import Synchronization
@@ -139,7 +138,7 @@ final class CollectingSink: SessionSink {
   @Test func certificatesAreVerified() async throws {
     let certificate = try #require(TestCertificate(), "needs the openssl command")
     defer { certificate.remove() }
-    let tls = try certificate.serverContext()
+    let tls = try #require(certificate.serverContext())
     let server = try await CannedServer([answer("401 Unauthorized", "permissions denied")], tls: tls)
     // The system doesn't know the authority.
     let unknown = await failure(url: "wss://localhost:\(server.port)")

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -110,7 +109,7 @@ import Testing
       let names = ChangingNames([Self.secret])
       let exchange = try WebExchange(
         "http://localhost:\(port)", privateAddresses: .allow, silence: 300_000, names: names.lookup)
-      let status = try await exchange.perform(HTTPClientRequest(url: "http://localhost:\(port)/")) { $0.status.code }
+      let status = try await exchange.perform(.GET, "/") { $0.status.code }
       #expect(status == 200 && names.asked == 1 && reached() == [Self.secret])
 
       let others = ChangingNames([Self.open, Self.secret])
@@ -118,7 +117,7 @@ import Testing
         "https://rebind.example:\(port)", privateAddresses: .refuse, silence: 300_000, names: others.lookup)
       for _ in 0..<2 {
         let error = await #expect(throws: WebExchangeError.self) {
-          try await guarded.perform(HTTPClientRequest(url: "https://rebind.example:\(port)/")) { _ in }
+          try await guarded.perform(.GET, "/") { _ in }
         }
         #expect(error?.isRefusal == true)
       }

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -126,8 +125,9 @@ import Testing
       await #expect(throws: WebClientError("takes too long to answer")) {
         try await client.post(url, headers: [], body: [1])
       }
-      await #expect(throws: WholeAnswer.Fault.late) {
-        try await HTTPClient.shared.answer(to: .init(url: url), within: .milliseconds(600), atMost: 100_000)
+      let request = WebRequest(isSecure: false, host: "127.0.0.1", port: port, target: "/")
+      await #expect(throws: WholeAnswer.Fault.web(.late)) {
+        try await WebConnections().whole(request, within: .milliseconds(600), atMost: 100_000)
       }
       #expect(start.duration(to: .now) < .seconds(60), "50 ms a byte would be 40 minutes")
     }
@@ -137,12 +137,11 @@ import Testing
     try await withServer { head in
       .init(status: head.method == .PUT ? .conflict : .ok, body: [UInt8](repeating: 7, count: 1000))
     } _: { port in
-      var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/")
-      request.method = .PUT
-      let answer = try await HTTPClient.shared.answer(to: request, within: .seconds(300), atMost: 1000)
+      let request = WebRequest(.PUT, isSecure: false, host: "127.0.0.1", port: port, target: "/")
+      let answer = try await WebConnections().whole(request, within: .seconds(300), atMost: 1000)
       #expect(answer == WholeAnswer(status: 409, body: [UInt8](repeating: 7, count: 1000)))
       await #expect(throws: WholeAnswer.Fault.tooLong) {
-        try await HTTPClient.shared.answer(to: request, within: .seconds(300), atMost: 999)
+        try await WebConnections().whole(request, within: .seconds(300), atMost: 999)
       }
     }
   }

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Delivery
 import Foundation
 import Glibc
@@ -7,6 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import Testing
+import WebClient
 
 @testable import Worker
 
@@ -28,10 +28,10 @@ import Testing
       ) async throws -> (status: UInt, body: Data) {
         let request = FileRequest(
           verb: verb, folderID: folder, location: location, size: size, until: Timestamp.now.seconds + 60)
-        var outgoing = HTTPClientRequest(
-          url: "http://127.0.0.1:\(port)\(request.target(key: FileRequest.key(from: secret)))")
-        outgoing.method = verb == .remove ? .DELETE : .GET
-        let response = try await HTTPClient.shared.execute(outgoing, timeout: .seconds(30))
+        let outgoing = WebRequest(
+          verb == .remove ? .DELETE : .GET, isSecure: false, host: "127.0.0.1", port: port,
+          target: request.target(key: FileRequest.key(from: secret)))
+        let response = try await WebConnections(.init(silence: .seconds(30))).answer(to: outgoing)
         return (response.status.code, Data(buffer: try await response.body.collect(upTo: 1 << 20)))
       }
       let all = FileRequest.Verb.read(0..<300_000)
@@ -56,12 +56,9 @@ import Testing
       let worker = try JobWorker(
         WorkerSettings(dataDirectory: queue.folder + "/data"), client: queue.client, logger: queue.logger)
       let page = try await WorkerPage(at: "127.0.0.1:0", worker, secret: TestQueue.secret)
-      func ask(
-        _ method: HTTPMethod, _ path: String, timeout: TimeAmount = .seconds(30)
-      ) async throws -> (status: UInt, type: String?, text: String) {
-        var request = HTTPClientRequest(url: "http://127.0.0.1:\(page.port)\(path)")
-        request.method = method
-        let response = try await HTTPClient.shared.execute(request, timeout: timeout)
+      func ask(_ method: HTTPMethod, _ path: String) async throws -> (status: UInt, type: String?, text: String) {
+        let request = WebRequest(method, isSecure: false, host: "127.0.0.1", port: page.port, target: path)
+        let response = try await WebConnections(.init(silence: .seconds(30))).answer(to: request)
         let text = String(buffer: try await response.body.collect(upTo: 1 << 20))
         return (response.status.code, response.headers.first(name: "content-type"), text)
       }
@@ -86,8 +83,7 @@ import Testing
         #"recbot_worker_jobs_ended_total{end="completed"} 0"#, "recbot_build_info{version=\"\(Build.version)\"} 1",
       ] { #expect(lines.contains(line), "\(line)") }
       await page.close()
-      // The client tries to connect until its time is over.
-      await #expect(throws: (any Error).self) { try await ask(.GET, "/healthz", timeout: .seconds(1)) }
+      await #expect(throws: (any Error).self) { try await ask(.GET, "/healthz") }
     }
   }
 
@@ -103,15 +99,13 @@ import Testing
       let request = FileRequest(
         verb: .read(0..<Int64(size)), folderID: worker.keptFiles.folderID, location: path, size: Int64(size),
         until: Timestamp.now.seconds + 60)
-      let url = "http://127.0.0.1:\(page.port)\(request.target(key: FileRequest.key(from: TestQueue.secret)))"
-      var configuration = HTTPClient.Configuration()
-      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32
-      let client = HTTPClient(configuration: configuration)
+      let outgoing = WebRequest(
+        isSecure: false, host: "127.0.0.1", port: page.port,
+        target: request.target(key: FileRequest.key(from: TestQueue.secret)))
+      let client = WebConnections()
       // Each has a connection of its own, and reads nothing of the body.
-      func begin() async throws -> HTTPClientResponse {
-        try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
-      }
-      var open: [HTTPClientResponse] = []
+      func begin() async throws -> WebResponse { try await client.answer(to: outgoing) }
+      var open: [WebResponse] = []
       for _ in 0..<16 { open.append(try await begin()) }
       #expect(open.allSatisfy { $0.status == .ok })
       #expect(try await begin().status == .serviceUnavailable)
@@ -122,7 +116,6 @@ import Testing
         isServed = try await begin().status == .ok
       }
       #expect(isServed)
-      try await client.shutdown()
       await page.close()
     }
   }

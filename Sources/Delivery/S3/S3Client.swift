@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Dispatch
 import Foundation
 import Logging
@@ -165,9 +164,12 @@ final class S3Client: Sendable {
     let credentials = try await BlockingWork.run { () throws(DeliveryError) in try self.target.credentials.load() }
     let now = WallClock.seconds &+ clockOffset.load(ordering: .relaxed)
     let outgoing = signed(request, credentials, now: now)
+    let body = request.method == .PUT || request.method == .POST ? request.body : nil
     let answer: Answer
     do throws(WebExchangeError) {
-      answer = try await exchange.perform(outgoing) { response in
+      answer = try await exchange.perform(
+        request.method, outgoing.target, headers: outgoing.headers, body: body
+      ) { response in
         var body: [UInt8] = []
         for try await part in response.body {
           body.append(contentsOf: part.readableBytesView)
@@ -202,7 +204,10 @@ final class S3Client: Sendable {
     }
   }
 
-  private func signed(_ request: Request, _ credentials: S3Credentials, now: Int64) -> HTTPClientRequest {
+  /// Path and query of a request, and its headers with the signature, without `Host`.
+  private func signed(
+    _ request: Request, _ credentials: S3Credentials, now: Int64
+  ) -> (target: String, headers: HTTPHeaders) {
     let path = basePath + "/" + (request.key.map { PercentCoding.encode($0, keepsSlashes: true) } ?? "")
     let time = CivilTime.texts(microseconds: now &* 1_000_000).time
     var headers = request.headers
@@ -216,13 +221,9 @@ final class S3Client: Sendable {
         method: request.method.rawValue, path: path, query: request.query, headers: headers,
         payloadHash: request.payloadHash), time: time)
     let query = S3Signer.queryText(request.query)
-    var outgoing = HTTPClientRequest(url: "\(exchange.scheme)://\(host)\(path)\(query.isEmpty ? "" : "?" + query)")
-    outgoing.method = request.method
-    for header in headers where header.name != "host" { outgoing.headers.add(name: header.name, value: header.value) }
-    outgoing.headers.add(name: "authorization", value: authorization)
-    outgoing.headers.add(name: "user-agent", value: "recbot")
-    if request.method == .PUT || request.method == .POST { outgoing.body = .bytes(request.body) }
-    return outgoing
+    var outgoing: HTTPHeaders = ["authorization": authorization, "user-agent": "recbot"]
+    for header in headers where header.name != "host" { outgoing.add(name: header.name, value: header.value) }
+    return (path + (query.isEmpty ? "" : "?" + query), outgoing)
   }
 
   private func pause(after failures: Int, wish: Int64?) -> Int64 {

@@ -1,4 +1,3 @@
-import AsyncHTTPClient
 import Logging
 import MediaCore
 import NIOCore
@@ -8,6 +7,7 @@ import Platform
 import Signaling
 import SwiftProtobuf
 import Synchronization
+import WebClient
 
 // Sendable: the queues are only touched on `eventLoop`.
 /// Tells other programs of events as LiveKit's servers do: a POST with the event as proto3 JSON, and in
@@ -20,9 +20,8 @@ final class WebhookSender: @unchecked Sendable {
   private let apiKey: String
   private let secret: Redacted<String>
   private let logger: Logger
-  private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let eventLoop: any EventLoop
-  private let http: HTTPClient
+  private let http = WebConnections(.init(connectTimeout: timeout))
   private var queues: [Queue]
   private var isEnding = false
   private var onDrained: (@Sendable () -> Void)?
@@ -56,14 +55,8 @@ final class WebhookSender: @unchecked Sendable {
     self.apiKey = apiKey
     self.secret = Redacted(secret)
     self.logger = logger
-    eventLoop = group.next()
+    eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     queues = urls.map { _ in Queue() }
-    var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow, timeout: .init(connect: TimeAmount(Self.timeout)))
-    configuration.httpVersion = .http1Only
-    // A receiver that refuses is asked again by the rules here.
-    configuration.connectionPool.retryConnectionEstablishment = false
-    http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
   }
 
   /// Sends an event to every URL. Any thread.
@@ -81,7 +74,7 @@ final class WebhookSender: @unchecked Sendable {
     }
   }
 
-  /// Lets the events that wait go out, for two seconds at most, and ends the thread. Not to be called on it.
+  /// Lets the events that wait go out, for two seconds at most. Not to be called on its event loop.
   func shutDown() {
     let drained = eventLoop.makePromise(of: Void.self)
     eventLoop.execute { [self] in
@@ -91,11 +84,7 @@ final class WebhookSender: @unchecked Sendable {
       eventLoop.scheduleTask(in: TimeAmount(Self.farewell)) { drained.succeed(()) }
     }
     try? drained.futureResult.wait()
-    // Its connections end; what was still under way is not told any more.
-    try? http.syncShutdown()
-    do { try group.syncShutdownGracefully() } catch {
-      logger.warning("the webhook thread did not end cleanly", metadata: ["error": "\(error)"])
-    }
+    // What was still under way is not told any more.
   }
 
   private func noteDrained() {
@@ -118,7 +107,7 @@ final class WebhookSender: @unchecked Sendable {
         outcome = .refused("HTTP \(status)")
       case .success(let status): outcome = .failed("HTTP \(status)")
       case .failure(let error):
-        outcome = .failed(TLSFault(reading: "\(error)")?.description ?? PeerText.line("\(error)"))
+        outcome = .failed((error as? WebFault)?.description ?? PeerText.line("\(error)"))
       }
       finished(index, event, outcome)
     }
@@ -169,37 +158,11 @@ final class WebhookSender: @unchecked Sendable {
     } catch {
       return eventLoop.makeFailedFuture(error)
     }
-    let status = eventLoop.makePromise(of: Int.self)
-    do {
-      var request = try HTTPClient.Request(url: url.text, method: .POST, body: .bytes(event.body))
-      request.headers.add(name: "Content-Type", value: "application/webhook+json")
-      // Without "Bearer", as LiveKit's servers send it.
-      request.headers.add(name: "Authorization", value: token)
-      request.headers.add(name: "User-Agent", value: "recbot")
-      request.headers.add(name: "Connection", value: "close")
-      let answer = http.execute(
-        request: request, delegate: StatusReader(status), eventLoop: .delegateAndChannel(on: eventLoop),
-        deadline: .now() + TimeAmount(Self.timeout))
-      // Without effect when the status is known.
-      answer.futureResult.whenFailure { status.fail($0) }
-    } catch {
-      status.fail(error)
-    }
-    return status.futureResult
+    let request = WebRequest(
+      .POST, isSecure: url.usesTLS, host: url.host, port: url.port, target: url.target,
+      // The token without "Bearer", as LiveKit's servers send it.
+      headers: ["content-type": "application/webhook+json", "authorization": token, "user-agent": "recbot"],
+      body: ByteBuffer(bytes: event.body))
+    return http.status(of: request, within: Self.timeout, on: eventLoop).map { Int($0.code) }
   }
-}
-
-/// Takes the status of an answer; nothing is read of what follows. On the event loop of its promise.
-private final class StatusReader: HTTPClientResponseDelegate {
-  private let status: EventLoopPromise<Int>
-
-  init(_ status: EventLoopPromise<Int>) { self.status = status }
-
-  func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-    status.succeed(Int(head.status.code))
-    task.cancel()
-    return task.eventLoop.makeSucceededVoidFuture()
-  }
-
-  func didFinishRequest(task: HTTPClient.Task<Void>) {}
 }

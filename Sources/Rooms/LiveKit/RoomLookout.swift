@@ -81,7 +81,7 @@ final class RoomLookout: Sendable {
     }
     do {
       return try await once()
-    } catch WholeAnswer.Fault.unanswered {
+    } catch WholeAnswer.Fault.web(.unanswered) {
       return try await once()
     }
   }

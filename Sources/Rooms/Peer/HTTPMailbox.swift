@@ -105,9 +105,10 @@ public final class HTTPMailbox: Mailbox {
   /// What it means that there is none.
   private static func error(_ error: any Error, _ url: SignalURL) -> RoomError {
     switch error {
-    case WholeAnswer.Fault.late: RoomError(.timeout, url.hostHeader)
-    case WholeAnswer.Fault.unanswered, WholeAnswer.Fault.cut, WholeAnswer.Fault.tooLong:
+    case WholeAnswer.Fault.web(.late): RoomError(.timeout, url.hostHeader)
+    case WholeAnswer.Fault.web(.unanswered), WholeAnswer.Fault.web(.cut), WholeAnswer.Fault.tooLong:
       RoomError(.refused, "\(url.hostHeader) closed the connection without an answer")
+    case WholeAnswer.Fault.web(let fault): RoomError(connecting: fault, to: url)
     default: RoomError(connecting: error, to: url)
     }
   }

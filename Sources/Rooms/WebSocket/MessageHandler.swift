@@ -51,7 +51,7 @@ final class MessageHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    over("\(error)")
+    if case ChannelError.inputClosed = error { over("the connection ended") } else { over("\(error)") }
     context.close(promise: nil)
   }
 }

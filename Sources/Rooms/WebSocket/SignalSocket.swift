@@ -3,10 +3,10 @@ import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import NIOWebSocket
 import Signaling
 import Synchronization
+import TLS
 
 /// One WebSocket to a LiveKit server, from name look-up to close. Made, used and heard on any thread; all of its work
 /// is done on one NIO event loop.
@@ -104,7 +104,7 @@ final class SignalSocket: Sendable {
   // MARK: On the event loop
 
   private func connect() {
-    let tls: NIOSSLContext?
+    let tls: TLSContext?
     do {
       tls = request.url.isSecure ? try TLSSetup.context(caFile: request.tlsCAFile) : nil
     } catch {
@@ -114,7 +114,7 @@ final class SignalSocket: Sendable {
     let http = UpgradeHandler(
       request: request,
       refused: { status, text in self.refused(status, text, tls) },
-      failed: { self.failed($0, tls) })
+      failed: { self.failed($0) })
     let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumMessageSize) { channel, _ in
       self.upgraded(channel)
     }
@@ -140,7 +140,7 @@ final class SignalSocket: Sendable {
   }
 
   private func bootstrap(
-    _ tls: NIOSSLContext?, _ addHandlers: @escaping @Sendable (any Channel) throws -> Void
+    _ tls: TLSContext?, _ addHandlers: @escaping @Sendable (any Channel) throws -> Void
   ) -> EventLoopFuture<any Channel> {
     let url = request.url
     return ClientBootstrap(group: eventLoop)
@@ -194,7 +194,7 @@ final class SignalSocket: Sendable {
 
   /// The server refused the upgrade. Its text is in the body; some proxies swallow it, then the check without
   /// upgrade gets it.
-  private func refused(_ status: Int, _ text: String, _ tls: NIOSSLContext?) {
+  private func refused(_ status: Int, _ text: String, _ tls: TLSContext?) {
     guard text.isEmpty, (400..<600).contains(status), !state.withLock({ $0.isOver }) else {
       finish(.failed(.refusedUpgrade(status: status, text: text)))
       return
@@ -217,18 +217,9 @@ final class SignalSocket: Sendable {
     .whenFailure { _ in self.finish(.failed(.refusedUpgrade(status: status, text: ""))) }
   }
 
-  /// The connection failed before there was an answer. Of a certificate that is not trusted, the TLS library does not say
-  /// why: it is looked at once more.
-  private func failed(_ error: any Error, _ tls: NIOSSLContext?) {
-    let told = RoomError(connecting: error, to: request.url)
-    guard let tls, TLSFault(reading: "\(error)") == .untrusted, !state.withLock({ $0.isOver }) else {
-      finish(.failed(told))
-      return
-    }
-    TLSSetup.look(tls, at: request.url, address: request.address, on: eventLoop).whenComplete { result in
-      let fault = (try? result.get()) ?? .untrusted
-      self.finish(.failed(RoomError(fault, at: self.request.url)))
-    }
+  /// The connection failed before there was an answer.
+  private func failed(_ error: any Error) {
+    finish(.failed(RoomError(connecting: error, to: request.url)))
   }
 
   private func finish(_ event: Event) {

@@ -1,6 +1,7 @@
 import CNice
 import Glibc
 import MediaCore
+import TLS
 
 /// A way over TCP or TLS that ICE uses like any datagram's: libnice sends to a socket of ours on this machine, and what
 /// comes there goes on over a connection. So libnice has to do with UDP alone (its own TCP keeps one buffer for all streams,
@@ -116,8 +117,9 @@ final class ICETunnel {
     guard local == nil, isOurs(sender.port) else { return false }
     local = sender
     do {
-      let tls = try upstream.tlsName.map { name throws(TransportError) in
-        try TLSClient(host: name, authorities: upstream.tlsAuthorities)
+      let tls = try upstream.tlsName.map { name in
+        try TLSSession(
+          TLSContext(authorities: upstream.tlsAuthorities), host: name, isNumeric: NameResolver.isNumeric(name))
       }
       link = StreamLink(
         to: upstream.address, framing: upstream.framing, tls: tls, on: loop,

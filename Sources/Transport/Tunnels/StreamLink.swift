@@ -1,11 +1,12 @@
 import Glibc
+import TLS
 
 /// A TCP connection, encrypted by TLS or not, that carries datagrams. When the network takes no more, further ones are
 /// dropped, as UDP would drop them. Confined to its loop.
 final class StreamLink {
   private let loop: MediaLoop
   private let framing: StreamFraming
-  private let tls: TLSClient?
+  private let tls: TLSSession?
   private let onDatagram: (UnsafeRawBufferPointer) -> Void
   private let onEnd: (String) -> Void
   private var descriptor: Int32
@@ -29,7 +30,7 @@ final class StreamLink {
   /// Takes over a socket that is connected, or is being connected. `onEnd` says why it is over, once, and never from
   /// inside a call of the owner's.
   init(
-    _ descriptor: Int32, isConnected: Bool, framing: StreamFraming, tls: TLSClient? = nil, on loop: MediaLoop,
+    _ descriptor: Int32, isConnected: Bool, framing: StreamFraming, tls: TLSSession? = nil, on loop: MediaLoop,
     onDatagram: @escaping (UnsafeRawBufferPointer) -> Void, onEnd: @escaping (String) -> Void
   ) {
     self.loop = loop
@@ -50,7 +51,7 @@ final class StreamLink {
 
   /// Connects to an address; nil when the system refuses at once.
   convenience init?(
-    to address: SocketAddress, framing: StreamFraming, tls: TLSClient?, on loop: MediaLoop,
+    to address: SocketAddress, framing: StreamFraming, tls: TLSSession?, on loop: MediaLoop,
     onDatagram: @escaping (UnsafeRawBufferPointer) -> Void, onEnd: @escaping (String) -> Void
   ) {
     guard let descriptor = address.makeSocket(isStream: true) else { return nil }
@@ -103,7 +104,7 @@ final class StreamLink {
     var framed: [UInt8] = []
     guard framing.append(datagram, to: &framed) else { return }
     framed.withUnsafeBytes { tls.send($0) }
-    tls.drain(into: &unsent)
+    drain(tls)
   }
 
   // MARK: - What the socket says
@@ -155,11 +156,22 @@ final class StreamLink {
   private func take(_ bytes: UnsafeRawBufferPointer) {
     guard let tls else { return read(bytes) }
     let wasOpen = tls.isOpen
-    let fault = tls.receive(bytes) { read($0) }
+    let over = tls.receive(bytes) { read($0) }
     guard descriptor >= 0 else { return }
-    tls.drain(into: &unsent)
+    drain(tls)
     if !wasOpen, tls.isOpen { becomeReady() } else { flush() }
-    if let fault { end(fault) }
+    switch over {
+    case nil: break
+    case .closed: end("the other side has closed it")
+    case .fault(let fault): end("TLS: \(fault)")
+    }
+  }
+
+  private func drain(_ tls: TLSSession) {
+    let count = tls.pending
+    unsent += [UInt8](unsafeUninitializedCapacity: count) { room, filled in
+      filled = tls.drain(into: UnsafeMutableRawBufferPointer(room))
+    }
   }
 
   private func read(_ bytes: UnsafeRawBufferPointer) {

@@ -1,7 +1,8 @@
-import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOFoundationCompat
+import NIOHTTP1
+import WebClient
 
 // How many job submissions a second the backend takes: `recbot serve` over SQLite in a process of its own, and here
 // those who ask it, at a fixed rate that does not wait for answers (an open loop). A submission's time is counted from
@@ -93,7 +94,7 @@ struct Outcome: Sendable {
 
 /// Submits jobs for some seconds, each at its time.
 func load(
-  _ name: String, _ client: HTTPClient, _ url: String, key: String, rate: Int, seconds: Int
+  _ name: String, _ client: WebConnections, _ url: String, key: String, rate: Int, seconds: Int
 ) async -> Outcome {
   let count = rate * seconds
   let start = ContinuousClock.now + .milliseconds(100)
@@ -102,16 +103,17 @@ func load(
       let due = start + .nanoseconds(index * 1_000_000_000 / rate)
       if due > .now { try? await Task.sleep(until: due, tolerance: .zero, clock: .continuous) }
       group.addTask {
-        var request = HTTPClientRequest(url: "\(url)/v1/jobs")
-        request.method = .POST
-        request.headers = [
+        let headers: HTTPHeaders = [
           "Authorization": "Bearer \(key)", "Content-Type": "application/json", "Idempotency-Key": "\(name)-\(index)",
         ]
         let json =
           #"{"room":"room-\#(index % 500)","layout":"grid","max_duration":3600,"metadata":{"order":"\#(index)"}}"#
-        request.body = .bytes(ByteBuffer(string: json))
+        guard let request = WebRequest(.POST, url: "\(url)/v1/jobs", headers: headers, body: ByteBuffer(string: json))
+        else {
+          return (.zero, "no address")
+        }
         do {
-          let response = try await client.execute(request, timeout: .seconds(30))
+          let response = try await client.answer(to: request)
           _ = try await response.body.collect(upTo: 1 << 20)
           return (.now - due, response.status == .created ? nil : "\(response.status)")
         } catch {
@@ -132,13 +134,11 @@ check(recbot)
 let folder = NSTemporaryDirectory() + "backend-bench-\(getpid())"
 let server = try serve(in: folder)
 let key = try run(["keys", "add", "bench"], in: folder)
-var settings = HTTPClient.Configuration()
-settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-let client = HTTPClient(configuration: settings)
+let client = WebConnections(.init(silence: .seconds(30), keepsOpen: .seconds(30)))
 
 /// Ends the backend and removes what it kept.
 func clean() async {
-  try? await client.shutdown()
+  client.close()
   server.process.terminate()
   server.process.waitUntilExit()
   try? FileManager.default.removeItem(atPath: folder)
@@ -153,8 +153,8 @@ print(
   "\(times.count) submissions at \(rate)/s over SQLite: median \(milliseconds(median)), "
     + "99 % \(milliseconds(p99)), slowest \(milliseconds(times[times.count - 1]))")
 
-let response = try await client.execute(HTTPClientRequest(url: "\(server.url)/metrics"), timeout: .seconds(10))
-let metrics = String(buffer: try await response.body.collect(upTo: 1 << 20))
+guard let page = WebRequest(url: "\(server.url)/metrics") else { fail("no address") }
+let metrics = String(buffer: try await client.answer(to: page).body.collect(upTo: 1 << 20))
 let kept =
   metrics.split(separator: "\n").first { $0.hasPrefix(#"recbot_jobs{state="queued"}"#) }?.split(separator: " ").last
   .flatMap { Int($0) } ?? 0
