@@ -39,7 +39,7 @@ BUILDING = ("packages", "build", "tests")  # does not change from turn to turn
 COUNTS = (re.compile(r"Test run with (\d+) tests?\b"), re.compile(r"^(\d+) passed, (\d+) failed$"))
 GROUP = re.compile(r"^(\S+): (\d+) passed, (\d+) failed, (\d+) s$")
 AGAIN = re.compile(r"^again (\S+): (.*)")
-WRONG = re.compile(r"^(FAIL|again|failed) |^✘ |\berror: ")
+WRONG = re.compile(r"^(FAIL|again|failed) |^✘ |^(\S+:\d+:\d+: )?error: ")
 MOST_WRONG = 40  # lines that are said again at the end: what cuts a long log leaves its end
 
 
