@@ -43,7 +43,7 @@ public enum TLSFault: Error, Hashable, Sendable, CustomStringConvertible {
       "For a private authority give --tls-ca FILE; a public one must be among this machine's (package "
         + "ca-certificates), and the server must send the whole chain"
     case .wrongName: "Use the host name that the certificate is for"
-    case .notTLS: "Use ws:// instead of wss://, or the port on which the server speaks TLS"
+    case .notTLS: "Use ws:// or http:// (without the s), or the port on which the server speaks TLS"
     case .nothingInCommon: "Let the server take TLS 1.2 or later"
     case .refused: "Check the host name and the port; the server may not know the name, or want a client's certificate"
     case .closed, .other: "Check the port, and what is in front of the server: a proxy, a load balancer"
