@@ -132,6 +132,20 @@ import Testing
     await half.stop()
   }
 
+  @Test func whatIsGivenUpBeforeItBeginsIsNotSent() async throws {
+    let server = try await CannedServer([Self.good], keepsAlive: true, answersAgain: true)
+    let kept = WebConnections(.init(keepsOpen: Self.patience))
+    #expect(try await ask(request(server), kept) == "good")
+    let asking = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await ask(request(server), kept)
+    }
+    await #expect(throws: (any Error).self) { try await asking.value }
+    #expect(await server.allClosed())
+    #expect(server.heard.count == 1)
+    await server.stop()
+  }
+
   @Test(arguments: ["/a b", "/a\r\nx: y", "/ HTTP/1.1\r\nHost: other\r\n\r\nGET /", "/ä", "/\u{0}", "/\u{7f}"])
   func aTargetThatWouldBeAnotherRequestIsNotSent(target: String) async throws {
     let server = try await CannedServer([Self.good])

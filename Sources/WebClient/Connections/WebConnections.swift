@@ -127,11 +127,20 @@ public final class WebConnections: Sendable {
     let silence = settings.silence.map { TimeAmount($0) }
     let keepsOpen = settings.keepsOpen != nil
     let loop = connection.channel.eventLoop
+    let isCancelled = Mutex(false)
     let result: Result<WebResponse, any Error> = await withTaskCancellationHandler {
       let answer = loop.makePromise(of: WebResponse.self)
-      loop.execute { connection.handler.value.start(request, keepsOpen: keepsOpen, silence: silence, answer) }
+      loop.execute {
+        // Given up before it began: then `fail` has found nothing to end, and nobody would end it.
+        guard !isCancelled.withLock({ $0 }) else {
+          answer.fail(WebFault.cancelled)
+          return connection.channel.close(promise: nil)
+        }
+        connection.handler.value.start(request, keepsOpen: keepsOpen, silence: silence, answer)
+      }
       do { return .success(try await answer.futureResult.get()) } catch { return .failure(error) }
     } onCancel: {
+      isCancelled.withLock { $0 = true }
       loop.execute { connection.handler.value.fail(.cancelled) }
     }
     do { return try result.get() } catch { throw error as? WebFault ?? .unanswered }
