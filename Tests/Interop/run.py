@@ -142,16 +142,17 @@ def tell_all(tier: str | None) -> None:
 def one_by_one(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace, repeats: dict[str, Repeats]) -> None:
     """Runs scenarios with nothing beside them, and again while the machine excuses a failure. One that failed for the first time
     passes when it does so twice more: then it was the only one of three that did not."""
-    def attempt(task: Task) -> bool:
+    def attempt(task: Task) -> Verdict:
         task.perform(folder, options).tell()
-        return task.passed
+        return task.verdict
 
     for task in tasks:
         name, again = f"{task.group.name}/{task.name}", repeats[task.group.name]
-        if again.measure(name, lambda: attempt(task)):
-            all(attempt(task) for _ in range(task.owes - 1))
-        elif task.owes == 1 and again.twice(name):
-            attempt(task) and attempt(task)
+        owes = task.owes - 1
+        if not again.measure(name, lambda: attempt(task)):
+            owes = 2 if task.owes == 1 and again.twice(name) else 0
+        while owes and again.measure(name, lambda: attempt(task)):
+            owes -= 1
 
 
 def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Namespace,
@@ -178,9 +179,10 @@ def side_by_side(tasks: list[Task], folder: pathlib.Path, options: argparse.Name
                 if task.passed and task.cost != UNKNOWN:
                     expected, used = expected + task.cost[0] * task.cost[1], used + task.busy
                 if not task.passed:
-                    reason = "late" if task.verdict.is_only_untimely else "failed"
-                    if repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen, f"{reason} with others beside it"):
-                        task.owes = 1 if task.verdict.is_only_untimely or seen.fault else 2
+                    is_late = task.verdict.is_only_untimely
+                    reason = f"{'late' if is_late else 'failed'} with others beside it"
+                    if repeats[task.group.name].excuse(f"{task.group.name}/{task.name}", 0, seen, is_late, reason):
+                        task.owes = 1 if is_late or seen.fault else 2
                         again.append(task)
     return again
 

@@ -14,6 +14,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+
+from verdict import Verdict
 
 PERIOD = 0.01  # seconds between two looks
 LATE = 0.1  # a look that comes so much later was held up: by the machine, not by its own small work
@@ -43,6 +46,11 @@ class Steadiness:
         if self.full >= max(2.0, 0.1 * self.seconds):
             faults.append(f"it had no time to spare in {self.full} of {self.seconds:.0f} s")
         return ", ".join(faults)
+
+    @property
+    def delay(self) -> str:
+        """Why what was only late meanwhile is no verdict; empty when it is one: a single second without time to spare is enough."""
+        return self.fault or (f"it had no time to spare in {self.full} of {self.seconds:.0f} s" if self.full else "")
 
 
 class Watch:
@@ -78,10 +86,11 @@ class Repeats:
     def __init__(self) -> None:
         self.made = 0
 
-    def excuse(self, name: str, attempt: int, seen: Steadiness, otherwise: str = "") -> bool:
-        """Whether a failure is no verdict, and is to be measured again; says so. `otherwise`: why it is none on a machine that
-        was steady; empty when it is one."""
-        reason = f"the machine was not steady: {seen.fault}" if seen.fault else otherwise
+    def excuse(self, name: str, attempt: int, seen: Steadiness, is_late: bool = False, otherwise: str = "") -> bool:
+        """Whether a failure is no verdict, and is to be measured again; says so. `is_late`: something was late, and nothing else
+        is wrong. `otherwise`: why it is none on a machine that was steady; empty when it is one."""
+        unsteady = seen.delay if is_late else seen.fault
+        reason = f"the machine was not steady: {unsteady}" if unsteady else otherwise
         if not reason or attempt >= ATTEMPTS - 1 or self.made >= REPEATS:
             return False
         self.made += 1
@@ -96,14 +105,14 @@ class Repeats:
         print(f"again {name}: it passes when it does so twice more", flush=True)
         return True
 
-    def measure(self, name: str, measurement) -> bool:
-        """Calls `measurement`, which says whether what it measured is good; again while the machine excuses failure."""
+    def measure(self, name: str, measurement: Callable[[], Verdict]) -> bool:
+        """Calls `measurement`, again while the machine excuses what it found wrong; says whether it was good in the end."""
         for attempt in range(ATTEMPTS):
             with Watch() as watch:
-                good = measurement()
-            if good or not self.excuse(name, attempt, watch.seen):
+                verdict = measurement()
+            if not verdict.faults or not self.excuse(name, attempt, watch.seen, verdict.is_only_untimely):
                 break
-        return good
+        return not verdict.faults
 
 
 def ticks() -> tuple[int, int, int]:

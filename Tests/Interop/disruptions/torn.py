@@ -30,7 +30,7 @@ SMALL = {"ann": (1, 1, 127, 71), "bob": (129, 1, 255, 71), "cleo": (257, 1, 383,
 # dB; whole ones have 30 and more, small ones 27 and more, a picture of another moment 15.
 NEAR = {"upright": 27.0, "on the side": 27.0, "small": 24.0, "large again": 27.0}
 PATH = "delay=20ms loss=5%"
-FPS = "15"  # three clients that encode layers of more leave two processors no time for the recording
+FPS = "10"  # three clients that encode layers of more leave two processors no time for the recording
 SHOWN = 8.0  # seconds within which everybody is shown; what is lost of TCP's first packets costs some
 
 
@@ -57,6 +57,8 @@ def torn(stage: Stage, verdict: Verdict) -> None:
     risen = time.time()
     stage.until(risen + 6)
     recorder.stop()
+    for person in people:
+        person.close()
 
     recording = load(recorder, verdict, errors=False)
     raw = run(["ffmpeg", "-v", "warning", "-i", str(recorder.path), "-map", "0:v", "-fps_mode", "passthrough", "-vf",

@@ -1,12 +1,15 @@
 """The runner itself: what fails must be told as failed."""
 
 import argparse
+import contextlib
+import io
 import pathlib
 import subprocess
 import sys
 
 from case import Case, scenarios
 from stage import HERE, Failed, Stage
+from steadiness import ATTEMPTS, Repeats, Steadiness
 from verdict import Verdict
 
 
@@ -56,7 +59,20 @@ def running(stage: Stage, verdict: Verdict) -> None:
     done = subprocess.run([sys.executable, str(HERE / "run.py"), "no-such-scenario"], capture_output=True, text=True,
                           check=False, timeout=60)
     verdict.check(done.returncode == 2 and "no-such-scenario" in done.stderr, f"an unknown name: {done.returncode}")
+    excuses(verdict)
     tiers(verdict)
+
+
+def excuses(verdict: Verdict) -> None:
+    """What is measured again: never because somebody wishes it, and no more often than there are repeats."""
+    steady, held, full, crowded = (Steadiness(60.0, 0.01), Steadiness(60.0, 0.3), Steadiness(60.0, 0.01, 0.0, 1),
+                                   Steadiness(60.0, 0.01, 0.0, 6))
+    for seen, is_late, wanted in ((steady, False, False), (steady, True, False), (held, False, True), (held, True, True),
+                                  (full, False, False), (full, True, True), (crowded, False, True)):
+        with contextlib.redirect_stdout(io.StringIO()):
+            given = Repeats().excuse("a/b", 0, seen, is_late)
+            last = Repeats().excuse("a/b", ATTEMPTS - 1, seen, is_late)
+        verdict.check(given == wanted and not last, f"{seen}, late {is_late}: excused {given}, at last {last}")
 
 
 # A section that fails, one that needs it, one whose lines are counted, and one that cannot be started.
