@@ -27,7 +27,7 @@ import xml.etree.ElementTree as xml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RUN = [".venv/bin/python", "Tests/Interop/run.py"]
 RESULTS = ROOT / ".build" / "results"
-PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libaom-dev libebur128-dev libyuv-dev libwebm-dev "
+PACKAGES = ("libssl3 libnice-dev libsrtp2-dev libusrsctp-dev libvpx-dev libopus-dev libavcodec-dev libdav1d-dev libaom-dev libebur128-dev libspeexdsp-dev libyuv-dev libwebm-dev "
             "ffmpeg chromium coturn postgresql-[0-9]*").split()
 INPUTS = 10_000_000  # endurance: for each depacketizer and decoder
 HEARING = {"check": ["--minutes", "2"], "test": ["--minutes", "10"], "endurance": ["--times", "12", "--minutes", "240"]}

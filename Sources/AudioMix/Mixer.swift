@@ -14,11 +14,13 @@ public final class Mixer {
     case silence
     case voiceMask(VoiceMask)
     case loudness(TrackLoudness)
+    case denoise(Denoiser)
 
     mutating func process(_ block: UnsafeMutableBufferPointer<Float>) {
       switch self {
       case .none: break
       case .silence: block.update(repeating: 0)
+      case .denoise(let denoiser): denoiser.process(block)
       // Not two of one at a time: that in the enumeration would be copied.
       case .loudness(var loudness):
         self = .silence
@@ -117,6 +119,7 @@ public final class Mixer {
       case nil: .none
       case .silence: .silence
       case .voiceMask: .voiceMask(VoiceMask())
+      case .denoise: Denoiser().map(Treatment.denoise) ?? .none
       // Once is enough.
       case .loudness: normalizesLoudness ? .none : TrackLoudness().map(Treatment.loudness) ?? Treatment.none
       }

@@ -18,6 +18,8 @@ public enum AudioProcessor: String, Sendable, Hashable, CaseIterable {
   case silence
   /// Brought to the loudness of everybody else, -16 LUFS.
   case loudness
+  /// Less of what goes on behind the voice, such as a fan or a road.
+  case denoise
 }
 
 /// What is done to all that somebody publishes: at most one thing to the pictures, and one to the sound.

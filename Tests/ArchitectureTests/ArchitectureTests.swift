@@ -24,7 +24,7 @@ import Testing
     "RTP": Row(targets: ["MediaCore"]),
     "SDP": Row(targets: ["MediaCore"]),
     "Layouts": Row(targets: ["MediaCore"]),
-    "AudioMix": Row(targets: ["MediaCore", "CEBUR128"]),
+    "AudioMix": Row(targets: ["MediaCore", "CEBUR128", "CSpeexDSP"]),
     "Synthetic": Row(targets: ["MediaCore"]),
     "Session": Row(targets: ["MediaCore", "Layouts"]),
     "Codecs": Row(targets: ["MediaCore", "CVPX", "CAVCodec", "CDav1d", "CAOM", "COpus"], libraries: system),

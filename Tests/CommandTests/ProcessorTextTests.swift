@@ -22,14 +22,14 @@ import Testing
 
   @Test(arguments: [
     ("ann", "'ann' is not PERSON=PROCESSOR, such as 'Ann Lee=pixelate,voice-mask'"),
-    ("ann=", "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, loudness, none"),
+    ("ann=", "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, loudness, denoise, none"),
     ("ann=pixelat", "there is no processor 'pixelat'; did you mean 'pixelate'?"),
     ("=blur", "'' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
     ("attribute:x=blur", "'attribute:x' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
     ("ann=blur,mask", "'blur' and 'mask' cannot be together: one for pictures, one for sound"),
     (
       "ann=blur,none",
-      "a processor is missing, or 'none' stands beside another: known are pixelate, blur, grayscale, mask, voice-mask, silence, loudness, none"
+      "a processor is missing, or 'none' stands beside another: known are pixelate, blur, grayscale, mask, voice-mask, silence, loudness, denoise, none"
     ),
   ])
   func mistakesAreToldInALine(_ text: String, _ said: String) {

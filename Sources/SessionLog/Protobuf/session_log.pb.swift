@@ -909,7 +909,7 @@ nonisolated struct WireProcessorRule: Sendable {
   /// An identity or a display name, attribute:KEY=VALUE, or *.
   var selector: String = String()
 
-  /// pixelate, blur, grayscale, mask, voice-mask, silence; none: nothing.
+  /// pixelate, blur, grayscale, mask, voice-mask, silence, loudness, denoise; none: nothing.
   var processors: [String] = []
 
   var unknownFields = SwiftProtobuf.UnknownStorage()

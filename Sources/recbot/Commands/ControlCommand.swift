@@ -21,8 +21,8 @@ struct ControlCommand: ParsableCommand {
         pin PERSON             keeps a person's tile where the layout shows pinned ones (--screen: their screen)
         unpin [PERSON]         takes a pin away; without a name, all
         spotlight [PERSON]     gives a person the large place; without a name, the layout decides again
-        processor PERSON=WHAT  pixelate, blur, grayscale or mask for pictures; voice-mask, silence or loudness for sound; \
-      none ends it
+        processor PERSON=WHAT  pixelate, blur, grayscale or mask for pictures; voice-mask, silence, loudness or denoise for \
+      sound; none ends it
         title TEXT             gives the recording another title
         pause [POLICY]         cut: time stands still; slate: a slate and silence; redact: nothing of this time is kept
         resume                 goes on

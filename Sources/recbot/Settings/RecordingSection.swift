@@ -86,8 +86,8 @@ extension Setting {
   static var processors: Setting<[ProcessorRule]?> {
     .init(
       "recording.processors",
-      "What is done to whose pictures (pixelate, blur, grayscale, mask) and sound (voice-mask, silence, loudness), or none; PERSON "
-        + "is an identity, a name, attribute:KEY=VALUE or *; several with semicolons", flag: "--processor",
+      "What is done to whose pictures (pixelate, blur, grayscale, mask) and sound (voice-mask, silence, loudness, denoise), or none; "
+        + "PERSON is an identity, a name, attribute:KEY=VALUE or *; several with semicolons", flag: "--processor",
       placeholder: "person=what", example: "Ann Lee=pixelate,voice-mask", parse: ProcessorText.rules)
   }
   static var chapters: Setting<ChapterDetail> {

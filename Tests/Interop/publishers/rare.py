@@ -84,6 +84,7 @@ class Microphone(Clocked):
         self.voice = Voice(options.frequency, seed=1)
         self.noise = (self.voice.noise * (32_000 / numpy.abs(self.voice.noise).max()) * options.volume).astype(numpy.int16)
         self.talk = options.talk
+        self.hiss = numpy.random.default_rng(2).normal(0, options.hiss, SAMPLE_RATE).astype(numpy.int16)
 
     async def recv(self):
         number = await self.tick()
@@ -95,13 +96,14 @@ class Microphone(Clocked):
 
 
     def talks(self, number: int) -> numpy.ndarray:
-        """The noise of a talker in its seconds, else silence."""
+        """The noise of a talker in its seconds, else silence; both with what the microphone hisses."""
         period, began, ended = self.talk
         count = SAMPLE_RATE // CHUNKS
+        hiss = self.hiss[number % CHUNKS * count:][:count]
         if not began <= number // CHUNKS % period < ended:
-            return numpy.zeros(count, numpy.int16)
+            return hiss
         start = number % (self.noise.size // count) * count
-        return self.noise[start:start + count]
+        return (self.noise[start:start + count].astype(numpy.int32) + hiss).clip(-32768, 32767).astype(numpy.int16)
 
 
 class Caller:
@@ -222,6 +224,8 @@ def main() -> None:
     parser.add_argument("--volume", type=float, default=1.0, help="of the microphone, a factor of at most 1")
     parser.add_argument("--talk", type=int, nargs=3, metavar=("PERIOD", "FROM", "TO"),
                         help="no beeps, but noise from one second to another of each so many of the wall clock")
+    parser.add_argument("--hiss", type=float, default=0.0, metavar="LEVEL",
+                        help="with --talk: the root mean square of white noise that the microphone adds, of 32768")
     options = parser.parse_args()
     h265.install(options.pixels)
     asyncio.run(Caller(options).run())
