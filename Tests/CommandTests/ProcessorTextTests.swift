@@ -22,7 +22,10 @@ import Testing
 
   @Test(arguments: [
     ("ann", "'ann' is not PERSON=PROCESSOR, such as 'Ann Lee=pixelate,voice-mask'"),
-    ("ann=", "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, loudness, denoise, none"),
+    (
+      "ann=",
+      "there is no processor ''; known: pixelate, blur, grayscale, mask, voice-mask, silence, loudness, denoise, none"
+    ),
     ("ann=pixelat", "there is no processor 'pixelat'; did you mean 'pixelate'?"),
     ("=blur", "'' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
     ("attribute:x=blur", "'attribute:x' means nobody: an identity, a name, attribute:KEY=VALUE or *"),
