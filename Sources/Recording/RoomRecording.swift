@@ -89,6 +89,17 @@ public final class RoomRecording: Sendable {
     }
   }
 
+  /// Gives what the sink of this number has, counted in the order of the settings, to the reader at this connected socket, which is
+  /// closed at the end. False, and it is closed at once, when nothing more comes. Any thread, after `start`.
+  public func give(sink number: Int, to descriptor: Int32) -> Bool {
+    let sinks = state.withLock { $0.sinks }
+    guard sinks.indices.contains(number) else {
+      Glibc.close(descriptor)
+      return false
+    }
+    return sinks[number].give(to: descriptor)
+  }
+
   /// A snapshot; may be called on any thread at any time.
   public var progress: RecordingProgress { state.withLock { $0.progress } }
 

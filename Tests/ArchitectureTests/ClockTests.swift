@@ -28,7 +28,7 @@ import Testing
     "Rooms/LiveKit/LiveKitTransport.swift", "Rooms/Peer/HTTPMailbox.swift",
     "Rooms/Peer/PeerTransport.swift", "Transport/MediaLoop.swift",
     "WebClient/Connections/WebExchangeHandler.swift", "WebClient/GuardedWebClient+Post.swift",
-    "WebClient/GuardedWebClient.swift", "WebM/FileSyncer.swift",
+    "WebClient/GuardedWebClient.swift", "WebClient/WebSockets/SinkRelay.swift", "WebM/FileSyncer.swift",
     "Worker/AfterCommand.swift", "Worker/JournalRecovery.swift", "Worker/Run/JobRun.swift", "Worker/JobWorker.swift",
     "Worker/WorkerPage.swift", "Worker/WorkerSettings.swift",
   ]

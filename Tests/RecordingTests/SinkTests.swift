@@ -42,13 +42,34 @@ import Testing
     "", "audio:", "video:", "text:mixed=unix:/a", "audio:mixed", "audio:=unix:/a", "audio:mixed=unix:",
     "audio:mixed=fd:x",
     "audio:mixed=fd:-1", "audio:mixed=fd:1", "audio:mixed=unix:/a,rate=44100", "audio:mixed=unix:/a,rate=",
-    "audio:mixed=unix:/a,channels=3", "audio:mixed=unix:/a,framing=y4m", "audio:mixed=ws://example.com",
+    "audio:mixed=unix:/a,channels=3", "audio:mixed=unix:/a,framing=y4m", "audio:mixed=http://example.com",
+    "video:mixed=wss://example.com,framing=y4m",
     "video:mixed=unix:/a,size=3x4", "video:mixed=unix:/a,size=4096x4096", "video:mixed=unix:/a,fps=7",
     "video:mixed=unix:/a,fps=0", "video:mixed=unix:/a,framing=ogg",
   ])
   func badInputGivesOneLine(text: String) {
     let error = #expect(throws: SinkError.self) { try sink(text) }
     #expect(error?.description.contains("\n") == false && error?.description.hasPrefix(text) == true)
+  }
+
+  @Test func aWebSocketHasItsURLAndNamesItWithoutSecrets() throws {
+    let sound = try sink("audio:ann=wss://example.com/listen?key=a=b&x=1,rate=16000,channels=1")
+    #expect(sound.source == .participant(ParticipantIdentity("ann")))
+    #expect(sound.target == .webSocket(url: "wss://example.com/listen?key=a=b&x=1"))
+    #expect(sound.text == "audio:ann=wss://example.com/listen?…,rate=16000,channels=1")
+    #expect(sound.bytesPerCount == 2 && !sound.isTimed)
+    let pictures = try sink("video:a=b=ws://127.0.0.1:8080/?x=unix:/a,size=64x64")
+    #expect(pictures.source == .participant(ParticipantIdentity("a=b")) && pictures.bytesPerCount == 1)
+    #expect(pictures.medium == .pictures(MediaSink.PictureForm(size: CanvasSize(width: 64, height: 64), framing: .raw)))
+    #expect(try sink("video:mixed=ws://a,framing=timed").isTimed)
+    // Whoever dials finds by the heads where a message ends.
+    for sink in [sound, pictures] {
+      let canvas = CanvasSize(width: 320, height: 180)
+      guard case .timed = SinkFraming(sink, in: SessionCore.Settings(canvas: canvas, layout: .grid)).head else {
+        Issue.record("\(sink) has no heads")
+        continue
+      }
+    }
   }
 
   @Test func onlyWhatTheRecordingDoesNotShowIsComposedForIt() throws {
@@ -254,6 +275,30 @@ import Testing
     server.finish()
     expectRead(reader, (0..<20).flatMap { block($0).bytes })
     #expect(read(reader, 1).isEmpty, "and then it ends")
+  }
+
+  @Test func readersThatAreHandedInComeAndGo() throws {
+    let server = try server("audio:mixed=ws://example.com")
+    server.put(block(1))
+    for number in 2...3 {
+      let pair = try #require(UnixSocket.pair())
+      #expect(server.give(to: pair.writer))
+      #expect(until { server.progress.readers == 1 })
+      server.put(block(number))
+      var found = pollfd(fd: pair.reader, events: Int16(POLLIN), revents: 0)
+      #expect(poll(&found, 1, 20_000) == 1)
+      close(pair.reader)
+      #expect(until { server.progress.readers == 0 })
+    }
+    #expect(server.progress.failure == nil)
+    server.end()
+    server.finish()
+    let pair = try #require(UnixSocket.pair())
+    #expect(!server.give(to: pair.writer))
+    // It was closed.
+    var byte: UInt8 = 0
+    #expect(Glibc.read(pair.reader, &byte, 1) == 0)
+    close(pair.reader)
   }
 
   @Test func aPipeEndsWithItsReader() throws {

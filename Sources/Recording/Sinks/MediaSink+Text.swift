@@ -3,9 +3,10 @@ import MediaCore
 
 extension MediaSink {
   private static let form =
-    "write audio:mixed=unix:PATH or video:IDENTITY=fd:NUMBER, with options such as ,rate=16000 or ,size=640x360 if wanted"
+    "write audio:mixed=unix:PATH, audio:mixed=ws://HOST/PATH or video:IDENTITY=fd:NUMBER, with options such as ,rate=16000 or "
+    + ",size=640x360 if wanted"
 
-  /// Reads `audio:mixed=unix:PATH` or `video:IDENTITY=fd:N`, with options behind it: `,rate=16000`, `,channels=1`,
+  /// Reads `audio:mixed=unix:PATH`, `audio:mixed=wss://HOST/PATH` or `video:IDENTITY=fd:N`, with options behind it: `,rate=16000`, `,channels=1`,
   /// `,framing=timed` for sound; `,size=640x360`, `,fps=10`, `,framing=raw` for pictures. An identity may hold any character.
   ///
   /// - Parameter framesPerSecond: how many pictures a second the recording has.
@@ -28,10 +29,17 @@ extension MediaSink {
     if case .descriptor(let number) = target, number < 3 {
       throw SinkError("\(text): descriptors 0 to 2 are recbot's own; open another, such as 3>pipe")
     }
-    self.text = text
     self.source = source == "mixed" ? .mixed : .participant(ParticipantIdentity(String(source)))
     self.target = target
     medium = kind.medium
+    if case .webSocket(let url) = target {
+      let shown = String(url.prefix { $0 != "?" }) + (url.contains("?") ? "?…" : "")
+      self.text = text.replacing(url, with: shown)
+      // Each message is a picture.
+      if case .pictures = medium { medium = .pictures(PictureForm(framing: .raw)) }
+    } else {
+      self.text = text
+    }
     for option in options {
       let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       try take(parts[0], String(parts[1]), framesPerSecond)
@@ -48,6 +56,8 @@ extension MediaSink {
       if rest.hasPrefix("fd:"), let number = Int32(rest.dropFirst(3)), number >= 0 {
         found = (text[..<index], .descriptor(number))
       }
+      // The first of these: a URL may have an equals sign, too.
+      if rest.hasPrefix("ws://") || rest.hasPrefix("wss://") { return (text[..<index], .webSocket(url: String(rest))) }
     }
     return found
   }
@@ -98,8 +108,8 @@ extension MediaSink {
       }
       form.interval = framesPerSecond / wanted
     default:
-      guard let framing = PictureForm.Framing(rawValue: value) else {
-        throw SinkError("\(text): the framing of pictures is y4m, raw or timed")
+      guard let framing = PictureForm.Framing(rawValue: value), framing != .y4m || !isDialled else {
+        throw SinkError("\(text): the framing of pictures is \(isDialled ? "" : "y4m, ")raw or timed")
       }
       form.framing = framing
     }

@@ -26,6 +26,9 @@ public struct MediaSink: Sendable, Hashable {
     case socket(path: String)
     /// A descriptor that the process was started with: a pipe, usually.
     case descriptor(Int32)
+    /// A WebSocket at this URL, as messages of a block or a picture each. Somebody else dials, and hands readers in:
+    /// `RoomRecording.give`.
+    case webSocket(url: String)
   }
 
   /// The form of sound.
@@ -60,7 +63,7 @@ public struct MediaSink: Sendable, Hashable {
     public var framing = Framing.y4m
   }
 
-  /// As it was written: names the sink in progress and messages.
+  /// As it was written, but for a URL's query, which may hold secrets: names the sink in progress and messages.
   public let text: String
   /// See `Source`.
   public let source: Source
@@ -74,6 +77,18 @@ public struct MediaSink: Sendable, Hashable {
 
   /// True when pictures are given.
   public var hasPictures: Bool { if case .pictures = medium { true } else { false } }
+
+  /// True when its blocks have heads for whoever dials a WebSocket, though its readers may not get them.
+  var isDialled: Bool { if case .webSocket = target { true } else { false } }
+  /// How long a block is: bytes for each of what its head counts.
+  public var bytesPerCount: Int { sound.map { $0.channels * 2 } ?? 1 }
+  /// True when readers want the heads of blocks.
+  public var isTimed: Bool {
+    switch medium {
+    case .sound(let form): form.isTimed
+    case .pictures(let form): form.framing == .timed
+    }
+  }
 
   /// The sound's form; nil for pictures.
   var sound: SoundForm? { if case .sound(let form) = medium { form } else { nil } }

@@ -28,11 +28,13 @@ extension SinkFraming {
   /// That of a sink of a recording of these settings.
   init(_ sink: MediaSink, in session: SessionCore.Settings) {
     switch sink.medium {
-    case .sound(let form): self.init(head: form.isTimed ? .timed : .fixed([]), most: 100, mostFresh: 500)
+    // Who dials finds by the heads where a message ends.
+    case .sound(let form):
+      self.init(head: form.isTimed || sink.isDialled ? .timed : .fixed([]), most: 100, mostFresh: 500)
     case .pictures(let form):
       let size = form.size ?? session.canvas
       let most = max(2, Self.longestWait / (size.width * size.height * 3 / 2))
-      switch form.framing {
+      switch sink.isDialled ? .timed : form.framing {
       case .raw: self.init(most: most, mostFresh: most)
       case .timed: self.init(head: .timed, most: most, mostFresh: most)
       case .y4m:

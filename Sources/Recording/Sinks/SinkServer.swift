@@ -6,10 +6,13 @@ import Platform
 import Synchronization
 
 /// Gives the blocks of one sink to its readers, on a thread of its own: whoever puts blocks in never waits, and a reader that does
-/// not read loses some. A Unix socket has up to eight readers, which come and go; a descriptor has one, and its end is the sink's.
+/// not read loses some. A Unix socket has up to eight readers, which come and go; a descriptor has one, and its end is the sink's;
+/// a WebSocket has those that are handed in.
 final class SinkServer: Sendable {
   private struct State {
     var fresh: [SinkBlock] = []
+    /// Connected sockets of new readers.
+    var handed: [Int32] = []
     var progress: SinkProgress
     var isClosed = false
   }
@@ -58,8 +61,8 @@ final class SinkServer: Sendable {
   }
 
   /// Takes back what `open` has made.
-  private static func close(_ descriptor: Int32, of sink: MediaSink) {
-    Glibc.close(descriptor)
+  private static func close(_ descriptor: Int32?, of sink: MediaSink) {
+    if let descriptor { Glibc.close(descriptor) }
     if case .socket(let path) = sink.target { unlink(path) }
   }
 
@@ -77,6 +80,18 @@ final class SinkServer: Sendable {
       state.fresh.append(block)
     }
     waker.wake()
+  }
+
+  /// Takes the connected socket of a reader, and closes it at the end. False, and it is closed at once, when nothing more comes. Any
+  /// thread.
+  func give(to descriptor: Int32) -> Bool {
+    let isTaken = state.withLock { state in
+      guard !state.isClosed, state.progress.failure == nil else { return false }
+      state.handed.append(descriptor)
+      return true
+    }
+    if isTaken { waker.wake() } else { Glibc.close(descriptor) }
+    return isTaken
   }
 
   /// Nothing more comes; what is on its way has a moment.
@@ -113,10 +128,14 @@ final class SinkServer: Sendable {
 
   /// One round of the thread. True when it was the last.
   private func round(_ service: inout SinkService) -> Bool {
-    let (fresh, isClosed) = state.withLock { state in
-      defer { state.fresh.removeAll(keepingCapacity: true) }
-      return (state.fresh, state.isClosed)
+    let (fresh, handed, isClosed) = state.withLock { state in
+      defer {
+        state.fresh.removeAll(keepingCapacity: true)
+        state.handed = []
+      }
+      return (state.fresh, state.handed, state.isClosed)
     }
+    for descriptor in handed { service.take(descriptor) }
     for block in fresh { service.put(block) }
     let now = MonotonicClock.now
     let isOver = service.serve(until: isClosed ? Self.patience : nil, now: now)
@@ -138,9 +157,10 @@ final class SinkServer: Sendable {
     return isOver || failure != nil
   }
 
-  /// The listening socket, or a copy of the descriptor: whoever closes it, closes its own.
-  private static func open(_ sink: MediaSink) throws(RecordingError) -> Int32 {
+  /// The listening socket, or a copy of the descriptor: whoever closes it, closes its own. Nil where readers are handed in.
+  private static func open(_ sink: MediaSink) throws(RecordingError) -> Int32? {
     switch sink.target {
+    case .webSocket: return nil
     case .descriptor(let number):
       let flags = fcntl(number, F_GETFL)
       guard flags >= 0 else { throw .output("\(sink.text): descriptor \(number) is not open") }
@@ -226,15 +246,24 @@ private struct SinkService {
   private(set) var failure: String?
 
   /// Takes over the listening socket, or the descriptor.
-  init(_ sink: MediaSink, _ framing: SinkFraming, _ descriptor: Int32) {
+  init(_ sink: MediaSink, _ framing: SinkFraming, _ descriptor: Int32?) {
     self.sink = sink
     self.framing = framing
-    switch sink.target {
-    case .socket: listener = descriptor
-    case .descriptor:
+    if case .descriptor = sink.target, let descriptor {
       listener = nil
       all.append(Reader(descriptor, isSocket: false, framing))
+    } else {
+      listener = descriptor
     }
+  }
+
+  /// Takes a reader over.
+  mutating func take(_ descriptor: Int32) {
+    guard all.count < SinkServer.mostReaders else {
+      close(descriptor)
+      return
+    }
+    all.append(Reader(descriptor, isSocket: true, framing))
   }
 
   /// How many are connected.
@@ -262,7 +291,7 @@ private struct SinkService {
       lostOfGone += reader.queue.lost - reader.toldLost
       return true
     }
-    if listener == nil, all.isEmpty { failure = failure ?? "the reader has gone" }
+    if case .descriptor = sink.target, all.isEmpty { failure = failure ?? "the reader has gone" }
     guard let patience else { return false }
     endsAt = endsAt ?? now + patience
     return all.allSatisfy { $0.queue.isEmpty } || now >= endsAt ?? now
@@ -301,11 +330,7 @@ private struct SinkService {
         return
       }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      guard all.count < SinkServer.mostReaders else {
-        close(descriptor)
-        continue
-      }
-      all.append(Reader(descriptor, isSocket: true, framing))
+      take(descriptor)
     }
   }
 }

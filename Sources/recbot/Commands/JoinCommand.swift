@@ -6,6 +6,7 @@ import Rooms
 import Session
 import Settings
 import Signaling
+import WebClient
 
 /// `recbot join`: records one room.
 struct JoinCommand: AsyncParsableCommand {
@@ -59,8 +60,8 @@ struct JoinCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Give sound or pictures to another program while they are recorded: audio:mixed=unix:PATH or video:IDENTITY=fd:NUMBER, "
-        + "with options such as ,rate=16000,channels=1 or ,size=640x360,fps=10 if wanted. May be given several times.",
+      "Give sound or pictures to another program while they are recorded: audio:mixed=unix:PATH, audio:mixed=ws://HOST/PATH or "
+        + "video:IDENTITY=fd:NUMBER, with options such as ,rate=16000,channels=1 or ,size=640x360,fps=10 if wanted. May be given several times.",
       valueName: "what=where"))
   var sink: [String] = []
 
@@ -140,6 +141,7 @@ struct JoinCommand: AsyncParsableCommand {
       room: name, connection: options, recording: settings,
       commands: try recording.commands(configuration, picture, of: settings, look: reception.look(configuration)),
       progress: progress)
+    plan.relays = try relays(of: settings.sinks)
     if kind == .liveKit, case .minted(let key, let secret, _, _, _) = options.tokens {
       plan.occupiedRooms = OccupiedRooms(
         url: options.url, apiKey: key, apiSecret: secret, tlsCA: options.tlsCAFile)
@@ -162,6 +164,21 @@ struct JoinCommand: AsyncParsableCommand {
       throw Failure(.usage, "two --sink have the same place: each needs its own")
     }
     return sinks
+  }
+
+  /// Whom those that go over a WebSocket dial.
+  private func relays(of sinks: [MediaSink]) throws -> [Int: WebSocketAddress] {
+    var relays: [Int: WebSocketAddress] = [:]
+    for (number, sink) in sinks.enumerated() {
+      guard case .webSocket(let url) = sink.target else { continue }
+      do throws(WebClientError) {
+        relays[number] = try WebSocketAddress(url)
+      } catch {
+        throw Failure(
+          .usage, "--sink \(RoomText.oneLine(sink.text, limit: 200)): what is behind the equals sign \(error)")
+      }
+    }
+    return relays
   }
 
   /// The room's name, and what kind of room it is.

@@ -6,6 +6,7 @@ import Session
 import Synchronization
 import Transport
 import UnixSignals
+import WebClient
 
 /// One recording of one room, from the join to the finished file: what `join`, `record` and `demo` have in common.
 struct RecordingJob {
@@ -105,10 +106,12 @@ struct RecordingJob {
       loop.stop()
       throw Failure(error)
     }
+    let relays = plan.relays.map { dial($0, to: $1, of: recording) }
     do {
       try await client.join()
     } catch {
       recording.cancel()
+      await finish(relays)
       reporting.cancel()
       var reporter = await reporting.value
       reporter.report(recording.progress, board)
@@ -123,6 +126,7 @@ struct RecordingJob {
     } catch {
       result = .failure(error)
     }
+    await finish(relays)
     reporting.cancel()
     var reporter = await reporting.value
     let wasLost = board.latest.state.isAway
@@ -141,6 +145,30 @@ struct RecordingJob {
       reporter.finish(summary, board)
       return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
     case .failure(let error): throw Failure(error)
+    }
+  }
+
+  /// Gives what a sink has on over a WebSocket.
+  private func dial(_ number: Int, to address: WebSocketAddress, of recording: RoomRecording) -> SinkRelay {
+    let (logger, sink) = (logger, plan.recording.sinks[number])
+    return SinkRelay(
+      to: address, form: .init(bytesPerCount: sink.bytesPerCount, hasHeads: sink.isTimed),
+      authorities: plan.connection.tlsCAFile, give: { recording.give(sink: number, to: $0) },
+      tell: { news in
+        switch news {
+        case .connected: logger.notice("a sink's WebSocket is connected", metadata: ["sink": "\(sink.text)"])
+        case .lost(let reason):
+          logger.warning(
+            "a sink's WebSocket is not connected, and is dialled again; the recording goes on",
+            metadata: ["sink": "\(sink.text)", "reason": "\(reason)"])
+        }
+      })
+  }
+
+  /// Lets what is on its way arrive, for a moment, all at the same time.
+  private func finish(_ relays: [SinkRelay]) async {
+    await withDiscardingTaskGroup { group in
+      for relay in relays { group.addTask { await relay.finish(within: .milliseconds(500)) } }
     }
   }
 

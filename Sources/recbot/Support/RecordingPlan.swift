@@ -1,5 +1,6 @@
 import Recording
 import Rooms
+import WebClient
 
 /// One recording of one room, decided to the last value: what `join`, `record` and `demo` make of flags, settings and jobs,
 /// and all that a `RecordingJob` has to know.
@@ -14,6 +15,8 @@ struct RecordingPlan {
   var commands: JobCommands
   /// How progress is told.
   var progress = ProgressMode.none
+  /// Whom the sinks that go over a WebSocket dial, by their numbers.
+  var relays: [Int: WebSocketAddress] = [:]
   /// Names rooms that have people when nobody is in this one; nil: who records can't know.
   var occupiedRooms: OccupiedRooms?
 }

@@ -154,7 +154,7 @@ def refused(stage: Stage, verdict: Verdict) -> None:
     taken.write_text("mine")
     for sink, status, words in (
             (f"audio:mixed=unix:{taken}", 41, "cannot make"), ("audio:mixed=fd:77", 41, "not open"),
-            ("audio:mixed=ws://x", 64, "write audio:mixed"), ("video:mixed=fd:3,fps=7", 64, "fps is one of 30, 15"),
+            ("audio:mixed=http://x", 64, "write audio:mixed"), ("audio:mixed=wss://u:p@x", 64, "a user name or password"), ("video:mixed=fd:3,fps=7", 64, "fps is one of 30, 15"),
             (f"video:ann=unix:{stage.folder}/no/a", 41, "cannot make")):
         done = subprocess.run([stage.recbot, "join", "test", "--url", stage.url, "--token", "x", "--output", str(stage.folder / "no.webm"),
                                "--progress", "none", "--sink", sink], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)

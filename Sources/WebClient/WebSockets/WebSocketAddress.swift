@@ -1,0 +1,26 @@
+/// Where a WebSocket is (RFC 6455 section 3).
+public struct WebSocketAddress: Hashable, Sendable, CustomStringConvertible {
+  private let address: OutgoingAddress
+
+  /// Reads `ws://HOST:PORT/PATH?QUERY`, or `wss://…` for TLS. Any host may be meant: whoever starts the program names it.
+  public init(_ text: String) throws(WebClientError) {
+    let isSecure = text.hasPrefix("wss://")
+    guard isSecure || text.hasPrefix("ws://") else { throw WebClientError("does not begin with ws:// or wss://") }
+    address = try OutgoingAddress("http" + text.dropFirst(2), policy: .allow)
+  }
+
+  /// True: in TLS.
+  var isSecure: Bool { address.scheme == "https" }
+  /// A name in ASCII, or an IP address without brackets.
+  var host: String { address.host }
+  /// That of the scheme when none is named.
+  var port: Int { request.realPort }
+  /// The header `Host`.
+  var authority: String { request.authority }
+  /// Path and query.
+  var target: String { address.target }
+  /// Scheme, host and port: the rest may hold secrets.
+  public var description: String { "\(isSecure ? "wss" : "ws")://\(authority)" }
+
+  private var request: WebRequest { address.request(.GET, headers: [:]) }
+}
