@@ -6,8 +6,9 @@ extension MediaSink {
     "write audio:mixed=unix:PATH, audio:mixed=ws://HOST/PATH or video:IDENTITY=fd:NUMBER, with options such as ,rate=16000 or "
     + ",size=640x360 if wanted"
 
-  /// Reads `audio:mixed=unix:PATH`, `audio:mixed=wss://HOST/PATH` or `video:IDENTITY=fd:N`, with options behind it: `,rate=16000`, `,channels=1`,
-  /// `,framing=timed` for sound; `,size=640x360`, `,fps=10`, `,framing=raw` for pictures. An identity may hold any character.
+  /// Reads `audio:mixed=unix:PATH`, `audio:mixed=wss://HOST/PATH` or `video:IDENTITY=fd:N`, with options behind it: `,rate=16000`,
+  /// `,channels=1`, `,framing=timed` for sound; `,size=640x360`, `,fps=10`, `,framing=raw` for pictures. An identity may hold any
+  /// character.
   ///
   /// - Parameter framesPerSecond: how many pictures a second the recording has.
   /// - Throws: one line that says what is wrong and what to write.

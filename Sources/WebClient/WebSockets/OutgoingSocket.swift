@@ -139,7 +139,6 @@ final class OutgoingSocket: Sendable {
         Conversation(writable: { self.report(.writable) }, over: { self.finish($0) }))
       report(.opened)
     }
-    // Nothing is read that cannot be answered.
     .flatMap { channel.setOption(.autoRead, value: false) }
     .map { channel.read() }
   }
@@ -203,14 +202,17 @@ private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandl
   }
 }
 
-/// Hears what the other side says, and reads no faster than it can be answered. Confined to its channel's event loop.
+/// Hears what the other side says, a hundred times a second at most: who floods costs little, and gets its answers and its end
+/// so much later. Confined to its channel's event loop.
 private final class Conversation: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
 
+  /// Between two looks.
+  private static let pause = TimeAmount.milliseconds(10)
+
   private let writable: () -> Void
   private let over: (String) -> Void
-  private var mustRead = false
 
   init(writable: @escaping () -> Void, over: @escaping (String) -> Void) {
     self.writable = writable
@@ -227,7 +229,8 @@ private final class Conversation: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
     switch frame.opcode {
-    case .ping:
+    // Who reads nothing misses no answer.
+    case .ping where context.channel.isWritable:
       let pong = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: frame.unmaskedData)
       context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
     case .connectionClose:
@@ -241,17 +244,12 @@ private final class Conversation: ChannelInboundHandler {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
-    if context.channel.isWritable { context.read() } else { mustRead = true }
+    let channel = context.channel
+    context.eventLoop.scheduleTask(in: Self.pause) { channel.read() }
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable {
-      if mustRead {
-        mustRead = false
-        context.read()
-      }
-      writable()
-    }
+    if context.channel.isWritable { writable() }
     context.fireChannelWritabilityChanged()
   }
 
