@@ -139,10 +139,7 @@ final class SinkServer: Sendable {
     for block in fresh { service.put(block) }
     let now = MonotonicClock.now
     let isOver = service.serve(until: isClosed ? Self.patience : nil, now: now)
-    if !isOver {
-      service.wait(waker.descriptor)
-      waker.clear()
-    }
+    // Before the wait: pictures are made only while somebody reads.
     let failure = state.withLock { state -> String? in
       state.progress.readers = service.readers
       state.progress.lostBlocks += service.takeLost()
@@ -154,7 +151,10 @@ final class SinkServer: Sendable {
       logger.error(
         "a sink has ended; the recording goes on", metadata: ["sink": "\(sink.text)", "reason": "\(failure)"])
     }
-    return isOver || failure != nil
+    guard !isOver, failure == nil else { return true }
+    service.wait(waker.descriptor)
+    waker.clear()
+    return false
   }
 
   /// The listening socket, or a copy of the descriptor: whoever closes it, closes its own. Nil where readers are handed in.

@@ -56,13 +56,11 @@ def damaged(flight: bytes, damage: str, dice: random.Random) -> bytes:
             return flight[:at] + flight[to:]
 
 
-class Liar:
-    """A server on this machine, for as many connections as come, each answered by the same plan."""
+class Host:
+    """A server on this machine, for as many connections as come: a subclass serves each by `serve`."""
 
-    def __init__(self, context: ssl.SSLContext, garbage: bytes | None = None, answer: tuple[bytes, bytes] = HONEST,
-                 damage: str = "", flight: int = 0, seed: int = 0):
-        self.context, self.garbage, self.answer, self.damage, self.flight, self.seed = (
-            context, garbage, answer, damage, flight, seed)
+    def __init__(self):
+        self.connections = 0
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -74,7 +72,26 @@ class Liar:
                 connection, _ = self.socket.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        """One connection."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Takes no more."""
+        self.socket.close()
+
+
+class Liar(Host):
+    """Answers each connection by the same plan."""
+
+    def __init__(self, context: ssl.SSLContext, garbage: bytes | None = None, answer: tuple[bytes, bytes] = HONEST,
+                 damage: str = "", flight: int = 0, seed: int = 0):
+        self.context, self.garbage, self.answer, self.damage, self.flight, self.seed = (
+            context, garbage, answer, damage, flight, seed)
+        super().__init__()
 
     def serve(self, connection: socket.socket) -> None:
         """One connection."""
@@ -129,10 +146,6 @@ class Liar:
             return 0
         connection.sendall(damaged(data, self.damage, dice) if self.damage and flights == self.flight else data)
         return 1
-
-    def close(self) -> None:
-        """Takes no more."""
-        self.socket.close()
 
 
 def false_handshakes(stage: Stage, verdict: Verdict) -> None:

@@ -6,10 +6,10 @@ import hashlib
 import random
 import socket
 import struct
-import threading
 import time
 
 import attackers
+from attackers.handshakes import Host
 from scenarios.common import in_step, load
 from stage import Stage
 from verdict import Verdict, ms
@@ -40,27 +40,14 @@ SPEECHES = (
 )
 
 
-class Speaker:
-    """A server on this machine that answers every connection in the same way, and reads what it likes."""
+class Speaker(Host):
+    """Answers every connection in the same way, and reads nothing of what comes then."""
 
     def __init__(self, refusal: bytes | None, speech: tuple[bytes, bytes], seed: int):
         self.refusal, self.speech, self.dice = refusal, speech, random.Random(seed)
-        self.connections = 0
         self.said = 0
         self.isOver = False
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self) -> None:
-        """Serves each connection in a thread of its own, until the socket is closed."""
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        super().__init__()
 
     def serve(self, connection: socket.socket) -> None:
         """One connection."""
@@ -77,17 +64,16 @@ class Speaker:
                 connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: "
                                    + accept + b"\r\n\r\n" + self.speech[0])
             while not self.isOver:
-                # What is not taken is sent on; what comes is read by some only.
+                # Who takes nothing more is tried again.
                 with contextlib.suppress(TimeoutError):
                     if self.speech[1]:
                         self.said += connection.send(self.speech[1] * self.dice.randint(1, 20))
                     else:
                         time.sleep(0.1)
 
-    def stop(self) -> None:
-        """Ends it."""
+    def close(self) -> None:
         self.isOver = True
-        self.socket.close()
+        super().close()
 
 
 def false_listeners(stage: Stage, verdict: Verdict) -> None:
@@ -118,7 +104,7 @@ def false_listeners(stage: Stage, verdict: Verdict) -> None:
         ends = recorder.last_progress["sinks"]
         verdict.check(not any(sink["failure"] for sink in ends), f"at the end: {ends}")
     for speaker in speakers:
-        speaker.stop()
+        speaker.close()
         verdict.check(speaker.connections >= 1, f"a server was not dialled: {speaker.refusal} {speaker.speech[0][:40]}")
     verdict.timely(max(stops) < 3, f"the end took {ms(max(stops))}")
     verdict.check(max(sizes) < 200, f"{max(sizes)} MB resident")

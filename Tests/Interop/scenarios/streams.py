@@ -98,7 +98,8 @@ def streamed(stage: Stage, verdict: Verdict) -> None:
     alone(part.sound, ann, bob, 5, verdict)
     verdict.check(part.start + part.length > recording.duration - 0.1, f"the last sound is of {part.start + part.length:.2f} s")
     seen = len(listener.messages.get("/keep/seen", []))
-    verdict.check(abs(seen - 5 * recording.duration) <= 5, f"{seen} pictures in {recording.duration:.1f} s")
+    # It was connected before the recording began.
+    verdict.timely(abs(seen - 5 * recording.duration) <= 2, f"{seen} pictures in {recording.duration:.1f} s")
     verdict.check(listener.codes.get("/keep/ann") == 1000 and listener.codes.get("/keep/seen") == 1000, f"closed with {listener.codes}")
     verdict.check(listener.connections.get("/short", 0) >= 3, f"dialled {listener.connections}")
     verdict.check(1 < listener.connections.get("/no", 0) <= 6, f"dialled {listener.connections}")
