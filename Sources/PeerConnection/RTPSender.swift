@@ -74,10 +74,12 @@ public final class RTPSender: @unchecked Sendable {
   public var isSending: Bool { isAgreed && engine?.canSend == true }
   /// Packets sent, of all layers, without retransmissions.
   public var packetCount: Int { streams.reduce(0) { $0 + Int($1.packetCount) } }
+  /// Bytes of payload in them.
+  public var byteCount: Int { streams.reduce(0) { $0 + Int($1.octetCount) } }
   /// Packets sent again because the peer asked for them.
   public var retransmittedCount: Int { streams.reduce(0) { $0 + $1.retransmittedCount } }
 
-  /// Packetizes and sends one frame: a VP8 frame or an Opus packet. `capturedAt` is `MonotonicClock.now` time and makes
+  /// Packetizes and sends one frame: a VP8 or VP9 frame, or an Opus packet. `capturedAt` is `MonotonicClock.now` time and makes
   /// the sender reports true; `audioLevel` is in -dBov, 0 (loudest) ... 127 (RFC 6464); `layer` is a position in
   /// `layers`. False when it could not be sent, or not wholly.
   @discardableResult

@@ -25,6 +25,7 @@ final class SendStream {
   private var retransmissionPool = MediaBufferPool(capacity: SendStream.bufferSize, limit: 64)
   private var writer = RTPHeaderExtensionWriter()
   private var vp8: VP8Packetizer
+  private var vp9: VP9Packetizer
   private var opus = OpusPacketizer()
   private(set) var packetCount: UInt32 = 0
   private(set) var octetCount: UInt32 = 0
@@ -51,8 +52,9 @@ final class SendStream {
     let capacity = codec.kind == .video ? 512 : 128
     history = RetransmissionHistory(capacity: capacity)
     pool = MediaBufferPool(capacity: SendStream.bufferSize, limit: capacity + 32)
-    vp8 = VP8Packetizer(
-      maximumPayload: SendStream.maximumPayload, pictureID: UInt16(truncatingIfNeeded: random.next()))
+    let pictureID = UInt16(truncatingIfNeeded: random.next())
+    vp8 = VP8Packetizer(maximumPayload: SendStream.maximumPayload, pictureID: pictureID)
+    vp9 = VP9Packetizer(maximumPayload: SendStream.maximumPayload, pictureID: pictureID)
   }
 
   // MARK: Media
@@ -74,19 +76,31 @@ final class SendStream {
       return finish(buffer, nextSequence, frame.count, engine, now)
     case .vp8:
       let packets = vp8.packetize(frameCount: frame.count)
-      var sentAll = true
-      for index in 0..<packets.count {
-        let marker = index == packets.count - 1
-        guard let buffer = begin(nextSequence, timestamp, marker, nil, nil, context, engine, now),
-          packets.append(index, of: frame, to: buffer)
-        else { return false }
-        sentAll = finish(buffer, nextSequence, buffer.count, engine, now) && sentAll
-      }
-      return sentAll
-    case .vp9, .h264, .av1, .h265, .g722, .pcmu, .pcma:
+      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: frame, to: $1) }
+    case .vp9:
+      let packets = vp9.packetize(frame)
+      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: frame, to: $1) }
+    case .h264, .av1, .h265, .g722, .pcmu, .pcma:
       // Forwarded only: nobody here makes frames of these.
       return false
     }
+  }
+
+  /// Sends the packets of a picture. False when one was not sent.
+  private func send(
+    _ count: Int, _ timestamp: UInt32, _ context: SendContext, _ engine: MediaEngine, _ now: Instant,
+    append: (Int, MediaBuffer) -> Bool
+  ) -> Bool {
+    var sentAll = true
+    for index in 0..<count {
+      guard let buffer = begin(nextSequence, timestamp, index == count - 1, nil, nil, context, engine, now) else {
+        return false
+      }
+      let head = buffer.count
+      guard append(index, buffer) else { return false }
+      sentAll = finish(buffer, nextSequence, buffer.count - head, engine, now) && sentAll
+    }
+    return sentAll
   }
 
   /// A buffer with the header of a packet to be forwarded; the payload is appended by the caller, then `finish`.

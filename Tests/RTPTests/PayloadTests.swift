@@ -84,6 +84,35 @@ import Testing
   }
 }
 
+@Suite struct VP9PacketizerTests {
+  @Test(arguments: [true, false], [12, 1152, 1153, 5000, 100_000])
+  func packetizedFrameComesBack(isKeyframe: Bool, count: Int) throws {
+    // 640x360 (VP9 specification, section 6.2), or a frame that is predicted.
+    let head = hex(isKeyframe ? "82 498342 20 27f0 1670" : "86 00")
+    let frame = head + [UInt8](repeating: 3, count: count - head.count)
+    var packetizer = VP9Packetizer(pictureID: 0x7fff)
+    for expected in [UInt16(0x7fff), 0] {
+      let plan = frame.withUnsafeBytes { packetizer.packetize($0) }
+      var joined: [UInt8] = []
+      for index in 0..<plan.count {
+        let buffer = MediaBuffer(capacity: 1500)
+        #expect(frame.withUnsafeBytes { plan.append(index, of: $0, to: buffer) })
+        let payload = try #require(VP9Depacketizer.parse(buffer.bytes))
+        #expect((payload.start == .always) == (index == 0))
+        #expect(payload.pictureID == expected)
+        #expect(payload.isKeyframe == (isKeyframe && index == 0))
+        #expect((buffer.bytes[0] & 0x04 != 0) == (index == plan.count - 1))
+        #expect(buffer.count <= 1160)
+        if isKeyframe, index == 0 { #expect(Array(buffer.bytes[3..<8]) == hex("10 0280 0168")) }
+        joined += buffer.bytes.dropFirst(payload.headerCount)
+      }
+      #expect(joined == frame)
+    }
+    let other = UnsafeRawBufferPointer(start: nil, count: 0)
+    #expect(packetizer.packetize(other).count == 0)
+  }
+}
+
 @Suite struct OpusPacketizerTests {
   @Test func markerBeginsEveryTalkspurt() {
     var packetizer = OpusPacketizer()
