@@ -35,4 +35,16 @@ extension RoomOptions {
         room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
     }
   }
+  /// Makes the client of a participant that publishes, too; of LiveKit rooms only. `onPublishing` is called on the loop's
+  /// thread. For the rest see `makeClient`.
+  public func makePublisher(
+    loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) -> any RoomPublisher {
+    LiveKitRoomClient(
+      options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onPublishing: onPublishing,
+      onEnd: onEnd)
+  }
 }

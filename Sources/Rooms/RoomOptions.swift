@@ -54,3 +54,16 @@ public struct RoomOptions: Sendable {
     self.seed = seed
   }
 }
+
+extension RoomOptions {
+  /// How a peer connection reaches the room.
+  func configuration(_ request: MediaRequest) -> RTCPeerConnection.Configuration {
+    var configuration = RTCPeerConnection.Configuration()
+    configuration.iceServers = request.iceServers
+    configuration.transportPolicy = request.relayOnly ? .relay : .all
+    configuration.localAddresses = localAddresses
+    configuration.portRange = portRange
+    configuration.tlsAuthorities = tlsCAFile
+    return configuration
+  }
+}

@@ -5,6 +5,7 @@ import RoomServer
 import Session
 import Signaling
 import Synchronization
+import SystemKit
 import Testing
 import Transport
 

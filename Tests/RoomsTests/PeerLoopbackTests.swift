@@ -6,6 +6,7 @@ import RoomServer
 import Session
 import Signaling
 import Synchronization
+import SystemKit
 import Testing
 import Transport
 

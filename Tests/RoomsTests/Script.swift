@@ -184,6 +184,28 @@ struct Script {
       return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
     case .decrypt(let message): return ["decrypt \(message.sealed.count) of \(message.sender)"]
     case .setServerTrailer(let bytes): return ["server trailer \(bytes.count)"]
+    case .openPublisher(let generation, _): return ["open publisher \(generation)"]
+    case .closePublisher: return ["close publisher"]
+    case .addSender(let id, let track): return ["add sender \(id.rawValue) \(track.name)"]
+    case .removeSender(let id): return ["remove sender \(id.rawValue)"]
+    case .makeOffer(let generation, let restartsICE):
+      return ["make offer\(restartsICE ? " with new ICE" : "")"]
+        + handle(.publishing(.offered(generation: generation, sdp: "offer")))
+    case .withdrawOffer: return ["withdraw offer"]
+    case .applyPublisherAnswer(let generation, let sdp):
+      return handle(.publishing(.applied(generation: generation, error: sdp == "bad" ? "bad" : nil)))
+    case .addPublisherCandidate(let text): return ["publisher candidate \(text)"]
+    case .tell(let event): return ["! \(Self.text(event))"]
+    }
+  }
+
+  private static func text(_ event: PublishingEvent) -> String {
+    switch event {
+    case .published(let id, let sid): "published \(id.rawValue) as \(sid)"
+    case .interrupted(let id): "interrupted \(id.rawValue)"
+    case .muted(let id, let isMuted): "muted \(id.rawValue) \(isMuted)"
+    case .keyframeWanted(let id, let layer): "keyframe \(id.rawValue) \(layer.map { "\($0)" } ?? "all")"
+    case .ended(let id, let error): "ended \(id.rawValue) \(error.name)"
     }
   }
 
@@ -224,6 +246,10 @@ struct Script {
     case .trackSetting(let value):
       "setting \(value.trackSids.joined()) \(value.disabled ? "off" : "\(value.width)x\(value.height)") \(value.priority)"
     case .leave(let value): "leave \(value.reason) \(value.action)"
+    case .addTrack(let value):
+      "add track \(value.cid) \(value.name) \(value.layers.map { "\($0.width)x\($0.height)" }.joined(separator: ","))"
+    case .offer: "offer"
+    case .mute(let value): "mute \(value.sid) \(value.muted)"
     default: "other"
     }
   }

@@ -5,6 +5,7 @@ import Platform
 import Session
 import Signaling
 import Synchronization
+import SystemKit
 import Testing
 import Transport
 
@@ -43,21 +44,25 @@ import Transport
     func begin() async throws {
       let grant = VideoGrant(room: "lobby", roomJoin: true, canSubscribe: false)
       let token = AccessToken(apiKey: "devkey", identity: "ann", video: grant, now: 0, lifetime: 4_000_000_000)
-      let publisher = LiveKitPublisher(
-        url: url, token: try token.signed(secret: "secret"), loop: loop, logger: LoopbackTests.quiet)
+      var options = RoomOptions(url: url, tokens: .given(try token.signed(secret: "secret")))
+      options.localAddresses = ["127.0.0.1"]
+      options.receivesMedia = false
+      // Who is thrown out stays out.
+      options.reconnect.allowsReconnect = false
+      let publisher = options.makePublisher(loop: loop, sink: NumberingSink(), logger: LoopbackTests.quiet)
       try await publisher.join()
-      let voice = try await publisher.publish(.init(name: "voice", source: .microphone))
-      let camera = try await publisher.publish(.init(name: "camera", source: .camera, width: 64, height: 48))
+      let voice = publisher.publish(.init(name: "voice", source: .microphone, codec: .opus))
+      let camera = publisher.publish(
+        .init(name: "camera", source: .camera, codec: .vp8, layers: [.init(width: 64, height: 48, bitrate: 100_000)]))
       loop.post { [self] in
         var number: UInt32 = 0
         loop.timer(after: .milliseconds(20), repeats: true) { [weak self] in
-          _ = publisher
           number += 1
           self?.counter.store(Int(number), ordering: .relaxed)
-          Self.send(number, voice.sender, [0xf8], ticks: 960)
+          Self.send(number, voice, [0xf8], ticks: 960, by: publisher)
           // A VP8 keyframe's head (RFC 6386 section 9.1): nobody here decodes it.
           if number % 5 == 0 {
-            Self.send(number, camera.sender, [0x10, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0], ticks: 1800)
+            Self.send(number, camera, [0x10, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0], ticks: 1800, by: publisher)
           }
         }
       }
@@ -65,11 +70,13 @@ import Transport
       #expect(await eventually { self.sink.count(.audio) > 5 && self.sink.count(.video) > 2 })
     }
 
-    private static func send(_ number: UInt32, _ sender: RTPSender, _ head: [UInt8], ticks: UInt32) {
+    private static func send(
+      _ number: UInt32, _ track: LocalTrackID, _ head: [UInt8], ticks: UInt32, by publisher: any RoomPublisher
+    ) {
       let bytes = head + (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-      bytes.withUnsafeBytes {
-        _ = sender.send(frame: $0, rtpTimestamp: number &* ticks, capturedAt: MonotonicClock.now)
-      }
+      publisher.send(
+        MediaBuffer(bytes), of: track, layer: 0, rtpTime: number &* ticks, capturedAt: MonotonicClock.now,
+        audioLevel: nil, isVoice: false)
     }
 
     /// The bot's name in the session that the server has of it; nil when there is none.

@@ -182,12 +182,7 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   private func openMedia(_ number: Int, _ request: MediaRequest) {
     closeMedia()
     generation = number
-    var configuration = RTCPeerConnection.Configuration()
-    configuration.iceServers = request.iceServers
-    configuration.transportPolicy = request.relayOnly ? .relay : .all
-    configuration.localAddresses = options.localAddresses
-    configuration.portRange = options.portRange
-    configuration.tlsAuthorities = options.tlsCAFile
+    var configuration = options.configuration(request)
     transport.configure(&configuration)
     do throws(PeerConnectionError) {
       let connection = try RTCPeerConnection(loop: loop, configuration: configuration)

@@ -38,6 +38,8 @@ enum LiveKitInput: Sendable {
   case roomListed(Bool?)
   /// Somebody who knows says that the room has begun.
   case roomBegan
+  /// Something about what the bot publishes.
+  case publishing(PublishingInput)
   case leave
   /// Everything sent before `closeSocket` is on its way, and the socket is closed.
   case left
@@ -62,6 +64,35 @@ enum LiveKitRequest: Sendable, Equatable {
   case decrypt(EncryptedMessage)
   /// What ends the frames that the server makes itself.
   case setServerTrailer([UInt8])
+  /// A second peer connection, for what the bot publishes; with channels for data.
+  case openPublisher(generation: Int, MediaRequest)
+  case closePublisher
+  case addSender(LocalTrackID, LocalTrackDescription)
+  case removeSender(LocalTrackID)
+  /// `offered` or `failed` follows.
+  case makeOffer(generation: Int, restartsICE: Bool)
+  /// An offer will not be answered.
+  case withdrawOffer
+  /// `applied` follows.
+  case applyPublisherAnswer(generation: Int, sdp: String)
+  case addPublisherCandidate(String)
+  /// Who publishes hears of it.
+  case tell(PublishingEvent)
+}
+
+/// What happens to what a bot publishes; the numbers are those of its peer connection.
+enum PublishingInput: Sendable {
+  case publish(LocalTrackID, LocalTrackDescription)
+  case unpublish(LocalTrackID)
+  case mute(LocalTrackID, Bool)
+  /// A message waits for a data channel.
+  case wantData
+  case offered(generation: Int, sdp: String)
+  /// An answer was taken; `error`: it could not be.
+  case applied(generation: Int, error: String?)
+  case failed(generation: Int, String)
+  case transport(generation: Int, TransportState)
+  case gathered(generation: Int, TrickleCandidate)
 }
 
 /// What doesn't change in a LiveKit session.

@@ -59,13 +59,14 @@ struct LiveKitRoom: Sendable {
     return update(tells: tells)
   }
 
-  /// What a resume says: what was negotiated, asked for, and received.
-  func syncState(_ media: MediaLink) -> Livekit_SignalRequest {
+  /// What a resume says: what was negotiated, asked for, published, and received.
+  func syncState(_ media: MediaLink, published: [Livekit_TrackPublishedResponse] = []) -> Livekit_SignalRequest {
     .with {
       $0.syncState = .with { state in
         if let answer = media.answer { state.answer = answer }
         if let offer = media.offer { state.offer = offer }
         state.subscription = subscriptions.state
+        state.publishTracks = published
         state.trackSidsDisabled = report.wishes.values.filter { $0.reception != .wanted }.map(\.track.rawValue).sorted()
         state.datachannelReceiveStates = messages.receiveStates
       }

@@ -16,6 +16,7 @@ import Transport
 /// | `SignalLink` | the WebSocket: attempts, first message, pings, farewell |
 /// | `MediaLink` | the peer connection: generations, offer and answer, signs of life |
 /// | `LiveKitRoom` | who and what is there, what is asked for, and what the recording was told of it |
+/// | `Publishing` | the second peer connection, for what the bot publishes itself: tracks, offers |
 /// | `OutageWatch` | whether what is shown is still true |
 /// | `RoomPoll` | whether a room that is waited for has begun |
 ///
@@ -42,11 +43,12 @@ struct LiveKitSession: Sendable {
   var media = MediaLink()
   var room: LiveKitRoom
   var outage = OutageWatch()
+  var publishing = Publishing()
   private var poll: RoomPoll
   private var presence = Presence.outside
   private var status = StatusReport()
   var actions: [Action] = []
-  private let settings: Settings
+  let settings: Settings
 
   /// Makes a session that waits for `connect`.
   init(settings: Settings, policy: ReconnectPolicy) {
@@ -72,6 +74,7 @@ struct LiveKitSession: Sendable {
     guard signal.isLive else { return signal.nextDeadline }
     return [
       signal.nextDeadline, media.nextDeadline, outage.nextDeadline, policy.nextDeadline, poll.nextDeadline,
+      publishing.nextDeadline,
     ].compactMap { $0 }.min()
   }
 
@@ -89,6 +92,9 @@ struct LiveKitSession: Sendable {
     }
     policy.mediaHeardAt = media.traffic.newestAt
     dispatch(input, at: now)
+    if let text = publishing.takeFailure(), signal.isOpen {
+      lost(.init(kind: .mediaLost, text: text, canResume: false, reason: .rrPublisherFailed), at: now)
+    }
     if signal.phase != .ended {
       let isMissing = policy.error?.kind == .roomNotFound
       perform(poll.update(isWaiting: policy.state == .waitingForRoom, isMissing: isMissing, at: now))
@@ -136,6 +142,7 @@ struct LiveKitSession: Sendable {
       poll.answered(isThere)
       if isThere == true { follow(.roomSeen, at: now) }
     case .roomBegan: follow(.roomSeen, at: now)
+    case .publishing(let input): actions += published(input, at: now)
     case .leave: leave(at: now)
     case .left: break
     case .timer: timer(at: now)
@@ -158,6 +165,7 @@ struct LiveKitSession: Sendable {
       }
     }
     if media.isOverdue(at: now) { mediaFailed("nothing was connected in time", at: now) }
+    actions += publishing.timer(at: now)
     if signal.isPingDue(at: now) { perform(.send(signal.ping(at: now))) }
     if let deadline = policy.nextDeadline, deadline <= now { follow(.timer, at: now) }
   }
@@ -208,6 +216,7 @@ extension LiveKitSession {
   private mutating func closeSignal() {
     perform(.closeSocket)
     signal.close()
+    actions += publishing.lost()
     media.stopExpecting()
     media.stopRecovering()
   }
@@ -237,7 +246,7 @@ extension LiveKitSession {
     follow(.lost(error, canResume: loss.canResume), at: now)
   }
 
-  private mutating func transportChanged(_ change: MediaLink.Change, at now: Instant) {
+  mutating func transportChanged(_ change: MediaLink.Change, at now: Instant) {
     switch change {
     case .none: break
     case .connected: if signal.isOpen { follow(.connected, at: now) }
@@ -305,10 +314,15 @@ extension LiveKitSession {
     signal.open(at: now)
     actions += room.begin()
     let servers = iceServers(join.iceServers)
-    let isHeld = !hasJoined && join.participant.hasPermission && !join.participant.permission.canSubscribe
+    let isHeld =
+      settings.receivesMedia && !hasJoined && join.participant.hasPermission
+      && !join.participant.permission.canSubscribe
     let decision = policy.handle(isHeld ? .held : .joined, at: now)
     guard policy.state != .ended else { return follow(decision, at: now) }
-    openMedia(servers, relayOnly: kind.isRelayOnly || join.clientConfiguration.forceRelay == .enabled, at: now)
+    let relayOnly = kind.isRelayOnly || join.clientConfiguration.forceRelay == .enabled
+    openMedia(servers, relayOnly: relayOnly, at: now)
+    beginPublishing(
+      MediaRequest(iceServers: servers, relayOnly: relayOnly), isPrimary: !join.subscriberPrimary, at: now)
     let version = RoomError.oneLine(join.serverInfo.version)
     log(.info, "joined \(RoomError.oneLine(join.room.name)) as \(signal.participantSID), server \(version)")
     guard signal.isOpen else { return }
@@ -367,9 +381,10 @@ extension LiveKitSession {
       let relayOnly = response.clientConfiguration.forceRelay == .enabled
       add(.updateMedia(iceServers(response.iceServers), relayOnly: relayOnly))
     }
-    perform(.send(room.syncState(media)))
+    perform(.send(room.syncState(media, published: publishing.published)))
     actions += room.repeatWishes()
     for candidate in media.takeCandidates() { send(candidate) }
+    actions += publishing.resumed(at: now)
     log(.info, "the session goes on")
     needMedia(within: mediaTime, at: now)
   }
@@ -417,6 +432,7 @@ extension LiveKitSession {
 
   private mutating func finish(_ end: SessionEnd, _ error: RoomError?) {
     signal.end()
+    actions += publishing.end()
     perform(poll.end())
     perform(.closeSocket)
     add(.finished(end, error))
@@ -428,6 +444,10 @@ extension LiveKitSession {
     if let kind = signal.attempted { return receiveFirst(message, kind, at: now) }
     guard signal.isOpen else { return }
     signal.heard(at: now)
+    if let message = message.message, let answer = publishing.receive(message, at: now) {
+      actions += answer
+      return
+    }
     switch message.message {
     case .offer(let offer):
       media.take(offer)

@@ -17,6 +17,7 @@ extension RoomConnection where Link == LiveKitTransport {
   convenience init(
     options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
     onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) {
     let settings = LiveKitSettings(
@@ -26,7 +27,8 @@ extension RoomConnection where Link == LiveKitTransport {
       selection: options.selection, keys: options.keys)
     let policy = ReconnectPolicy(settings: options.reconnect, seed: options.seed)
     self.init(
-      machine: LiveKitSession(settings: settings, policy: policy), transport: LiveKitTransport(options: options),
+      machine: LiveKitSession(settings: settings, policy: policy),
+      transport: LiveKitTransport(options: options, onPublishing: onPublishing),
       options: options, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
   }
 
@@ -57,7 +59,10 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
 
   var routes: [MID: Route] = [:]
   var decryption: FrameDecryption?
+  /// What the bot publishes goes through it; nil before the first.
+  private(set) var publisher: PublisherMedia?
   private let options: RoomOptions
+  private let onPublishing: @Sendable (PublishingEvent) -> Void
   private var url: SignalURL?
   private var socket: SignalSocket?
   private var addresses: ServerAddresses?
@@ -67,8 +72,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   private var spent = Duration.zero
   private var sampledAt = Instant.distantPast
 
-  init(options: RoomOptions) {
+  init(options: RoomOptions, onPublishing: @escaping @Sendable (PublishingEvent) -> Void) {
     self.options = options
+    self.onPublishing = onPublishing
     decryption = options.keys.map { FrameDecryption(keys: $0) }
   }
 
@@ -103,6 +109,17 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp, for: connection)
     case .decrypt(let message): decrypt(message, for: connection)
     case .setServerTrailer(let bytes): decryption?.serverTrailer = bytes
+    case .openPublisher(let number, let media): openPublisher(number, media, for: connection)
+    case .closePublisher:
+      publisher?.close()
+      publisher = nil
+    case .addSender(let id, let track): publisher?.add(id, track)
+    case .removeSender(let id): publisher?.remove(id)
+    case .makeOffer(let number, let restartsICE): publisher?.makeOffer(number, restartsICE: restartsICE)
+    case .withdrawOffer: publisher?.withdrawOffer()
+    case .applyPublisherAnswer(let number, let sdp): publisher?.apply(sdp, number)
+    case .addPublisherCandidate(let candidate): publisher?.add(candidate)
+    case .tell(let event): onPublishing(event)
     }
   }
 
@@ -169,6 +186,17 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     // What can't be decoded, too: what one subscriber refuses a server takes away from all.
     configuration.codecs = CodecTable.rows.map(\.codec)
     configuration.bandwidthFeedback = options.bandwidthFeedback
+  }
+
+  private func openPublisher(_ number: Int, _ request: MediaRequest, for connection: Connection) {
+    publisher?.close()
+    publisher = PublisherMedia(
+      options.configuration(request), generation: number, loop: connection.loop, logger: connection.logger
+    ) { [weak connection] in
+      connection?.handle(.publishing($0))
+    } onKeyframe: { [onPublishing] in
+      onPublishing(.keyframeWanted($0, layer: $1))
+    }
   }
 
   func opened(_ media: RTCPeerConnection, _ request: MediaRequest) { sampledAt = MonotonicClock.now }

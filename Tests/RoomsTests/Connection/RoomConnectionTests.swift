@@ -2,6 +2,7 @@ import MediaCore
 import PeerConnection
 import Session
 import Synchronization
+import SystemKit
 import Testing
 import Transport
 

@@ -1,5 +1,5 @@
 /// Waits until `condition` holds, 30 s at most: real sockets have no manual time, and a busy machine is in no hurry.
-func eventually(_ condition: () -> Bool) async -> Bool {
+package func eventually(_ condition: () -> Bool) async -> Bool {
   let deadline = ContinuousClock.now + .seconds(30)
   while ContinuousClock.now < deadline {
     if condition() { return true }
