@@ -9,7 +9,7 @@ RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
-TOOLS  := wire peer-echo webm-writer-loop hearing
+TOOLS  := wire peer-echo kit-bot webm-writer-loop hearing
 BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench format lint clean

@@ -25,7 +25,10 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 
 let package = Package(
   name: "recbot",
-  products: [.executable(name: "recbot", targets: ["recbot"])],
+  products: [
+    .executable(name: "recbot", targets: ["recbot"]),
+    .library(name: "RecbotKit", targets: ["RecbotKit"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -42,11 +45,18 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "Recording", "Control", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings", "Synthetic", "Codecs",
+        "RecbotKit", "Recording", "Control", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings",
+        "Synthetic", "Codecs",
         "WebM", "Compositor",
         "Layouts",
         "PeerConnection", "Transport", "RTP", "Session", "Signaling", "FrameEncryption", "WebClient", "Backend",
         "Worker", "Delivery", "Jobs", "JobsAPI", "Platform", "MediaCore", arguments, signals, lifecycle, logging,
+      ]),
+    .target(
+      name: "RecbotKit",
+      dependencies: [
+        "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "Signaling", "Transport", "Platform", "MediaCore",
+        logging,
       ]),
     .target(
       name: "Backend",
@@ -222,6 +232,11 @@ let package = Package(
         "Platform", "MediaCore", "SystemKit", "TestKit", logging,
       ] + nio),
     .testTarget(
+      name: "RecbotKitTests",
+      dependencies: [
+        "RecbotKit", "RoomServer", "Signaling", "Codecs", "Platform", "MediaCore", "SystemKit", "TestKit", logging,
+      ]),
+    .testTarget(
       name: "SessionLogTests",
       dependencies: ["SessionLog", "Session", "Layouts", "LayoutFiles", "TestKit", "MediaCore"]),
     .executableTarget(
@@ -248,6 +263,7 @@ let package = Package(
       name: "peer-echo",
       dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "Codecs", "Platform", "MediaCore"],
       path: "Tests/Tools/peer-echo"),
+    .executableTarget(name: "kit-bot", dependencies: ["RecbotKit"], path: "Tests/Tools/kit-bot"),
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),

@@ -10,7 +10,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-clocked=(BackendTests JobsTests PeerConnectionTests RoomServerTests RoomsTests TransportTests WebClientTests WorkerTests)
+clocked=(BackendTests JobsTests PeerConnectionTests RecbotKitTests RoomServerTests RoomsTests TransportTests WebClientTests WorkerTests)
 slow=(BackendTests.LimitTests JobsTests.EventOrderTests JobsTests.FireTimeTests JobsTests.HistoryTests
   RoomsTests.LoopbackTests RoomsTests.PeerLoopbackTests RoomsTests.ServerFaultTests)
 left_out=()

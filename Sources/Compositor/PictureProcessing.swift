@@ -37,16 +37,9 @@ struct PictureProcessing {
     let made = made.take(width: size.width, height: size.height)
     // In two steps: what scales any size quickly weighs its edges otherwise.
     painter.stretch(picture, over: made)
-    Self.scale(made, means, kFilterBox)
-    Self.scale(means, made, filter)
+    PictureScaling.scale(made, means, kFilterBox)
+    PictureScaling.scale(means, made, filter)
     return made
-  }
-
-  private static func scale(_ from: Picture, _ to: Picture, _ filter: FilterMode) {
-    I420Scale(
-      from.y, Int32(from.strideY), from.u, Int32(from.strideUV), from.v, Int32(from.strideUV), Int32(from.width),
-      Int32(from.height), to.y, Int32(to.strideY), to.u, Int32(to.strideUV), to.v, Int32(to.strideUV),
-      Int32(to.width), Int32(to.height), filter)
   }
 
   /// A side of a picture that has the shape of another and this length along its longer side: even.

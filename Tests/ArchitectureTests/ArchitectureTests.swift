@@ -60,6 +60,11 @@ import Testing
         "MediaCore", "Platform", "Session", "SessionLog", "Compositor", "Layouts", "Codecs", "AudioMix", "WebM",
       ],
       libraries: system.union(["Logging"])),
+    "RecbotKit": Row(
+      targets: [
+        "MediaCore", "Platform", "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "Signaling", "Transport",
+      ],
+      libraries: system.union(["Logging"])),
     "Control": Row(targets: ["MediaCore", "Platform"], libraries: system.union(["FoundationEssentials"])),
     "TestKit": Row(targets: ["MediaCore"], folder: "Tests"),
     "JobsAPI": Row(targets: ["MediaCore", "Platform", "Digests"], libraries: ["Foundation"]),

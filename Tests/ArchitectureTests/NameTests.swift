@@ -20,6 +20,8 @@ import Testing
             !line.hasPrefix("//")
           else { continue }
           let name = words[kind + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+          // The same thing under the same name, for who imports this module alone.
+          if words[kind] == "typealias", line.hasSuffix(".\(name)") { continue }
           found[String(name), default: []].insert(target)
         }
       }
@@ -27,10 +29,14 @@ import Testing
     return found
   }
 
+  /// `RecbotKit` is the face for others, and calls things as LiveKit's Swift SDK does.
+  private static let ofTheFace: Set<String> = ["Room", "RoomEvent", "ConnectOptions"]
+
   @Test func noNameTwice() throws {
     let declared = try Self.declared()
     #expect(declared.count > 800, "the declarations were not found")
     for (name, targets) in declared {
+      if Self.ofTheFace.contains(name), targets.contains("RecbotKit"), targets.count == 2 { continue }
       #expect(targets.count == 1, "\(name) is declared in \(targets.sorted().joined(separator: " and "))")
     }
   }

@@ -74,10 +74,10 @@ struct DemoCommand: AsyncParsableCommand {
     do {
       summary = try await job.run().summary
     } catch {
-      stage.end()
+      await stage.end()
       throw error
     }
-    stage.end()
+    await stage.end()
     try finish(summary)
   }
 

@@ -50,7 +50,7 @@ struct PeopleCommand: AsyncParsableCommand {
     do {
       try await stage.begin()
     } catch {
-      stage.end()
+      await stage.end()
       throw error
     }
     Console.print("\(participants) people are in \(room).")
@@ -60,6 +60,6 @@ struct PeopleCommand: AsyncParsableCommand {
       await group.next()
       group.cancelAll()
     }
-    stage.end()
+    await stage.end()
   }
 }

@@ -2,30 +2,29 @@ import Logging
 import MediaCore
 import Glibc
 import Platform
-import Recording
+import RecbotKit
+import Session
 import Signaling
 import Synchronization
-import Transport
 
 /// Runs the demo's people: lets them join, gives them time, and sends them home.
 final class DemoStage: Sendable {
   private let participants: [DemoParticipant]
-  private let loop: MediaLoop
   private let isRunning = Atomic(false)
   private let hasBegun = Atomic(false)
   private let isOver = Atomic(false)
 
   init(script: DemoScript, room: String, url: String, apiKey: String, apiSecret: String, logger: Logger) throws {
-    loop = MediaLoop(name: "participants")
-    let loop = loop
+    // Sixty people would be a hundred and twenty threads.
+    let threads = RoomThreads(name: "people")
     participants = try (0..<script.participants).map { person in
       let grant = VideoGrant(
         room: room, roomJoin: true, canPublish: true, canSubscribe: false, canPublishData: false)
       let token = AccessToken(
         apiKey: apiKey, identity: script.name(person).lowercased(), video: grant, now: WallClock.seconds,
         name: script.name(person))
-      return try DemoParticipant(
-        person: person, script: script, url: url, token: try token.signed(secret: apiSecret), loop: loop,
+      return DemoParticipant(
+        person: person, script: script, url: url, token: try token.signed(secret: apiSecret), threads: threads,
         logger: logger)
     }
   }
@@ -42,13 +41,14 @@ final class DemoStage: Sendable {
   }
 
   /// Everybody leaves.
-  func end() {
+  func end() async {
     isRunning.store(false, ordering: .releasing)
-    for _ in 0..<100 where hasBegun.load(ordering: .acquiring) && !isOver.load(ordering: .acquiring) { usleep(10_000) }
-    for participant in participants { participant.leave() }
-    // A moment for the messages to go out before the loop ends.
-    usleep(50_000)
-    loop.stop()
+    for _ in 0..<100 where hasBegun.load(ordering: .acquiring) && !isOver.load(ordering: .acquiring) {
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for participant in participants { group.addTask { await participant.leave() } }
+    }
   }
 
   /// The demo's thread: a step each 20 ms of the monotonic clock, without drift.
@@ -65,7 +65,7 @@ final class DemoStage: Sendable {
       // A step that is far too late is left out, as a real camera would lose the picture.
       if now - due < .milliseconds(500) {
         let time = SessionTime.zero + .milliseconds(block * 20)
-        for participant in participants { try? participant.tick(block: block, at: time, now: due) }
+        for participant in participants { participant.tick(block: block, at: time) }
       }
       block += 1
     }

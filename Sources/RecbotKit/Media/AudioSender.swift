@@ -1,0 +1,128 @@
+import AudioMix
+import Codecs
+import MediaCore
+import Platform
+import Rooms
+import Synchronization
+
+/// Encodes the sound of one publication and sends it, 20 ms a packet. `take` may be called on any thread; the work is done on
+/// the room's media thread.
+final class AudioSender: Sendable {
+  private struct State {
+    var id: LocalTrackID?
+    var isPaused = false
+    /// Blocks that the media thread has not taken yet.
+    var waiting = 0
+    var dropped = 0
+  }
+
+  /// So many blocks wait for the encoder; more are left out.
+  private static let waitingLimit = 100
+
+  private let core: RoomCore
+  private let state = Mutex(State())
+  private let encoding: AudioEncoding
+
+  init(_ options: AudioPublishOptions, core: RoomCore) {
+    self.core = core
+    encoding = AudioEncoding(options)
+  }
+
+  var dropped: Int { state.withLock { $0.dropped } }
+
+  func begin(as id: LocalTrackID) { state.withLock { $0.id = id } }
+
+  /// Whether nothing is encoded.
+  func pause(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+
+  /// Takes a stretch of sound of the capturer.
+  func take(_ block: AudioBlock) {
+    let now = MonotonicClock.now
+    let isTaken = state.withLock { state in
+      guard !state.isPaused, state.id != nil else { return false }
+      guard state.waiting < Self.waitingLimit else {
+        state.dropped += 1
+        return false
+      }
+      state.waiting += 1
+      return true
+    }
+    if isTaken { core.threads.media.post { [self] in encode(block, at: now) } }
+  }
+
+  private func encode(_ block: AudioBlock, at now: Instant) {
+    let id = state.withLock { state in
+      state.waiting -= 1
+      return state.isPaused ? nil : state.id
+    }
+    guard let id, let client = core.client else { return }
+    encoding.encode(block, at: now) { bytes, rtpTime, capturedAt, level in
+      client.send(
+        MediaBuffer(copying: bytes), of: id, layer: 0, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: level,
+        isVoice: level < 60)
+    }
+  }
+}
+
+// Sendable by confinement: the media thread's.
+/// The encoder of one publication.
+private final class AudioEncoding: @unchecked Sendable {
+  typealias Send = (UnsafeRawBufferPointer, _ rtpTime: UInt32, _ capturedAt: Instant, _ level: UInt8) -> Void
+
+  /// What lies so far from where it should follow does not follow: a gap, or another beginning. Samples.
+  private static let tolerance: Int64 = 2880
+
+  private let encoder: OpusEncoder?
+  private var clock = SendClock()
+  /// Stereo samples that make no packet yet, and the position of the first of them.
+  private var waiting: [Float] = []
+  private var position: Int64 = 0
+  /// When the sample at `position` was captured.
+  private var capturedAt = Instant.distantPast
+  private var packet = [UInt8](repeating: 0, count: OpusEncoder.maximumPacketSize)
+
+  init(_ options: AudioPublishOptions) {
+    var settings = OpusEncoderSettings()
+    settings.bitrate = min(510_000, max(6000, options.bitrate))
+    settings.isForSpeech = options.isForSpeech
+    settings.isForwardErrorCorrecting = options.isForwardErrorCorrecting
+    settings.expectedLossPercent = options.isForwardErrorCorrecting ? 5 : 0
+    // It fails without memory only; then nothing is sent.
+    encoder = try? OpusEncoder(settings: settings)
+  }
+
+  func encode(_ block: AudioBlock, at now: Instant, send: Send) {
+    guard let encoder, !block.samples.isEmpty else { return }
+    let (elapsed, captured) = clock.time(block.time, at: now)
+    let due = elapsed.nanoseconds / 1000 * 6 / 125
+    let end = position + Int64(waiting.count / 2)
+    if waiting.isEmpty && position == 0 || (due - end).magnitude > UInt64(Self.tolerance) {
+      // Time never goes back in a stream.
+      (waiting, position) = ([], max(due, end))
+      capturedAt = captured
+    }
+    if block.channels == 2 {
+      waiting += block.samples
+    } else {
+      waiting.reserveCapacity(waiting.count + 2 * block.samples.count)
+      for sample in block.samples { waiting += [sample, sample] }
+    }
+    let size = OpusEncoder.frameSamples * 2
+    var start = 0
+    while waiting.count - start >= size {
+      waiting.withUnsafeBufferPointer { samples in
+        let frame = UnsafeBufferPointer(rebasing: samples[start..<(start + size)])
+        guard let count = try? packet.withUnsafeMutableBytes({ try encoder.encode(frame, into: $0) }) else { return }
+        packet.withUnsafeBytes { bytes in
+          send(
+            UnsafeRawBufferPointer(rebasing: bytes[..<count]), UInt32(truncatingIfNeeded: position), capturedAt,
+            AudioLevel(of: frame).headerExtensionValue)
+        }
+      }
+      start += size
+      position += Int64(OpusEncoder.frameSamples)
+      capturedAt = min(now, capturedAt + .milliseconds(20))
+    }
+    waiting.removeFirst(start)
+  }
+}

@@ -1,0 +1,155 @@
+import Codecs
+import Compositor
+import MediaCore
+import Platform
+import Rooms
+import Synchronization
+
+/// Encodes the pictures of one publication, in all its sizes, and sends them. `take` may be called on any thread; the work is
+/// done on the room's media thread.
+final class VideoSender: Sendable {
+  private struct State {
+    var id: LocalTrackID?
+    var isPaused = false
+    /// Pictures that the media thread has not taken yet.
+    var waiting = 0
+    var dropped = 0
+    /// Layers of which somebody needs a keyframe; nil: of all.
+    var keyframes: Set<Int?> = []
+  }
+
+  /// So many pictures wait for the encoder; more are left out.
+  private static let waitingLimit = 2
+
+  private let core: RoomCore
+  private let state = Mutex(State())
+  private let encoding: VideoEncoding
+
+  init(_ options: VideoPublishOptions, core: RoomCore) {
+    self.core = core
+    encoding = VideoEncoding(options)
+  }
+
+  var dropped: Int { state.withLock { $0.dropped } }
+
+  func begin(as id: LocalTrackID) { state.withLock { $0.id = id } }
+
+  /// Whether nothing is encoded; what follows begins with a keyframe.
+  func pause(_ isPaused: Bool) {
+    state.withLock { state in
+      if state.isPaused, !isPaused { state.keyframes.insert(nil) }
+      state.isPaused = isPaused
+    }
+  }
+
+  func wantKeyframe(_ layer: Int?) { state.withLock { _ = $0.keyframes.insert(layer) } }
+
+  /// Takes a picture of the capturer.
+  func take(_ frame: VideoFrame) {
+    let now = MonotonicClock.now
+    let isTaken = state.withLock { state in
+      guard !state.isPaused, state.id != nil else { return false }
+      guard state.waiting < Self.waitingLimit else {
+        state.dropped += 1
+        return false
+      }
+      state.waiting += 1
+      return true
+    }
+    if isTaken { core.threads.media.post { [self] in encode(frame, at: now) } }
+  }
+
+  private func encode(_ frame: VideoFrame, at now: Instant) {
+    let (id, keyframes) = state.withLock { state in
+      state.waiting -= 1
+      defer { state.keyframes = [] }
+      return (state.isPaused ? nil : state.id, state.keyframes)
+    }
+    guard let id, let client = core.client else { return }
+    let isSent = encoding.encode(frame, at: now, keyframes: keyframes) { bytes, layer, rtpTime, capturedAt in
+      client.send(
+        MediaBuffer(copying: bytes), of: id, layer: layer, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: nil,
+        isVoice: false)
+    }
+    guard !isSent else { return }
+    state.withLock { state in
+      state.dropped += 1
+      state.keyframes.formUnion(keyframes)
+    }
+  }
+}
+
+// Sendable by confinement: the media thread's.
+/// The encoders of one publication, a layer each.
+private final class VideoEncoding: @unchecked Sendable {
+  typealias Send = (UnsafeRawBufferPointer, _ layer: Int, _ rtpTime: UInt32, _ capturedAt: Instant) -> Void
+
+  private struct Layer {
+    var size: Dimensions
+    var encoder: VPXEncoder
+    var pool = PicturePool(limit: 2)
+  }
+
+  /// The largest picture that is sent.
+  private static let sizeCap = SizeCap.standard
+
+  private let options: VideoPublishOptions
+  private let frameRate: Int
+  private var layers: [Layer] = []
+  private var size: Dimensions?
+  private var clock = SendClock()
+  private var rate: FrameRateLimit
+  private var last = Duration.seconds(-1)
+
+  init(_ options: VideoPublishOptions) {
+    self.options = options
+    frameRate = min(120, max(1, options.maximumFrameRate))
+    rate = FrameRateLimit(frameRate)
+  }
+
+  /// False when the picture is left out: it comes too soon after the one before, or its size cannot be encoded.
+  func encode(_ frame: VideoFrame, at now: Instant, keyframes: Set<Int?>, send: Send) -> Bool {
+    let (elapsed, capturedAt) = clock.time(frame.time, at: now)
+    guard elapsed > last, rate.admits(elapsed) else { return false }
+    do {
+      if size != frame.dimensions { try open(for: frame.dimensions) }
+      let pts = elapsed.nanoseconds / 1000 * 9 / 100
+      for index in layers.indices {
+        let isWanted = keyframes.contains(nil) || keyframes.contains(index)
+        _ = try layers[index].encoder.encode(picture(frame.picture, index), pts: pts, forceKeyframe: isWanted) {
+          bytes, _ in
+          send(bytes, index, UInt32(truncatingIfNeeded: pts), capturedAt)
+        }
+      }
+      last = elapsed
+      return true
+    } catch {
+      // The next one finds new encoders, which begin with keyframes.
+      (layers, size) = ([], nil)
+      return false
+    }
+  }
+
+  private func picture(_ picture: Picture, _ index: Int) -> Picture {
+    let size = layers[index].size
+    guard size != Dimensions(width: picture.width, height: picture.height) else { return picture }
+    let scaled = layers[index].pool.take(width: size.width, height: size.height)
+    PictureScaling.scale(picture, to: scaled)
+    return scaled
+  }
+
+  private func open(for size: Dimensions) throws {
+    guard Self.sizeCap.allows(width: size.width, height: size.height) else {
+      throw VideoFrame.Fault.size(width: size.width, height: size.height)
+    }
+    let codec = options.codec == .vp8 ? VPXCodec.vp8 : .vp9
+    layers = try options.layers(of: size).map { layer in
+      let size = Dimensions(width: layer.width, height: layer.height)
+      let encoder = try VPXEncoder(
+        codec, width: size.width, height: size.height, framesPerSecond: frameRate, bitrate: layer.bitrate,
+        settings: .live(codec))
+      return Layer(size: size, encoder: encoder)
+    }
+    self.size = size
+  }
+}

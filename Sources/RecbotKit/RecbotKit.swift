@@ -1,0 +1,37 @@
+// The names of other modules that are part of the library's face.
+import Logging
+import MediaCore
+import Rooms
+import Session
+import Transport
+
+/// What went wrong between the bot and a room; each has a stable name, a cause, and a remedy.
+public typealias RoomError = Rooms.RoomError
+/// Where tokens come from, and a token that is replaced from time to time.
+public typealias TokenSource = Rooms.TokenSource
+/// A token that somebody else makes, and replaces before it ends.
+public typealias RenewedToken = Rooms.RenewedToken
+/// When to wait, to come back, and to give up.
+public typealias ReconnectSettings = Rooms.ReconnectPolicy.Settings
+/// What was sent of a track on its present connection.
+public typealias SendingStatistics = Rooms.SendingStatistics
+/// A STUN or TURN server.
+public typealias ICEServer = Transport.ICEServer
+/// A participant as its token names it; the same when it leaves and comes back.
+public typealias ParticipantIdentity = MediaCore.ParticipantIdentity
+/// The room's name of one publication.
+public typealias TrackID = MediaCore.TrackID
+/// Sound or pictures.
+public typealias MediaKind = MediaCore.MediaKind
+/// Camera, microphone, screen…
+public typealias TrackSource = Session.TrackSource
+/// What an application sent through the room.
+public typealias DataMessage = Session.DataMessage
+/// What somebody wrote to the others.
+public typealias ChatMessage = Session.ChatMessage
+/// What somebody said, written down.
+public typealias Caption = Session.Caption
+/// How the connection does; about each second.
+public typealias NetworkReport = Session.NetworkReport
+/// Why the bot is not in the room any more.
+public typealias DisconnectReason = Session.SessionEnd

@@ -1,0 +1,75 @@
+import MediaCore
+import Rooms
+import Session
+
+/// The bot itself: what it publishes, and what it says. May be used on any thread.
+public final class LocalParticipant: Sendable {
+  /// The identity of its token.
+  public let identity: ParticipantIdentity
+  // The room is not kept by it.
+  private let core: RoomCore
+
+  init(core: RoomCore, identity: ParticipantIdentity) { (self.core, self.identity) = (core, identity) }
+
+  /// What it publishes, the oldest first.
+  public var publications: [LocalTrackPublication] { core.publications }
+
+  /// Publishes pictures; returns when the room has the track. It stays published, also after the connection was lost and came
+  /// back, until it is withdrawn. Throws when the room refuses it, the bot has left, or the track is published already.
+  public func publish(
+    _ track: LocalVideoTrack, options: VideoPublishOptions = VideoPublishOptions()
+  ) async throws(RoomError) -> LocalTrackPublication {
+    try await publish(LocalTrackPublication(track, options, core: core), claiming: track.use)
+  }
+
+  /// Publishes sound, as `publish` of pictures.
+  public func publish(
+    _ track: LocalAudioTrack, options: AudioPublishOptions = AudioPublishOptions()
+  ) async throws(RoomError) -> LocalTrackPublication {
+    try await publish(LocalTrackPublication(track, options, core: core), claiming: track.use)
+  }
+
+  private func publish(
+    _ publication: LocalTrackPublication, claiming use: TrackUse
+  ) async throws(RoomError) -> LocalTrackPublication {
+    guard use.claim() else {
+      throw RoomError(
+        .rejected, "the track \(publication.name) is published already", advice: "Publish a clone() of it")
+    }
+    do {
+      try await core.publish(publication)
+    } catch {
+      publication.end()
+      throw error
+    }
+    return publication
+  }
+
+  /// Withdraws a track.
+  public func unpublish(_ publication: LocalTrackPublication) { core.unpublish(publication) }
+
+  /// Sends bytes to the others' applications, at most 15000; `recipients`: only to them. Lost packets are sent again unless
+  /// `isReliable` is false. Returns when they are on their way.
+  public func publish(
+    data: [UInt8], topic: String = "", isReliable: Bool = true, recipients: [ParticipantIdentity] = []
+  ) async throws(RoomError) {
+    try await send(OutgoingMessage(.data(data), topic: topic, isReliable: isReliable, recipients: recipients))
+  }
+
+  /// Writes to the others, as their applications' chat shows it: at most 65536 bytes of UTF-8.
+  public func send(chat text: String) async throws(RoomError) {
+    try await send(OutgoingMessage(.text(text), topic: OutgoingMessage.chatTopic))
+  }
+
+  /// Sends a text on a topic of the application's (a text stream): at most 65536 bytes of UTF-8.
+  public func send(
+    text: String, topic: String, recipients: [ParticipantIdentity] = []
+  ) async throws(RoomError) {
+    try await send(OutgoingMessage(.text(text), topic: topic, recipients: recipients))
+  }
+
+  private func send(_ message: OutgoingMessage) async throws(RoomError) {
+    guard let client = core.client else { throw RoomError(.leftAlready, "the message was not sent") }
+    try await client.send(message)
+  }
+}

@@ -1,0 +1,245 @@
+import MediaCore
+import SystemKit
+import Testing
+
+@testable import RecbotKit
+
+/// Bots in a room of the embedded server, over real sockets on loopback.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct RoomTests {
+  @Test func picturesOfOneBotReachAnotherAndComeToAnEnd() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    let publication = try await ann.localParticipant.publish(
+      LocalVideoTrack(capturer: Painter(dimensions: .init(width: 321, height: 181))))
+    let track = try #require(await events.video())
+    #expect(track.track.participant == ParticipantIdentity("ann"))
+    #expect(track.id == publication.id)
+    var times: [Duration] = []
+    let frames = track.frames(limit: 100)
+    for await frame in frames {
+      #expect(frame.dimensions == Dimensions(width: 321, height: 181))
+      let middle = frame.withPlanes { y, u, v in
+        [y.bytes[90 * y.stride + 160], u.bytes[45 * u.stride + 80], v.bytes[45 * v.stride + 80]].map(Int.init)
+      }
+      #expect(zip(middle, [120, 60, 200]).allSatisfy { abs($0 - $1) <= 4 }, "\(middle)")
+      times.append(frame.time ?? .zero)
+      if times.count == 20 { break }
+    }
+    #expect(times == times.sorted() && Set(times).count == 20)
+    #expect((.milliseconds(400)...(.seconds(5))).contains(times[19] - times[0]))
+    let sent = try #require(await publication.statistics)
+    #expect(sent.packets >= 20 && sent.bytes > 0)
+    #expect(track.track.statistics.rendered >= 20)
+    let report = await bob.reportStatistics()
+    #expect(report.remote[track.id]?.frames ?? 0 >= 20)
+
+    let more = track.frames()
+    ann.localParticipant.unpublish(publication)
+    for await _ in more {}
+    #expect(await events.first { if case .trackUnpublished(let gone) = $0 { gone.id } else { nil } } == track.id)
+    #expect(ann.localParticipant.publications.isEmpty)
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
+  @Test func soundOfOneBotReachesAnother() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    let publication = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    let track = try #require(await events.audio())
+    var samples = 0
+    var loud = 0
+    for await block in track.blocks() {
+      #expect(block.channels == 2)
+      samples += block.samples.count / 2
+      if block.samples.contains(where: { $0.magnitude > 0.3 }) { loud += 1 }
+      if loud == 25 { break }
+    }
+    #expect(samples >= 25 * 960)
+
+    publication.mute()
+    #expect(publication.isMuted)
+    #expect(await events.change(of: track.id, isEnabled: false))
+    publication.unmute()
+    #expect(await events.change(of: track.id, isEnabled: true))
+    for await block in track.blocks() where block.samples.contains(where: { $0.magnitude > 0.3 }) { break }
+    await ann.disconnect()
+    #expect(await events.hasLost("ann"))
+    await bob.disconnect()
+  }
+
+  @Test func aReceiverGetsTheSizeThatItPrefers() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    let painter = Painter(dimensions: .init(width: 640, height: 360))
+    _ = try await ann.localParticipant.publish(LocalVideoTrack(capturer: painter))
+    let track = try #require(await events.video())
+    for width in [320, 640] {
+      track.receive(true, preferring: .init(width: width, height: width * 9 / 16))
+      for await frame in track.frames() where frame.dimensions.width == width { break }
+    }
+    track.receive(false)
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
+  @Test func aCloneIsCapturedOnceAndATrackPublishedOnce() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    let painter = Painter(dimensions: .init(width: 160, height: 120))
+    let track = LocalVideoTrack(capturer: painter)
+    let first = try await ann.localParticipant.publish(track)
+    await #expect(throws: RoomError.self) { _ = try await ann.localParticipant.publish(track) }
+    var small = VideoPublishOptions()
+    small.bitrate = 60_000
+    let second = try await ann.localParticipant.publish(track.clone(name: "small"), options: small)
+    for name in ["camera", "small"] {
+      let other = bob.remoteParticipant(.init("ann"))?.tracks.first { $0.name == name }
+      let found = if case .video(let video)? = other { video } else { await events.video(named: name) }
+      for await _ in try #require(found).frames() { break }
+    }
+    #expect(painter.starts.count == 1)
+    ann.localParticipant.unpublish(first)
+    ann.localParticipant.unpublish(second)
+    // Withdrawn, it may be published again.
+    _ = try await ann.localParticipant.publish(track)
+    #expect(painter.starts.count == 2)
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
+  @Test func messagesGoBothWaysAndOnlyToThoseWhoAreMeant() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    let cat = try await test.join("cat")
+    let (toAnn, toCat) = (Events(of: ann), Events(of: cat))
+    let long = String(repeating: "Grüße! ", count: 4000)
+    try await ann.localParticipant.send(chat: long)
+    for events in [events, toCat] {
+      let message = await events.first { if case .chatReceived(let message) = $0 { message } else { nil } }
+      #expect(message?.text == long)
+      #expect(message?.participant?.rawValue == "ann")
+    }
+    try await bob.localParticipant.publish(data: [1, 2, 3], topic: "secret", recipients: [.init("ann")])
+    try await bob.localParticipant.publish(data: [4], topic: "all")
+    let heard = await toCat.first { if case .dataReceived(let message) = $0 { message } else { nil } }
+    #expect(heard?.topic == "all" && heard?.payload == [4])
+    let told = await toAnn.first { if case .dataReceived(let message) = $0 { message } else { nil } }
+    #expect(told?.topic == "secret" && told?.payload == [1, 2, 3])
+    await #expect(throws: RoomError.self) {
+      try await ann.localParticipant.publish(data: [UInt8](repeating: 0, count: 20_000))
+    }
+    for room in [ann, bob, cat] { await room.disconnect() }
+  }
+
+  @Test func aBotThatMayNotPublishIsToldSo() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann") { $0.canPublish = false }
+    let track = LocalVideoTrack(capturer: Painter(dimensions: .init(width: 160, height: 120)))
+    do throws(RoomError) {
+      _ = try await ann.localParticipant.publish(track)
+      Issue.record("published without permission")
+    } catch {
+      #expect(error.kind == .notPermitted)
+    }
+    await ann.disconnect()
+  }
+
+  @Test func afterTheEndNothingHangs() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let publication = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    let events = ann.events
+    await ann.disconnect()
+    await ann.disconnect()
+    var last: RoomEvent?
+    for await event in events { last = event }
+    if case .connectionStateChanged(.disconnected(.stopped))? = last {
+    } else {
+      Issue.record("\(String(describing: last))")
+    }
+    #expect(publication.id == nil)
+    for await _ in ann.events { Issue.record("an event after the end") }
+    do throws(RoomError) {
+      _ = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+      Issue.record("published after the end")
+    } catch {
+      #expect(error.kind == .leftAlready)
+    }
+    do throws(RoomError) {
+      try await ann.localParticipant.send(chat: "hello")
+      Issue.record("sent after the end")
+    } catch {
+      #expect(error.kind == .leftAlready)
+    }
+    publication.mute()
+    ann.localParticipant.unpublish(publication)
+    #expect(await publication.statistics == nil)
+  }
+
+  @Test func whatIsPublishedIsThereAgainAfterTheServerWasRestarted() async throws {
+    let test = try TestRoom.restartable()
+    let ann = try await test.join("ann", receives: false)
+    let publication = try await ann.localParticipant.publish(
+      LocalVideoTrack(capturer: Painter(dimensions: .init(width: 160, height: 120))))
+    let first = publication.id
+    test.stop()
+    #expect(await eventually { if case .reconnecting = ann.connectionState { true } else { false } })
+    var again: TestRoom?
+    #expect(
+      await eventually {
+        again = try? TestRoom(port: test.port)
+        return again != nil
+      })
+    #expect(await eventually { publication.id != nil && publication.id != first })
+    let bob = try await #require(again).join("bob")
+    let events = Events(of: bob)
+    for await _ in try #require(await events.video()).frames() { break }
+    await ann.disconnect()
+    await bob.disconnect()
+    again?.stop()
+  }
+
+  @Test func aBotThatOnlyPublishesNeedsNoPermissionToReceive() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann", receives: false) { $0.canSubscribe = false }
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    _ = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    for await _ in try #require(await events.audio()).blocks() { break }
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
+  @Test func aRoomThatIsLetGoIsLeft() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    do {
+      let ann = try await test.join("ann")
+      #expect(ann.name == "lobby")
+      #expect(ann.remoteParticipants.map(\.identity.rawValue) == ["bob"])
+    }
+    #expect(await events.hasLost("ann"))
+    await bob.disconnect()
+  }
+}
