@@ -23,7 +23,7 @@ extension LiveKitSession {
     case .offered(let number, let sdp): publishing.offered(number, sdp, at: now)
     case .applied(let number, let error): publishing.applied(number, error: error)
     case .failed(let number, let text): publishing.failed(number, text)
-    case .transport(let number, let state): publishing.changed(number, state)
+    case .transport(let number, let state): publishing.changed(number, state, at: now)
     case .gathered(let number, let candidate): publishing.gathered(number, candidate)
     }
   }

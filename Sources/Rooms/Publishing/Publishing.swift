@@ -61,12 +61,15 @@ struct Publishing: Sendable {
   private var request: MediaRequest?
   /// Why what is published does not arrive any more; the session must be joined anew.
   private var failure: String?
+  /// When what failed counts as failed: a server that sends the bot away closes the way first, and says then why.
+  private var failsAt: Instant?
 
   /// When something is due by time; nil for never.
   var nextDeadline: Instant? {
     var since = entries.values.compactMap { if case .asked(let since) = $0.phase { since } else { nil } }
     if case .offered(let at) = exchange { since.append(at) }
-    return since.min().map { $0 + Self.patience }
+    let due = since.min().map { $0 + Self.patience }
+    return [due, failsAt].compactMap { $0 }.min()
   }
 
   /// The reason for which the session must be joined anew, once.
@@ -118,6 +121,7 @@ struct Publishing: Sendable {
       entries[id] = Entry(description: entry.description)
     }
     (isOpen, isSignalOpen, exchange, needsOffer, needsRestart) = (false, true, .idle, false, false)
+    failsAt = nil
     if wantsData { actions += open() + offer() }
     for id in entries.keys.sorted() { actions += ask(id, at: now) }
     return actions
@@ -125,7 +129,7 @@ struct Publishing: Sendable {
 
   /// Signalling is lost: what was asked has no answer, and the peer connection lives on.
   mutating func lost() -> [Action] {
-    isSignalOpen = false
+    (isSignalOpen, failsAt) = (false, nil)
     for (id, entry) in entries { if case .asked = entry.phase { entries[id]?.phase = .waiting } }
     guard case .offered = exchange else { return [] }
     (exchange, needsOffer) = (.idle, true)
@@ -168,6 +172,10 @@ struct Publishing: Sendable {
     if case .offered(let since) = exchange, now >= since + Self.patience {
       exchange = .idle
       failure = "the server does not answer the offer of what is published"
+    }
+    if let at = failsAt, now >= at {
+      failsAt = nil
+      failure = "the way to the server of what is published failed"
     }
     return entries.keys.sorted().flatMap { id -> [Action] in
       guard case .asked(let since)? = entries[id]?.phase, now >= since + Self.patience else { return [] }
@@ -276,7 +284,7 @@ struct Publishing: Sendable {
   }
 
   /// It stands otherwise than before. What was sent before it was connected is lost: keyframes are needed.
-  mutating func changed(_ number: Int, _ state: TransportState) -> [Action] {
+  mutating func changed(_ number: Int, _ state: TransportState, at now: Instant) -> [Action] {
     guard number == generation, isOpen else { return [] }
     switch state {
     case .connected:
@@ -284,7 +292,7 @@ struct Publishing: Sendable {
         .tell(.keyframeWanted($0, layer: nil))
       }
     case .failed:
-      failure = "the way to the server of what is published failed"
+      failsAt = now + MediaLink.farewellTime
       return []
     case .new, .connecting, .disconnected, .closed: return []
     }

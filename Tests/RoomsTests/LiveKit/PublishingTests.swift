@@ -133,9 +133,7 @@ import Testing
   }
 
   @Test func aWayThatFailsIsGivenUpForANewJoin() {
-    for input: PublishingInput in [
-      .transport(generation: 1, .failed), .failed(generation: 1, "no"), .applied(generation: 1, error: "bad"),
-    ] {
+    for input: PublishingInput in [.failed(generation: 1, "no"), .applied(generation: 1, error: "bad")] {
       var script = publishing()
       #expect(script.handle(.publishing(input)).contains("close socket"))
       #expect(!script.passUntilSocket(seconds: 5).isEmpty)
@@ -143,6 +141,19 @@ import Testing
     // Of a connection before nothing counts.
     var script = publishing()
     #expect(script.handle(.publishing(.transport(generation: 0, .failed))).isEmpty)
+    #expect(script.passQuietly(seconds: 5).isEmpty)
+  }
+
+  @Test func whoIsSentAwayHearsWhyBeforeTheWayCountsAsFailed() {
+    var script = publishing()
+    #expect(script.handle(.publishing(.transport(generation: 1, .failed))).isEmpty)
+    #expect(script.passQuietly(seconds: 0.6).isEmpty)
+    let lines = script.receive { $0.leave = .with { ($0.reason, $0.action) = (.participantRemoved, .disconnect) } }
+    #expect(lines.contains("finished removed removed"))
+    // Without a word it has failed.
+    var silent = publishing()
+    #expect(silent.handle(.publishing(.transport(generation: 1, .failed))).isEmpty)
+    #expect(silent.passQuietly(seconds: 0.8).contains("close socket"))
   }
 
   @Test func anOfferWithoutAnAnswerIsNotWaitedForForEver() {
@@ -186,6 +197,51 @@ import Testing
     #expect(!script.passQuietly(seconds: 60).contains { $0.hasPrefix("close") || $0.hasPrefix("> lost") })
   }
 
+  /// Tracks come and go, signalling and the room are lost and found, the server is slow: there is never more than one offer, each
+  /// track is named to the caller by what the room called it last, and in the end everything that is wanted is published.
+  @Test(arguments: 0..<60) func whateverHappensWhatIsWantedIsPublished(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var server = PublishingServer()
+    var machine = Publishing()
+    var now = Instant.seconds(1000)
+    var wanted: Set<Int> = []
+    server.take(machine.joined(MediaRequest(iceServers: [], relayOnly: false), at: now), &machine, now)
+    for _ in 0..<200 {
+      now += .milliseconds(Int64.random(in: 1...400, using: &random))
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0, 1:
+        let number = (wanted.max() ?? 0) + Int.random(in: 1...2, using: &random)
+        guard number < 40 else { continue }
+        wanted.insert(number)
+        let track = Bool.random(using: &random) ? Self.camera : Self.voice
+        server.take(machine.publish(LocalTrackID(number), track, at: now), &machine, now)
+      case 2:
+        guard let number = wanted.randomElement(using: &random) else { continue }
+        wanted.remove(number)
+        server.take(machine.unpublish(LocalTrackID(number)), &machine, now)
+      case 3:
+        guard let number = wanted.randomElement(using: &random) else { continue }
+        server.take(machine.mute(LocalTrackID(number), Bool.random(using: &random)), &machine, now)
+      case 4: server.take(machine.wantData(), &machine, now)
+      case 5:
+        server.lose()
+        server.take(machine.lost(), &machine, now)
+        server.isOpen = true
+        if Bool.random(using: &random) {
+          server.take(machine.resumed(at: now), &machine, now)
+        } else {
+          server.forget()
+          server.take(machine.joined(MediaRequest(iceServers: [], relayOnly: false), at: now), &machine, now)
+        }
+      default: server.answer(&machine, now)
+      }
+    }
+    for _ in 0..<500 { server.answer(&machine, now) }
+    #expect(server.published.keys.sorted() == wanted.sorted())
+    #expect(machine.takeFailure() == nil)
+    #expect(server.faults.isEmpty, "\(server.faults)")
+  }
+
   @Test func textGoesInPieces() {
     let text = String(repeating: "ä", count: 10_000)
     let packets = OutgoingMessage(.text(text), topic: "lk.chat").packets(id: "x", at: 5)
@@ -196,4 +252,68 @@ import Testing
     #expect(OutgoingMessage(.text(""), topic: "").packets(id: "x", at: 5).count == 2)
     #expect(OutgoingMessage(.data([UInt8](repeating: 0, count: 15_001))).fault != nil)
   }
+}
+
+/// The server and the peer connection of what is published, as far as `Publishing` sees them.
+private struct PublishingServer {
+  var isOpen = true
+  var faults: [String] = []
+  /// What the caller was told: under which name the room has each track.
+  var published: [Int: TrackID] = [:]
+  private var waiting: [Livekit_SignalRequest.OneOf_Message] = []
+  private var senders: Set<Int> = []
+  private var isOffered = false
+  private var names = 0
+
+  /// Does what the machine says.
+  mutating func take(_ actions: [Publishing.Action], _ machine: inout Publishing, _ now: Instant) {
+    for case .perform(let request) in actions {
+      switch request {
+      case .send(let message):
+        if !isOpen { faults.append("sent without signalling") }
+        if let message = message.message { waiting.append(message) }
+      case .openPublisher: (senders, isOffered) = ([], false)
+      case .closePublisher: (senders, isOffered) = ([], false)
+      case .addSender(let id, _): if !senders.insert(id.rawValue).inserted { faults.append("a second sender") }
+      case .removeSender(let id):
+        senders.remove(id.rawValue)
+        published[id.rawValue] = nil
+      case .makeOffer(let generation, _):
+        if isOffered { faults.append("a second offer") }
+        isOffered = true
+        take(machine.offered(generation, "v=0", at: now), &machine, now)
+      case .withdrawOffer: isOffered = false
+      case .applyPublisherAnswer(let generation, _):
+        if !isOffered { faults.append("an answer without an offer") }
+        isOffered = false
+        take(machine.applied(generation, error: nil), &machine, now)
+      case .tell(.published(let id, let sid)):
+        if !senders.contains(id.rawValue) { faults.append("published without a sender") }
+        published[id.rawValue] = sid
+      case .tell(.interrupted(let id)): published[id.rawValue] = nil
+      case .tell(.ended(let id, let error)): faults.append("\(id.rawValue): \(error)")
+      default: break
+      }
+    }
+  }
+
+  /// Answers what waited longest.
+  mutating func answer(_ machine: inout Publishing, _ now: Instant) {
+    guard !waiting.isEmpty else { return }
+    switch waiting.removeFirst() {
+    case .addTrack(let request):
+      names += 1
+      let name = "TR_\(names)"
+      let response = Livekit_TrackPublishedResponse.with { ($0.cid, $0.track.sid) = (request.cid, name) }
+      take(machine.receive(.trackPublished(response), at: now) ?? [], &machine, now)
+    case .offer: take(machine.receive(.answer(.with { $0.sdp = "v=0" }), at: now) ?? [], &machine, now)
+    default: break
+    }
+  }
+
+  /// Signalling is lost, and with it what was on its way.
+  mutating func lose() { (isOpen, waiting) = (false, []) }
+
+  /// The session is forgotten.
+  mutating func forget() { published = [:] }
 }
