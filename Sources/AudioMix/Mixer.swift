@@ -8,37 +8,11 @@ public final class Mixer {
     fileprivate let number: Int
   }
 
-  /// What is done to a track's sound before anybody hears it.
-  private enum Treatment {
-    case none
-    case silence
-    case voiceMask(VoiceMask)
-    case loudness(TrackLoudness)
-    case denoise(Denoiser)
-
-    mutating func process(_ block: UnsafeMutableBufferPointer<Float>) {
-      switch self {
-      case .none: break
-      case .silence: block.update(repeating: 0)
-      case .denoise(let denoiser): denoiser.process(block)
-      // Not two of one at a time: that in the enumeration would be copied.
-      case .loudness(var loudness):
-        self = .silence
-        loudness.normalize(block)
-        self = .loudness(loudness)
-      case .voiceMask(var mask):
-        self = .silence
-        mask.process(block)
-        self = .voiceMask(mask)
-      }
-    }
-  }
-
   private struct Entry {
     let track: Track
     let timeline: AudioTrackTimeline
     var level = AudioLevel.silence
-    var treatment = Treatment.none
+    var treatment = SoundTreatment(nil)
     /// Nil: its loudness stays as it is.
     var loudness: TrackLoudness?
     var isLeaving = false
@@ -114,15 +88,9 @@ public final class Mixer {
   /// Says what is done to a track's sound from `position` on; nil: nothing.
   public func process(_ processor: AudioProcessor?, track: Track) {
     guard let index = index(of: track) else { return }
-    entries[index].treatment =
-      switch processor {
-      case nil: .none
-      case .silence: .silence
-      case .voiceMask: .voiceMask(VoiceMask())
-      case .denoise: Denoiser().map(Treatment.denoise) ?? .none
-      // Once is enough.
-      case .loudness: normalizesLoudness ? .none : TrackLoudness().map(Treatment.loudness) ?? Treatment.none
-      }
+    // Once is enough.
+    let isNormalized = normalizesLoudness && processor == .loudness
+    entries[index].treatment = SoundTreatment(isNormalized ? nil : processor)
   }
 
   /// How loud a track was in the last block as it came, before it was processed, its loudness normalized and the mix limited. Silence for

@@ -4,7 +4,7 @@ import MediaCore
 
 /// Makes pictures in which less can be told than in those they are made of. Total: there is no picture that it gives back as it
 /// was.
-struct PictureProcessing {
+public struct PictureProcessing {
   /// Blocks along the longer side. A face that fills half of it is six blocks wide, and nobody is known by six.
   private static let blocks = 12
   /// The longer side of what blocks are enlarged to before they are scaled into the tile, pixels.
@@ -14,8 +14,11 @@ struct PictureProcessing {
   private var means = PicturePool(limit: 1)
   private var made = PicturePool(limit: 1)
 
+  /// Has not processed anything.
+  public init() {}
+
   /// What is shown in the place of a picture: of the same shape and rotation. Valid until the next call.
-  mutating func process(_ picture: Picture, by processor: VideoProcessor) -> Picture {
+  public mutating func process(_ picture: Picture, by processor: VideoProcessor) -> Picture {
     let made =
       switch processor {
       case .pixelate: blocks(of: picture, filter: kFilterNone)
