@@ -9,7 +9,7 @@ RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
-TOOLS  := wire peer-echo kit-bot webm-writer-loop hearing
+TOOLS  := wire peer-echo kit-bot bots webm-writer-loop hearing
 BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench session-bench backend-bench token-bench
 
 .PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench format lint clean
@@ -62,10 +62,10 @@ bench: deps
 	.build/release/token-bench
 
 lint:
-	swift format lint --strict --recursive Package.swift Sources Tests
+	swift format lint --strict --recursive Package.swift Sources Tests Examples
 
 format:
-	swift format format --in-place --recursive Package.swift Sources Tests
+	swift format format --in-place --recursive Package.swift Sources Tests Examples
 
 .PHONY: deps test-deps
 deps:

@@ -55,8 +55,8 @@ let package = Package(
     .target(
       name: "RecbotKit",
       dependencies: [
-        "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "Signaling", "Transport", "Platform", "MediaCore",
-        logging,
+        "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "WebM", "Signaling", "Transport", "Platform",
+        "MediaCore", logging,
       ]),
     .target(
       name: "Backend",
@@ -263,6 +263,8 @@ let package = Package(
       name: "peer-echo",
       dependencies: ["PeerConnection", "RTP", "SDP", "Transport", "Codecs", "Platform", "MediaCore"],
       path: "Tests/Tools/peer-echo"),
+    // What `Examples` is for others, built here with the same modules.
+    .executableTarget(name: "bots", dependencies: ["RecbotKit"], path: "Examples/Sources/bots"),
     .executableTarget(name: "kit-bot", dependencies: ["RecbotKit"], path: "Tests/Tools/kit-bot"),
     .executableTarget(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],

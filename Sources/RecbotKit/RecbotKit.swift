@@ -35,3 +35,9 @@ public typealias Caption = Session.Caption
 public typealias NetworkReport = Session.NetworkReport
 /// Why the bot is not in the room any more.
 public typealias DisconnectReason = Session.SessionEnd
+/// What is done to pictures and to sound before anybody sees or hears them.
+public typealias TrackProcessors = MediaCore.TrackProcessors
+/// What can be done to pictures.
+public typealias VideoProcessor = MediaCore.VideoProcessor
+/// What can be done to sound.
+public typealias AudioProcessor = MediaCore.AudioProcessor

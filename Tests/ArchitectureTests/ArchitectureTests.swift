@@ -62,7 +62,8 @@ import Testing
       libraries: system.union(["Logging"])),
     "RecbotKit": Row(
       targets: [
-        "MediaCore", "Platform", "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "Signaling", "Transport",
+        "MediaCore", "Platform", "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "WebM", "Signaling",
+        "Transport",
       ],
       libraries: system.union(["Logging"])),
     "Control": Row(targets: ["MediaCore", "Platform"], libraries: system.union(["FoundationEssentials"])),

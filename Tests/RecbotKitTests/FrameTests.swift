@@ -96,6 +96,11 @@ import Testing
     #expect(steps.allSatisfy { rate.admits(.milliseconds($0 * 20)) })
   }
 
+  @Test func aFileThatIsNoneIsToldSo() {
+    #expect(throws: FileError.self) { _ = try WebMFile(path: "/nowhere.webm") }
+    #expect(throws: FileError.self) { _ = try WebMFile(path: #filePath) }
+  }
+
   @Test func layersHaveEvenSidesAndGrow() {
     let options = VideoPublishOptions()
     #expect(options.layers(of: .init(width: 1280, height: 720)).map(\.width) == [320, 640, 1280])

@@ -74,6 +74,42 @@ import Testing
     await bob.disconnect()
   }
 
+  @Test func whatIsProcessedIsNotSentOtherwise() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    var hidden = VideoPublishOptions()
+    hidden.processor = .grayscale
+    let camera = try await ann.localParticipant.publish(
+      LocalVideoTrack(capturer: Painter(dimensions: .init(width: 320, height: 180))), options: hidden)
+    let microphone = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    func isGray(_ frame: VideoFrame) -> Bool {
+      frame.withPlanes { _, u, v in abs(Int(u.bytes[0]) - 128) < 6 && abs(Int(v.bytes[0]) - 128) < 6 }
+    }
+    let pictures = try #require(await events.video()).frames(limit: 100)
+    var count = 0
+    for await frame in pictures {
+      #expect(isGray(frame))
+      count += 1
+      if count == 20 { break }
+    }
+    camera.process(.init())
+    for await frame in try #require(await events.video()).frames() where !isGray(frame) { break }
+    func isLoud(_ block: AudioBlock) -> Bool { block.samples.contains { $0.magnitude > 0.3 } }
+    let sound = try #require(await events.audio())
+    for await block in sound.blocks() where isLoud(block) { break }
+    microphone.process(.init(audio: .silence))
+    var quiet = 0
+    for await block in sound.blocks() {
+      quiet = isLoud(block) ? 0 : quiet + 1
+      if quiet == 25 { break }
+    }
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
   @Test func aReceiverGetsTheSizeThatItPrefers() async throws {
     let test = try TestRoom()
     defer { test.stop() }
@@ -241,5 +277,38 @@ import Testing
     }
     #expect(await events.hasLost("ann"))
     await bob.disconnect()
+  }
+
+  @Test func whoMayAdministrateMutesAndRemovesOthers() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let chief = try await test.join("chief") { $0.roomAdmin = true }
+    let toAnn = Events(of: ann)
+    let toChief = Events(of: chief)
+    let publication = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    let track = try #require(await toChief.audio()).track
+    #expect(await eventually { !(bob.remoteParticipant(.init("ann"))?.tracks.isEmpty ?? true) })
+    let seenByBob = try #require(bob.remoteParticipant(.init("ann"))?.tracks.first)
+    do throws(RoomError) {
+      try await bob.mute(seenByBob)
+      Issue.record("muted without the right")
+    } catch {
+      #expect(error.kind == .notPermitted && error.description.contains("roomAdmin"))
+    }
+    try await chief.mute(track)
+    #expect(await eventually { publication.isMuted })
+    #expect(
+      await toAnn.first { if case .localTrackEnabledChanged(let changed) = $0 { changed.isMuted } else { nil } } == true
+    )
+    publication.unmute()
+    #expect(await toChief.change(of: track.id, isEnabled: true))
+    try await chief.remove(try #require(chief.remoteParticipant(.init("ann"))))
+    #expect(await toChief.hasLost("ann"))
+    #expect(await eventually { ann.connectionState == .disconnected(.removed) })
+    #expect(publication.id == nil)
+    await bob.disconnect()
+    await chief.disconnect()
   }
 }

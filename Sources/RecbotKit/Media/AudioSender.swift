@@ -11,6 +11,7 @@ final class AudioSender: Sendable {
   private struct State {
     var id: LocalTrackID?
     var isPaused = false
+    var processor: AudioProcessor?
     /// Blocks that the media thread has not taken yet.
     var waiting = 0
     var dropped = 0
@@ -26,6 +27,7 @@ final class AudioSender: Sendable {
   init(_ options: AudioPublishOptions, core: RoomCore) {
     self.core = core
     encoding = AudioEncoding(options)
+    process(options.processor)
   }
 
   var dropped: Int { state.withLock { $0.dropped } }
@@ -34,6 +36,9 @@ final class AudioSender: Sendable {
 
   /// Whether nothing is encoded.
   func pause(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+
+  /// Says what is done to the sound that is encoded from now on.
+  func process(_ processor: AudioProcessor?) { state.withLock { $0.processor = processor } }
 
   /// Takes a stretch of sound of the capturer.
   func take(_ block: AudioBlock) {
@@ -51,12 +56,12 @@ final class AudioSender: Sendable {
   }
 
   private func encode(_ block: AudioBlock, at now: Instant) {
-    let id = state.withLock { state in
+    let (id, processor) = state.withLock { state in
       state.waiting -= 1
-      return state.isPaused ? nil : state.id
+      return (state.isPaused ? nil : state.id, state.processor)
     }
     guard let id, let client = core.client else { return }
-    encoding.encode(block, at: now) { bytes, rtpTime, capturedAt, level in
+    encoding.encode(block, by: processor, at: now) { bytes, rtpTime, capturedAt, level in
       client.send(
         MediaBuffer(copying: bytes), of: id, layer: 0, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: level,
         isVoice: level < 60)
@@ -73,6 +78,8 @@ private final class AudioEncoding: @unchecked Sendable {
   private static let tolerance: Int64 = 2880
 
   private let encoder: OpusEncoder?
+  private var processor: AudioProcessor?
+  private var treatment = SoundTreatment(nil)
   private var clock = SendClock()
   /// Stereo samples that make no packet yet, and the position of the first of them.
   private var waiting: [Float] = []
@@ -91,7 +98,7 @@ private final class AudioEncoding: @unchecked Sendable {
     encoder = try? OpusEncoder(settings: settings)
   }
 
-  func encode(_ block: AudioBlock, at now: Instant, send: Send) {
+  func encode(_ block: AudioBlock, by processor: AudioProcessor?, at now: Instant, send: Send) {
     guard let encoder, !block.samples.isEmpty else { return }
     let (elapsed, captured) = clock.time(block.time, at: now)
     let due = elapsed.nanoseconds / 1000 * 6 / 125
@@ -107,10 +114,12 @@ private final class AudioEncoding: @unchecked Sendable {
       waiting.reserveCapacity(waiting.count + 2 * block.samples.count)
       for sample in block.samples { waiting += [sample, sample] }
     }
+    if processor != self.processor { (self.processor, treatment) = (processor, SoundTreatment(processor)) }
     let size = OpusEncoder.frameSamples * 2
     var start = 0
     while waiting.count - start >= size {
-      waiting.withUnsafeBufferPointer { samples in
+      waiting.withUnsafeMutableBufferPointer { samples in
+        treatment.process(UnsafeMutableBufferPointer(rebasing: samples[start..<(start + size)]))
         let frame = UnsafeBufferPointer(rebasing: samples[start..<(start + size)])
         guard let count = try? packet.withUnsafeMutableBytes({ try encoder.encode(frame, into: $0) }) else { return }
         packet.withUnsafeBytes { bytes in

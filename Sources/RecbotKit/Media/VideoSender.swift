@@ -11,6 +11,7 @@ final class VideoSender: Sendable {
   private struct State {
     var id: LocalTrackID?
     var isPaused = false
+    var processor: VideoProcessor?
     /// Pictures that the media thread has not taken yet.
     var waiting = 0
     var dropped = 0
@@ -28,6 +29,7 @@ final class VideoSender: Sendable {
   init(_ options: VideoPublishOptions, core: RoomCore) {
     self.core = core
     encoding = VideoEncoding(options)
+    process(options.processor)
   }
 
   var dropped: Int { state.withLock { $0.dropped } }
@@ -41,6 +43,9 @@ final class VideoSender: Sendable {
       state.isPaused = isPaused
     }
   }
+
+  /// Says what is done to the pictures that are encoded from now on.
+  func process(_ processor: VideoProcessor?) { state.withLock { $0.processor = processor } }
 
   func wantKeyframe(_ layer: Int?) { state.withLock { _ = $0.keyframes.insert(layer) } }
 
@@ -60,13 +65,14 @@ final class VideoSender: Sendable {
   }
 
   private func encode(_ frame: VideoFrame, at now: Instant) {
-    let (id, keyframes) = state.withLock { state in
+    let (id, keyframes, processor) = state.withLock { state in
       state.waiting -= 1
       defer { state.keyframes = [] }
-      return (state.isPaused ? nil : state.id, state.keyframes)
+      return (state.isPaused ? nil : state.id, state.keyframes, state.processor)
     }
     guard let id, let client = core.client else { return }
-    let isSent = encoding.encode(frame, at: now, keyframes: keyframes) { bytes, layer, rtpTime, capturedAt in
+    let isSent = encoding.encode(frame, by: processor, at: now, keyframes: keyframes) {
+      bytes, layer, rtpTime, capturedAt in
       client.send(
         MediaBuffer(copying: bytes), of: id, layer: layer, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: nil,
         isVoice: false)
@@ -97,6 +103,7 @@ private final class VideoEncoding: @unchecked Sendable {
   private let frameRate: Int
   private var layers: [Layer] = []
   private var size: Dimensions?
+  private var processing = PictureProcessing()
   private var clock = SendClock()
   private var rate: FrameRateLimit
   private var last = Duration.seconds(-1)
@@ -108,15 +115,18 @@ private final class VideoEncoding: @unchecked Sendable {
   }
 
   /// False when the picture is left out: it comes too soon after the one before, or its size cannot be encoded.
-  func encode(_ frame: VideoFrame, at now: Instant, keyframes: Set<Int?>, send: Send) -> Bool {
+  func encode(
+    _ frame: VideoFrame, by processor: VideoProcessor?, at now: Instant, keyframes: Set<Int?>, send: Send
+  ) -> Bool {
     let (elapsed, capturedAt) = clock.time(frame.time, at: now)
     guard elapsed > last, rate.admits(elapsed) else { return false }
     do {
+      let source = processor.map { processing.process(frame.picture, by: $0) } ?? frame.picture
       if size != frame.dimensions { try open(for: frame.dimensions) }
       let pts = elapsed.nanoseconds / 1000 * 9 / 100
       for index in layers.indices {
         let isWanted = keyframes.contains(nil) || keyframes.contains(index)
-        _ = try layers[index].encoder.encode(picture(frame.picture, index), pts: pts, forceKeyframe: isWanted) {
+        _ = try layers[index].encoder.encode(picture(source, index), pts: pts, forceKeyframe: isWanted) {
           bytes, _ in
           send(bytes, index, UInt32(truncatingIfNeeded: pts), capturedAt)
         }

@@ -16,6 +16,7 @@ public final class LocalParticipant: Sendable {
 
   /// Publishes pictures; returns when the room has the track. It stays published, also after the connection was lost and came
   /// back, until it is withdrawn. Throws when the room refuses it, the bot has left, or the track is published already.
+  @discardableResult
   public func publish(
     _ track: LocalVideoTrack, options: VideoPublishOptions = VideoPublishOptions()
   ) async throws(RoomError) -> LocalTrackPublication {
@@ -23,6 +24,7 @@ public final class LocalParticipant: Sendable {
   }
 
   /// Publishes sound, as `publish` of pictures.
+  @discardableResult
   public func publish(
     _ track: LocalAudioTrack, options: AudioPublishOptions = AudioPublishOptions()
   ) async throws(RoomError) -> LocalTrackPublication {

@@ -19,9 +19,10 @@ public final class Room: Sendable {
   /// The bot itself.
   public let localParticipant: LocalParticipant
   private let core: RoomCore
+  private let options: RoomOptions
 
-  private init(core: RoomCore, identity: ParticipantIdentity) {
-    self.core = core
+  private init(core: RoomCore, options: RoomOptions, identity: ParticipantIdentity) {
+    (self.core, self.options) = (core, options)
     localParticipant = LocalParticipant(core: core, identity: identity)
   }
 
@@ -43,12 +44,13 @@ public final class Room: Sendable {
     let core = RoomCore(threads: threads)
     let token = try tokens.token(now: WallClock.seconds, refreshed: nil)
     let identity = (try? AccessToken(reading: token))?.identity ?? ""
-    let client = options.room(url: url, tokens: tokens).makePublisher(
+    let connection = options.room(url: url, tokens: tokens)
+    let client = connection.makePublisher(
       loop: threads.loop, sink: core, logger: options.logger,
       onPublishing: { [weak core] in core?.receive($0) })
     core.use(client)
     try await client.join()
-    return Room(core: core, identity: ParticipantIdentity(identity))
+    return Room(core: core, options: connection, identity: ParticipantIdentity(identity))
   }
 
   /// The room's name.
@@ -78,6 +80,16 @@ public final class Room: Sendable {
       if let id = publication.id { statistics.local[id] = await publication.statistics }
     }
     return statistics
+  }
+
+  /// Disables somebody's track for everybody. Throws `notPermitted` unless the bot's token says `roomAdmin`.
+  public func mute(_ track: RemoteTrack) async throws(RoomError) {
+    try await RoomModeration(options, room: name).mute(track.id, of: track.participant)
+  }
+
+  /// Sends somebody out of the room. Throws `notPermitted` unless the bot's token says `roomAdmin`.
+  public func remove(_ participant: RemoteParticipant) async throws(RoomError) {
+    try await RoomModeration(options, room: name).remove(participant.identity)
   }
 
   /// Leaves the room; returns when the connection is closed. Leaving twice is no fault.

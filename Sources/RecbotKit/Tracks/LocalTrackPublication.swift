@@ -68,6 +68,15 @@ public final class LocalTrackPublication: Sendable {
   /// Enables the track.
   public func unmute() { setMuted(false) }
 
+  /// Changes what is done to the pictures, or to the sound, from the next picture or 20 ms on; what it says of the other kind is of no
+  /// account.
+  public func process(_ processors: TrackProcessors) {
+    switch source {
+    case .video(_, let sender): sender.process(processors.video)
+    case .audio(_, let sender): sender.process(processors.audio)
+    }
+  }
+
   private func setMuted(_ isMuted: Bool) {
     let id = state.withLock { state in
       state.isMuted = isMuted

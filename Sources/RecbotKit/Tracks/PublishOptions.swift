@@ -20,6 +20,8 @@ public struct VideoPublishOptions: Hashable, Sendable {
   public var bitrate: Int?
   /// The most pictures a second; more are left out. 1...120.
   public var maximumFrameRate = 30
+  /// What is done to the pictures before they are encoded; `LocalTrackPublication.process(_:)` changes it.
+  public var processor: VideoProcessor?
   /// Whether the track is disabled at first.
   public var isMuted = false
 
@@ -54,6 +56,8 @@ public struct AudioPublishOptions: Hashable, Sendable {
   public var isForSpeech = false
   /// Whether packets carry a coarser copy of the sound before them, for receivers that lost it (Opus in-band FEC).
   public var isForwardErrorCorrecting = true
+  /// What is done to the sound before it is encoded; `LocalTrackPublication.process(_:)` changes it.
+  public var processor: AudioProcessor?
   /// Whether the track is disabled at first.
   public var isMuted = false
 

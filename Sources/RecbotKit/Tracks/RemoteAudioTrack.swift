@@ -52,6 +52,9 @@ public final class RemoteAudioTrack: Sendable {
     return stream
   }
 
+  /// Returns when the track is not published any more, the bot has left, or the task is cancelled.
+  public func ended() async { await state.ended() }
+
   /// Takes a packet, or a lost one (empty); on the loop.
   func receive(_ frame: EncodedFrame) {
     let isTaken: Bool? = list.withLock { list in

@@ -127,6 +127,17 @@ final class RemoteTrackState: Sendable {
     if !isThere { farewell() }
   }
 
+  /// Returns when the track is gone, or the task is cancelled.
+  func ended() async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+    let waiting = Waiting()
+    whenGone(ObjectIdentifier(waiting)) { continuation.finish() }
+    for await _ in stream {}
+    forget(ObjectIdentifier(waiting))
+  }
+
+  private final class Waiting {}
+
   func forget(_ key: ObjectIdentifier) { farewells.withLock { $0?[key] = nil } }
 
   func end() {

@@ -74,6 +74,9 @@ public final class RemoteVideoTrack: Sendable {
     ])
   }
 
+  /// Returns when the track is not published any more, the bot has left, or the task is cancelled.
+  public func ended() async { await state.ended() }
+
   /// Takes a frame; on the loop.
   func receive(_ frame: EncodedFrame) {
     enum Way { case none, decoded, dropped }
