@@ -151,7 +151,7 @@ import Testing
     ann.localParticipant.unpublish(second)
     // Withdrawn, it may be published again.
     _ = try await ann.localParticipant.publish(track)
-    #expect(painter.starts.count == 2)
+    #expect(await eventually { painter.starts.count == 2 })
     await ann.disconnect()
     await bob.disconnect()
   }
