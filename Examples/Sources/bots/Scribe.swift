@@ -32,15 +32,17 @@ private func scribe(_ track: RemoteAudioTrack, of room: Room, into folder: URL, 
     }
   }
   var written = 0
+  let start = ContinuousClock.now
   for await block in track.blocks() {
     // 16 kHz, mono: of each three instants of 48 kHz the mean.
     let step = 3 * block.channels
     let samples = stride(from: 0, to: block.samples.count - step + 1, by: step).map { start in
       Int16(max(-1, min(1, block.samples[start..<(start + step)].reduce(0, +) / Float(step))) * 32_767)
     }
-    // What was silent and not sent is silence in the file, too; a minute at most.
-    let due = (block.time.map { Int($0 / .milliseconds(1)) * 16 } ?? written) - written
-    let pause = [Int16](repeating: 0, count: due > 320 ? min(due, 960_000) : 0)
+    // What was silent and not sent is silence in the file, too: never more than time has passed, whatever a stranger's clock says.
+    let passed = Int((ContinuousClock.now - start) / .milliseconds(1)) * 16 + 16_000
+    let due = min(passed, block.time.map { Int($0 / .milliseconds(1)) * 16 } ?? written) - written
+    let pause = [Int16](repeating: 0, count: due > 320 ? due : 0)
     let bytes = (pause + samples).withUnsafeBytes { Data($0) }
     written += pause.count + samples.count
     try wav.append(bytes)
@@ -63,6 +65,8 @@ private final class WAV {
   }
 
   func append(_ data: Data) throws {
+    // A WAV has 4 GiB at most: 37 hours.
+    guard data.count < UInt32.max - 36 - count else { return }
     try file.write(contentsOf: data)
     count += UInt32(data.count)
   }

@@ -48,7 +48,7 @@ private struct FileVideo: VideoCapturer {
     let (stream, continuation) = AsyncStream.makeStream(of: VideoFrame.self, bufferingPolicy: .bufferingNewest(4))
     player.play(continuation) { codec in
       guard let decoder = VideoDecoders.make(codec) else { return nil }
-      nonisolated(unsafe) var pool = PicturePool(limit: 8)
+      var pool = PicturePool(limit: 8)
       return { frame, time in
         let picture = try? decoder.decode(frame.bytes, isKeyframe: frame.isKeyframe, into: &pool)
         return picture.flatMap { $0 }.map { VideoFrame($0, time: time) }

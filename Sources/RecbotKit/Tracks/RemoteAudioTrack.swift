@@ -117,7 +117,7 @@ private final class AudioDecoding: @unchecked Sendable {
     for (index, lostTime) in lost.enumerated() {
       // Only the packet directly after a lost one may carry its copy.
       let next = index + 1 == lost.count ? frame.payload.bytes : nil
-      let samples = min(960, max(0, Int((time - lostTime).nanoseconds * 48 / 1_000_000)))
+      let samples = min(960, max(0, Int((time - lostTime).nanoseconds / 125_000 * 6)))
       guard samples > 0, let count = try? decoder.restore(samples: samples, next: next, into: buffer), count > 0
       else { continue }
       blocks.append(block(count, lostTime))
