@@ -5,66 +5,41 @@ import Platform
 import Rooms
 import Synchronization
 
+/// Sound of at least this level counts as a voice, -dBov.
+let quietestVoice: UInt8 = 60
+
 /// Encodes the sound of one publication and sends it, 20 ms a packet. `take` may be called on any thread; the work is done on
 /// the room's media thread.
-final class AudioSender: Sendable {
-  private struct State {
-    var id: LocalTrackID?
-    var isPaused = false
-    var processor: AudioProcessor?
-    /// Blocks that the media thread has not taken yet.
-    var waiting = 0
-    var dropped = 0
-  }
-
-  /// So many blocks wait for the encoder; more are left out.
-  private static let waitingLimit = 100
-
-  private let core: RoomCore
-  private let state = Mutex(State())
+final class AudioSender: TrackSender {
+  private let queue: SendQueue<AudioProcessor>
   private let encoding: AudioEncoding
 
   init(_ options: AudioPublishOptions, core: RoomCore) {
-    self.core = core
     encoding = AudioEncoding(options)
-    process(options.processor)
+    queue = SendQueue(core: core, limit: 100, processor: options.processor) { [threads = core.threads] in
+      threads.media.post($0)
+    }
   }
 
-  var dropped: Int { state.withLock { $0.dropped } }
+  var dropped: Int { queue.dropped }
 
-  func begin(as id: LocalTrackID) { state.withLock { $0.id = id } }
+  func begin(as id: LocalTrackID) { queue.begin(as: id) }
 
-  /// Whether nothing is encoded.
-  func pause(_ isPaused: Bool) { state.withLock { $0.isPaused = isPaused } }
+  func pause(_ isPaused: Bool) { _ = queue.pause(isPaused) }
 
-  /// Says what is done to the sound that is encoded from now on.
-  func process(_ processor: AudioProcessor?) { state.withLock { $0.processor = processor } }
+  func process(_ processors: TrackProcessors) { queue.process(processors.audio) }
 
-  /// Takes a stretch of sound of the capturer.
+  func wantKeyframe(_ layer: Int?) {}
+
   func take(_ block: AudioBlock) {
     let now = MonotonicClock.now
-    let isTaken = state.withLock { state in
-      guard !state.isPaused, state.id != nil else { return false }
-      guard state.waiting < Self.waitingLimit else {
-        state.dropped += 1
-        return false
+    queue.put { [encoding] client, id, processor in
+      encoding.encode(block, by: processor, at: now) { bytes, rtpTime, capturedAt, level in
+        client.send(
+          MediaBuffer(copying: bytes), of: id, layer: 0, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: level,
+          isVoice: level < quietestVoice)
       }
-      state.waiting += 1
       return true
-    }
-    if isTaken { core.threads.media.post { [self] in encode(block, at: now) } }
-  }
-
-  private func encode(_ block: AudioBlock, at now: Instant) {
-    let (id, processor) = state.withLock { state in
-      state.waiting -= 1
-      return (state.isPaused ? nil : state.id, state.processor)
-    }
-    guard let id, let client = core.client else { return }
-    encoding.encode(block, by: processor, at: now) { bytes, rtpTime, capturedAt, level in
-      client.send(
-        MediaBuffer(copying: bytes), of: id, layer: 0, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: level,
-        isVoice: level < 60)
     }
   }
 }

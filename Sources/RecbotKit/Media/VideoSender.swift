@@ -7,80 +7,45 @@ import Synchronization
 
 /// Encodes the pictures of one publication, in all its sizes, and sends them. `take` may be called on any thread; the work is
 /// done on the room's media thread.
-final class VideoSender: Sendable {
-  private struct State {
-    var id: LocalTrackID?
-    var isPaused = false
-    var processor: VideoProcessor?
-    /// Pictures that the media thread has not taken yet.
-    var waiting = 0
-    var dropped = 0
-    /// Layers of which somebody needs a keyframe; nil: of all.
-    var keyframes: Set<Int?> = []
-  }
-
-  /// So many pictures wait for the encoder; more are left out.
-  private static let waitingLimit = 2
-
-  private let core: RoomCore
-  private let state = Mutex(State())
+final class VideoSender: TrackSender {
+  private let queue: SendQueue<VideoProcessor>
   private let encoding: VideoEncoding
+  /// Layers of which somebody needs a keyframe; nil: of all.
+  private let keyframes = Mutex<Set<Int?>>([])
 
   init(_ options: VideoPublishOptions, core: RoomCore) {
-    self.core = core
     encoding = VideoEncoding(options)
-    process(options.processor)
-  }
-
-  var dropped: Int { state.withLock { $0.dropped } }
-
-  func begin(as id: LocalTrackID) { state.withLock { $0.id = id } }
-
-  /// Whether nothing is encoded; what follows begins with a keyframe.
-  func pause(_ isPaused: Bool) {
-    state.withLock { state in
-      if state.isPaused, !isPaused { state.keyframes.insert(nil) }
-      state.isPaused = isPaused
+    // The encoder is given the present: two pictures wait, more are left out.
+    queue = SendQueue(core: core, limit: 2, processor: options.processor) { [threads = core.threads] in
+      threads.media.post($0)
     }
   }
 
-  /// Says what is done to the pictures that are encoded from now on.
-  func process(_ processor: VideoProcessor?) { state.withLock { $0.processor = processor } }
+  var dropped: Int { queue.dropped }
 
-  func wantKeyframe(_ layer: Int?) { state.withLock { _ = $0.keyframes.insert(layer) } }
+  func begin(as id: LocalTrackID) { queue.begin(as: id) }
 
-  /// Takes a picture of the capturer.
+  func pause(_ isPaused: Bool) { if queue.pause(isPaused) { wantKeyframe(nil) } }
+
+  func process(_ processors: TrackProcessors) { queue.process(processors.video) }
+
+  func wantKeyframe(_ layer: Int?) { keyframes.withLock { _ = $0.insert(layer) } }
+
   func take(_ frame: VideoFrame) {
     let now = MonotonicClock.now
-    let isTaken = state.withLock { state in
-      guard !state.isPaused, state.id != nil else { return false }
-      guard state.waiting < Self.waitingLimit else {
-        state.dropped += 1
-        return false
+    queue.put { [self] client, id, processor in
+      let wanted = keyframes.withLock { wanted in
+        defer { wanted = [] }
+        return wanted
       }
-      state.waiting += 1
-      return true
-    }
-    if isTaken { core.threads.media.post { [self] in encode(frame, at: now) } }
-  }
-
-  private func encode(_ frame: VideoFrame, at now: Instant) {
-    let (id, keyframes, processor) = state.withLock { state in
-      state.waiting -= 1
-      defer { state.keyframes = [] }
-      return (state.isPaused ? nil : state.id, state.keyframes, state.processor)
-    }
-    guard let id, let client = core.client else { return }
-    let isSent = encoding.encode(frame, by: processor, at: now, keyframes: keyframes) {
-      bytes, layer, rtpTime, capturedAt in
-      client.send(
-        MediaBuffer(copying: bytes), of: id, layer: layer, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: nil,
-        isVoice: false)
-    }
-    guard !isSent else { return }
-    state.withLock { state in
-      state.dropped += 1
-      state.keyframes.formUnion(keyframes)
+      let isSent = encoding.encode(frame, by: processor, at: now, keyframes: wanted) {
+        bytes, layer, rtpTime, capturedAt in
+        client.send(
+          MediaBuffer(copying: bytes), of: id, layer: layer, rtpTime: rtpTime, capturedAt: capturedAt, audioLevel: nil,
+          isVoice: false)
+      }
+      if !isSent { keyframes.withLock { $0.formUnion(wanted) } }
+      return isSent
     }
   }
 }

@@ -76,7 +76,7 @@ private struct FileAudio: AudioCapturer {
 }
 
 /// When a file's tracks began to be played: all at once.
-private final class PlayingStart: Sendable {
+final class PlayingStart: Sendable {
   /// So that the track that is published second has the beginning, too.
   private static let lead = Duration.milliseconds(200)
   private let start = Mutex<Instant?>(nil)

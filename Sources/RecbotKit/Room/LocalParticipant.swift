@@ -31,6 +31,29 @@ public final class LocalParticipant: Sendable {
     try await publish(LocalTrackPublication(track, options, core: core), claiming: track.use)
   }
 
+  /// Publishes pictures that are encoded already, as `publish` of pictures. Throws also when the source's layers are not one to three, or
+  /// more than one of VP9.
+  @discardableResult
+  public func publish(
+    _ track: EncodedVideoTrack, isMuted: Bool = false
+  ) async throws(RoomError) -> LocalTrackPublication {
+    let limit = track.frames.codec == .vp8 ? 3 : 1
+    guard (1...limit).contains(track.frames.layers.count) else {
+      throw RoomError(
+        .rejected, "the track \(track.name) has \(track.frames.layers.count) layers",
+        advice: "Give it at least one, at most three of VP8 and one of VP9")
+    }
+    return try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core), claiming: track.use)
+  }
+
+  /// Publishes sound that is encoded already, as `publish` of pictures.
+  @discardableResult
+  public func publish(
+    _ track: EncodedAudioTrack, isMuted: Bool = false
+  ) async throws(RoomError) -> LocalTrackPublication {
+    try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core), claiming: track.use)
+  }
+
   private func publish(
     _ publication: LocalTrackPublication, claiming use: TrackUse
   ) async throws(RoomError) -> LocalTrackPublication {

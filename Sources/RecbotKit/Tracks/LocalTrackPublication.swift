@@ -12,34 +12,66 @@ public final class LocalTrackPublication: Sendable {
     var isEnded = false
   }
 
-  private enum Source: Sendable {
-    case video(LocalVideoTrack, VideoSender)
-    case audio(LocalAudioTrack, AudioSender)
-  }
-
   /// The publisher's name of the track.
   public let name: String
   let description: LocalTrackDescription
-  private let source: Source
+  private let sender: any TrackSender
+  /// Begins to give frames to the sender for a publication, and ends that.
+  private let start: @Sendable (LocalTrackPublication) -> Void
+  private let stop: @Sendable (LocalTrackPublication) -> Void
   private let core: RoomCore
   private let state: Mutex<State>
 
-  init(_ track: LocalVideoTrack, _ options: VideoPublishOptions, core: RoomCore) {
-    var description = LocalTrackDescription(
-      name: track.name, source: track.source, codec: options.codec == .vp8 ? .vp8 : .vp9,
-      layers: options.layers(of: track.dimensions))
-    description.isMuted = options.isMuted
-    (name, self.description, self.core) = (track.name, description, core)
-    source = .video(track, VideoSender(options, core: core))
-    state = Mutex(State(isMuted: options.isMuted))
+  convenience init(_ track: LocalVideoTrack, _ options: VideoPublishOptions, core: RoomCore) {
+    self.init(
+      .init(
+        name: track.name, source: track.source, codec: options.codec.codec, layers: options.layers(of: track.dimensions)
+      ),
+      isMuted: options.isMuted, track.capture, track.use, VideoSender(options, core: core), core: core)
   }
 
-  init(_ track: LocalAudioTrack, _ options: AudioPublishOptions, core: RoomCore) {
-    var description = LocalTrackDescription(name: track.name, source: track.source, codec: .opus)
-    description.isMuted = options.isMuted
-    (name, self.description, self.core) = (track.name, description, core)
-    source = .audio(track, AudioSender(options, core: core))
-    state = Mutex(State(isMuted: options.isMuted))
+  convenience init(_ track: LocalAudioTrack, _ options: AudioPublishOptions, core: RoomCore) {
+    self.init(
+      .init(name: track.name, source: track.source, codec: .opus), isMuted: options.isMuted, track.capture, track.use,
+      AudioSender(options, core: core), core: core)
+  }
+
+  convenience init(_ track: EncodedVideoTrack, isMuted: Bool, core: RoomCore) {
+    func make(_ frames: some EncodedVideoSource) -> (Capture<EncodedVideoFrame>, EncodedVideoSender) {
+      (
+        Capture { take in for try await frame in frames.frames() { take(frame) } },
+        EncodedVideoSender(frames, core: core)
+      )
+    }
+    let (capture, sender) = make(track.frames)
+    self.init(
+      .init(
+        name: track.name, source: track.source, codec: track.frames.codec.codec, layers: track.frames.layers),
+      isMuted: isMuted, capture, track.use, sender, core: core)
+  }
+
+  convenience init(_ track: EncodedAudioTrack, isMuted: Bool, core: RoomCore) {
+    func make(_ frames: some EncodedAudioSource) -> Capture<EncodedAudioFrame> {
+      Capture { take in for try await frame in frames.frames() { take(frame) } }
+    }
+    self.init(
+      .init(name: track.name, source: track.source, codec: .opus), isMuted: isMuted, make(track.frames), track.use,
+      EncodedAudioSender(core: core), core: core)
+  }
+
+  private init<Sender: TrackSender>(
+    _ description: LocalTrackDescription, isMuted: Bool, _ capture: Capture<Sender.Element>, _ use: TrackUse,
+    _ sender: Sender, core: RoomCore
+  ) {
+    var description = description
+    description.isMuted = isMuted
+    (name, self.description, self.sender, self.core) = (description.name, description, sender, core)
+    start = { capture.begin(for: $0) { sender.take($0) } }
+    stop = {
+      capture.end(for: $0)
+      use.release()
+    }
+    state = Mutex(State(isMuted: isMuted))
   }
 
   /// The room's name of it; nil while the room does not have it.
@@ -53,14 +85,9 @@ public final class LocalTrackPublication: Sendable {
       return await core.client?.statistics(of: localID)
     }
   }
-  /// Pictures or stretches of sound that came faster than they could be encoded or than `maximumFrameRate`, and of sizes that
-  /// cannot be sent; they were left out.
-  public var droppedFrames: Int {
-    switch source {
-    case .video(_, let sender): sender.dropped
-    case .audio(_, let sender): sender.dropped
-    }
-  }
+  /// Pictures or stretches of sound that came faster than they could be encoded or than `maximumFrameRate`, of sizes that cannot
+  /// be sent, and encoded ones that nobody could decode; they were left out.
+  public var droppedFrames: Int { sender.dropped }
 
   /// Disables the track: nothing of it is encoded or sent.
   public func mute() { setMuted(true) }
@@ -69,28 +96,16 @@ public final class LocalTrackPublication: Sendable {
   public func unmute() { setMuted(false) }
 
   /// Changes what is done to the pictures, or to the sound, from the next picture or 20 ms on; what it says of the other kind is of no
-  /// account.
-  public func process(_ processors: TrackProcessors) {
-    switch source {
-    case .video(_, let sender): sender.process(processors.video)
-    case .audio(_, let sender): sender.process(processors.audio)
-    }
-  }
+  /// account. What is encoded already cannot be processed: nothing of it is sent then.
+  public func process(_ processors: TrackProcessors) { sender.process(processors) }
 
   private func setMuted(_ isMuted: Bool) {
     let id = state.withLock { state in
       state.isMuted = isMuted
       return state.localID
     }
-    pause(isMuted)
+    sender.pause(isMuted)
     if let id { core.client?.setMuted(id, isMuted) }
-  }
-
-  private func pause(_ isPaused: Bool) {
-    switch source {
-    case .video(_, let sender): sender.pause(isPaused)
-    case .audio(_, let sender): sender.pause(isPaused)
-    }
   }
 
   // MARK: What the room's core tells
@@ -100,11 +115,8 @@ public final class LocalTrackPublication: Sendable {
   /// The connection knows the track by this name.
   func begin(as id: LocalTrackID) {
     state.withLock { $0.localID = id }
-    pause(isMuted)
-    switch source {
-    case .video(_, let sender): sender.begin(as: id)
-    case .audio(_, let sender): sender.begin(as: id)
-    }
+    sender.pause(isMuted)
+    sender.begin(as: id)
   }
 
   /// The room has it: capturing begins, if it has not.
@@ -114,12 +126,8 @@ public final class LocalTrackPublication: Sendable {
       return state.isEnded
     }
     guard !isEnded else { return }
-    switch source {
-    case .video(let track, let sender):
-      sender.wantKeyframe(nil)
-      track.capture.begin(for: self) { sender.take($0) }
-    case .audio(let track, let sender): track.capture.begin(for: self) { sender.take($0) }
-    }
+    sender.wantKeyframe(nil)
+    start(self)
   }
 
   /// The room does not have it for the time being.
@@ -127,10 +135,10 @@ public final class LocalTrackPublication: Sendable {
 
   func mutedByRoom(_ isMuted: Bool) {
     state.withLock { $0.isMuted = isMuted }
-    pause(isMuted)
+    sender.pause(isMuted)
   }
 
-  func wantKeyframe(_ layer: Int?) { if case .video(_, let sender) = source { sender.wantKeyframe(layer) } }
+  func wantKeyframe(_ layer: Int?) { sender.wantKeyframe(layer) }
 
   /// It is not published any more.
   func end() {
@@ -138,14 +146,6 @@ public final class LocalTrackPublication: Sendable {
       defer { (state.isEnded, state.id) = (true, nil) }
       return state.isEnded
     }
-    guard !wasEnded else { return }
-    switch source {
-    case .video(let track, _):
-      track.capture.end(for: self)
-      track.use.release()
-    case .audio(let track, _):
-      track.capture.end(for: self)
-      track.use.release()
-    }
+    if !wasEnded { stop(self) }
   }
 }

@@ -1,6 +1,9 @@
 import MediaCore
 import Rooms
 
+/// One encoding of a track that is published in several sizes (simulcast, RFC 8853).
+public typealias VideoLayer = LocalTrackDescription.Layer
+
 /// How pictures are published.
 public struct VideoPublishOptions: Hashable, Sendable {
   /// What pictures are encoded as.
@@ -9,6 +12,9 @@ public struct VideoPublishOptions: Hashable, Sendable {
     case vp8
     /// Better at the same rate, and dearer; in one size only.
     case vp9
+
+    /// The codec of the wire.
+    var codec: MediaCore.Codec { self == .vp8 ? .vp8 : .vp9 }
   }
 
   /// What the pictures are encoded as.
@@ -29,7 +35,7 @@ public struct VideoPublishOptions: Hashable, Sendable {
   public init() {}
 
   /// The encodings, from the smallest to the largest.
-  func layers(of size: Dimensions) -> [LocalTrackDescription.Layer] {
+  func layers(of size: Dimensions) -> [VideoLayer] {
     let long = max(size.width, size.height)
     let divisors = !isSimulcast || codec == .vp9 || long < 480 ? [1] : long < 960 ? [2, 1] : [4, 2, 1]
     return divisors.map { divisor in

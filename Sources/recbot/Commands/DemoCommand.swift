@@ -61,8 +61,8 @@ struct DemoCommand: AsyncParsableCommand {
     let url = "ws://127.0.0.1:\(port)"
     Console.error("\(participants) people meet on \(url) and are recorded for \(ProgressReporter.clock(length))…")
     let script = DemoScript(participants: participants, duration: length)
-    let stage = try DemoStage(
-      script: script, room: "demo", url: url, apiKey: key, apiSecret: secret, logger: logger)
+    let place = PeoplesRoom(name: "demo", url: url, apiKey: key, apiSecret: secret, logger: logger)
+    let stage = try DemoStage(script: script, place: place)
     try await stage.begin()
     let tokens = TokenSource.minted(
       apiKey: key, apiSecret: secret, room: "demo", identity: "recbot", name: "recbot")

@@ -1,4 +1,3 @@
-import Logging
 import MediaCore
 import Platform
 import RecbotKit
@@ -40,15 +39,11 @@ final class DemoParticipant: @unchecked Sendable {
   private var screenPictures = PicturePool(limit: 6)
   private var samples = [Float](repeating: 0, count: 1920)
 
-  init(person: Int, script: DemoScript, url: String, token: String, threads: RoomThreads, logger: Logger) {
+  init(person: Int, script: DemoScript, url: String, token: String, options: ConnectOptions) {
     self.person = person
     self.script = script
     self.url = url
     self.token = token
-    var options = ConnectOptions()
-    options.receivesMedia = false
-    options.threads = threads
-    options.logger = logger
     self.options = options
     camera = SyntheticCamera(
       seed: 1, identity: person, width: script.size.width, height: script.size.height,

@@ -1,35 +1,30 @@
-import Logging
 import MediaCore
 import Glibc
 import Platform
 import RecbotKit
 import Session
-import Signaling
 import Synchronization
 
 /// Runs the demo's people: lets them join, gives them time, and sends them home.
-final class DemoStage: Sendable {
+final class DemoStage: PeopleStage {
   private let participants: [DemoParticipant]
   private let isRunning = Atomic(false)
   private let hasBegun = Atomic(false)
   private let isOver = Atomic(false)
 
-  init(script: DemoScript, room: String, url: String, apiKey: String, apiSecret: String, logger: Logger) throws {
+  init(script: DemoScript, place: PeoplesRoom) throws {
     // Sixty people would be a hundred and twenty threads.
     let threads = RoomThreads(name: "people")
     participants = try (0..<script.participants).map { person in
-      let grant = VideoGrant(
-        room: room, roomJoin: true, canPublish: true, canSubscribe: false, canPublishData: false)
-      let token = AccessToken(
-        apiKey: apiKey, identity: script.name(person).lowercased(), video: grant, now: WallClock.seconds,
-        name: script.name(person))
+      let name = script.name(person)
       return DemoParticipant(
-        person: person, script: script, url: url, token: try token.signed(secret: apiSecret), threads: threads,
-        logger: logger)
+        person: person, script: script, url: place.url,
+        token: try place.token(identity: name.lowercased(), name: name), options: place.options(threads))
     }
   }
 
-  /// Everybody joins and begins to send.
+  var count: Int { participants.count }
+
   func begin() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for participant in participants { group.addTask { try await participant.join() } }
@@ -40,7 +35,6 @@ final class DemoStage: Sendable {
     DetachedThread.start(name: "demo") { [self] in play() }
   }
 
-  /// Everybody leaves.
   func end() async {
     isRunning.store(false, ordering: .releasing)
     for _ in 0..<100 where hasBegun.load(ordering: .acquiring) && !isOver.load(ordering: .acquiring) {
