@@ -107,11 +107,14 @@ import Testing
     root.appending(path: "\(table[target]?.folder ?? "Sources")/\(target)")
   }
 
+  /// Whether a file is shown in a documentation catalogue only: no part of the program.
+  static func isShown(_ path: String) -> Bool { path.contains(".docc/") }
+
   /// The Swift files of a target, with the modules that each imports.
   static func imports(of target: String) throws -> [(file: String, modules: Set<String>)] {
     let folder = folder(of: target)
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
-    return try (files ?? []).filter { $0.pathExtension == "swift" }.map { file in
+    return try (files ?? []).filter { $0.pathExtension == "swift" && !isShown($0.path) }.map { file in
       let text = try String(contentsOf: file, encoding: .utf8)
       var modules: Set<String> = []
       for line in text.split(separator: "\n") {

@@ -1,0 +1,2 @@
+# A room server, in a terminal of its own.
+recbot room-server
