@@ -29,6 +29,9 @@ public final class VPXEncoder: VideoEncoder {
   /// Frames since the last keyframe, that one counted; 0 before the first.
   private var sinceKeyframe = 0
   private let keyframeShare: Int
+  /// See `VideoEncoder`.
+  public private(set) var repetition: [UInt8]?
+  private let vp8Repetition: VP8Repetition?
   /// By how much the quantizer of what is still is lower now.
   private var lowered = 0
 
@@ -57,6 +60,7 @@ public final class VPXEncoder: VideoEncoder {
     stillQuantizer = s.stillQuantizer ?? 0
     staticThreshold = s.staticThreshold
     keyframeShare = codec == .vp8 ? s.keyframeShare : 1
+    vp8Repetition = codec == .vp8 ? VP8Repetition(width: width, height: height) : nil
     let library = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
     var c = vpx_codec_enc_cfg_t()
     let defaults = recbot_vpx_encoder_defaults(library, &c)
@@ -145,10 +149,14 @@ public final class VPXEncoder: VideoEncoder {
       isDelivered = true
       let isKeyframe = recbot_vpx_frame_is_key(packet) != 0
       if isKeyframe { sinceKeyframe = 1 }
+      repetition = codec == .vp8 ? vp8Repetition?.frame(after: frame) : Self.vp9Repetition
       try body(frame, isKeyframe)
     }
     return isDelivered
   }
+
+  /// `show_existing_frame` of slot 0 (VP9 specification section 6.2), in which each frame of this encoder is kept.
+  private static let vp9Repetition: [UInt8] = [0x88]
 
   /// Changes the target rate from the next frame on, in bits per second (at least 1000).
   public func setBitrate(_ bitsPerSecond: Int) throws(CodecError) {

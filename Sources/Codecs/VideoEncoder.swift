@@ -22,6 +22,10 @@ public protocol VideoEncoder: AnyObject {
     _ body: (_ frame: UnsafeRawBufferPointer, _ isKeyframe: Bool) throws -> Void
   ) throws -> Bool
 
+  /// A frame as files store it that shows the picture of the last one again, and changes nothing for those that follow: the encoder
+  /// need not know that it was written, nor how often. Nil before the first frame, and when the codec has none.
+  var repetition: [UInt8]? { get }
+
   /// Changes the target rate from the next frame on, in bits per second (at least 1000).
   func setBitrate(_ bitsPerSecond: Int) throws(CodecError)
 }
@@ -29,6 +33,9 @@ public protocol VideoEncoder: AnyObject {
 extension VideoEncoder {
   /// Nothing.
   public var sequenceHeader: [UInt8]? { nil }
+
+  /// None.
+  public var repetition: [UInt8]? { nil }
 
   /// Encodes one picture that lasts as long as the one before.
   @discardableResult

@@ -33,11 +33,13 @@ final class FurtherOutput {
   }
 
   /// Takes the picture of a slot, which `paint` makes if it is wanted. `isLate`: the machine does not keep up.
-  func picture(slot: Int64, at time: SessionTime, isLate: Bool, _ paint: (PictureCompositor) -> Picture) {
+  func picture(slot: Int64, at time: SessionTime, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame)
+  {
     guard let output, let compositor, slot % interval == 0 else { return }
     guard !isLate, !output.isCrowded else { return leaveOut() }
     attempt { (output) throws(RecordingError) in
-      try output.picture(paint(compositor), slot: slot / interval, at: time)
+      let frame = paint(compositor)
+      try output.picture(frame.picture, isChanged: frame.isChanged, slot: slot / interval, at: time)
       progress.frames += 1
     }
   }
@@ -130,7 +132,8 @@ struct FurtherOutputs {
   var pictureCount: Int { pictures.count }
 
   /// Takes the picture of a slot; see `FurtherOutput`.
-  func picture(_ number: Int, _ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> Picture) {
+  func picture(_ number: Int, _ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame)
+  {
     guard pictures.indices.contains(number) else { return }
     pictures[number].picture(slot: plan.slot, at: plan.time, isLate: isLate, paint)
   }

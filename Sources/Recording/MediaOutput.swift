@@ -12,8 +12,9 @@ protocol MediaOutput: AnyObject {
   var discarded: UInt64 { get }
   /// How its segments stand; nil: there are none.
   var segments: SegmentProgress? { get }
-  /// Takes the picture of a slot; its pixels are used before this returns.
-  func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError)
+  /// Takes the picture of a slot; its pixels are used before this returns. `isChanged`: it is another one than that of the call
+  /// before.
+  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError)
   /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
   func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
   /// Changes the title.
@@ -49,6 +50,9 @@ final class FileOutput: MediaOutput {
   private let videoEncoder: (any VideoEncoder)?
   private let writer: WebMWriter
   private let segmentThread: SegmentThread?
+  private var stillness: Stillness
+  /// Pictures that the encoder was not given.
+  private var repeated: Int64 = 0
   /// From here on the next picture has to be a keyframe.
   private var keyframeDue = SessionTime.zero
   /// Unicode scalars of a room's name that are kept.
@@ -59,6 +63,7 @@ final class FileOutput: MediaOutput {
     let session = settings.session
     self.settings = settings
     framesPerSecond = Int64(session.framesPerSecond)
+    stillness = Stillness(framesPerSecond: session.framesPerSecond, keyframeInterval: settings.keyframeInterval)
     do {
       if settings.isAudioOnly {
         videoEncoder = nil
@@ -103,15 +108,27 @@ final class FileOutput: MediaOutput {
 
   var segments: SegmentProgress? { segmentThread?.progress }
 
-  func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {
+  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
     guard let videoEncoder else { return }
+    let repetition = videoEncoder.repetition
     do {
-      // The encoder counts in 1/90000 s.
-      _ = try videoEncoder.encode(
-        picture, pts: slot * 90_000 / framesPerSecond, forceKeyframe: time >= keyframeDue
-      ) { bytes, isKeyframe in
-        if isKeyframe, time >= keyframeDue { keyframeDue = settings.segments?.boundary(after: time) ?? .distantFuture }
-        try writer.addVideo(at: time, bytes, isKeyframe: isKeyframe)
+      switch stillness.next(
+        isChanged: isChanged, isDue: time >= keyframeDue, canRepeat: repetition != nil, at: time)
+      {
+      case .repeat:
+        repeated += 1
+        try repetition?.withUnsafeBytes { try writer.addVideo(at: time, $0, isKeyframe: false) }
+      case .encode(let isKeyframe):
+        // The encoder counts in 1/90000 s, and does not know of what is repeated: its rate would be another one.
+        _ = try videoEncoder.encode(
+          picture, pts: (slot - repeated) * 90_000 / framesPerSecond, forceKeyframe: isKeyframe
+        ) { bytes, isKeyframe in
+          if isKeyframe, time >= keyframeDue {
+            keyframeDue = settings.segments?.boundary(after: time) ?? .distantFuture
+          }
+          stillness.encoded(isKeyframe: isKeyframe, at: time)
+          try writer.addVideo(at: time, bytes, isKeyframe: isKeyframe)
+        }
       }
     } catch let error as WebMError {
       throw RecordingError.output(error.description)

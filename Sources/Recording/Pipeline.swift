@@ -129,7 +129,7 @@ final class Pipeline: OutputHandler {
     case .process(let track, let processor): audio.process(processor, track: track)
     case .compose(let plan): try compose(plan, isLate: isLate)
     case .composeFurther(let number, let plan) where number < further.pictureCount:
-      further.picture(number, plan, isLate: isLate) { paint(plan, on: $0).picture }
+      further.picture(number, plan, isLate: isLate) { paint(plan, on: $0) }
     case .composeFurther(let number, let plan):
       sinks?.picture(number - further.pictureCount, slot: plan.slot) { isLate ? nil : paint(plan, on: $0).picture }
     case .note(let entry): note(entry)
@@ -224,9 +224,9 @@ final class Pipeline: OutputHandler {
       progress.droppedFrames += 1
       sinks?.picture(nil, slot: plan.slot)
     } else if !settings.isAudioOnly {
-      let picture = paint(plan, on: compositor).picture
-      try output.picture(picture, slot: plan.slot, at: plan.time)
-      sinks?.picture(picture, slot: plan.slot)
+      let frame = paint(plan, on: compositor)
+      try output.picture(frame.picture, isChanged: frame.isChanged, slot: plan.slot, at: plan.time)
+      sinks?.picture(frame.picture, slot: plan.slot)
       progress.frames += 1
     }
     try mix(until: min(slotEnd, plan.time + Self.mixedAhead))

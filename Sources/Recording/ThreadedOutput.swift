@@ -17,7 +17,7 @@ final class ThreadedOutput: MediaOutput {
   }
 
   private enum Work: Sendable {
-    case picture(Picture, slot: Int64, SessionTime)
+    case picture(Picture, isChanged: Bool, slot: Int64, SessionTime)
     case audio(MediaBuffer, SessionTime)
     case title(String)
     case room(String)
@@ -60,6 +60,8 @@ final class ThreadedOutput: MediaOutput {
   private let fullness: Fullness
   private let shared = Shared()
   private var pool: PicturePool
+  /// The copy of the last picture that was another one than the one before.
+  private var last: Picture?
 
   /// Makes the output by `make`, and starts the thread, whose it is.
   init(
@@ -70,7 +72,7 @@ final class ThreadedOutput: MediaOutput {
     self.patience = patience
     self.lastPatience = lastPatience
     self.fullness = fullness
-    pool = PicturePool(limit: fullness == .waits ? 68 : Self.crowd + 2)
+    pool = PicturePool(limit: fullness == .waits ? 69 : Self.crowd + 3)
     nonisolated(unsafe) let output = try make()
     let shared = shared
     let name = fullness == .waits ? "encoding" : "further file"
@@ -88,12 +90,18 @@ final class ThreadedOutput: MediaOutput {
 
   var discarded: UInt64 { shared.state.withLock { $0.discarded } }
 
-  func picture(_ picture: Picture, slot: Int64, at time: SessionTime) throws(RecordingError) {
+  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
+    let copy = isChanged ? nil : last
+    try put(.picture(copy ?? copied(picture), isChanged: isChanged, slot: slot, time))
+  }
+
+  private func copied(_ picture: Picture) -> Picture {
     let copy = pool.take(width: picture.width, height: picture.height)
     copy.y.update(from: picture.y, count: picture.strideY * picture.height)
     copy.u.update(from: picture.u, count: picture.strideUV * picture.chromaHeight)
     copy.v.update(from: picture.v, count: picture.strideUV * picture.chromaHeight)
-    try put(.picture(copy, slot: slot, time))
+    last = copy
+    return copy
   }
 
   func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
@@ -159,7 +167,8 @@ final class ThreadedOutput: MediaOutput {
       do throws(RecordingError) {
         switch work {
         case .picture where isDiscarding: shared.state.withLock { $0.discarded += 1 }
-        case .picture(let picture, let slot, let time): try output.picture(picture, slot: slot, at: time)
+        case .picture(let picture, let isChanged, let slot, let time):
+          try output.picture(picture, isChanged: isChanged, slot: slot, at: time)
         case .audio(let packet, let time): try output.audio(packet.bytes, at: time)
         case .title(let title): output.setTitle(title)
         case .room(let room): output.setRoom(room)

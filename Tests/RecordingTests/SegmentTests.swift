@@ -42,7 +42,9 @@ import WebM
     for slot in 0..<seconds * 10 {
       try mix(until: slot * 100 + (slot % 3) * 20)
       picture.fill(y: UInt8(50 + slot), u: 80, v: 80)
-      if !slots.contains(slot) { try output.picture(picture, slot: slot, at: .milliseconds(slot * 100)) }
+      if !slots.contains(slot) {
+        try output.picture(picture, isChanged: true, slot: slot, at: .milliseconds(slot * 100))
+      }
       if slot == 25 { output.setTitle("another title") }
     }
     try mix(until: seconds * 1000)
