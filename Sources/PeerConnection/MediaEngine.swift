@@ -260,7 +260,10 @@ final class MediaEngine {
 
   // MARK: Time
 
-  /// What is due by the passing of time; to be called each 20 ms.
+  /// Whether anything may arrive.
+  var isReceiving: Bool { receivers.contains { $0.isActive } }
+
+  /// What is due by the passing of time; to be called each 20 ms while anything may arrive, and a few times a second otherwise.
   func tick(at now: Instant) {
     for receiver in receivers where receiver.isActive {
       for stream in receiver.streams { stream.tick(in: self, at: now) }

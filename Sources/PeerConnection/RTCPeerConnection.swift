@@ -47,8 +47,9 @@ public final class RTCPeerConnection: @unchecked Sendable {
     static let sctp = Begun(rawValue: 4)
   }
 
-  /// Time between two looks at what is due.
+  /// Time between two looks at what is due, and while nothing is received and reports are due at most.
   private static let tickInterval = Duration.milliseconds(20)
+  private static let idleTickInterval = Duration.milliseconds(200)
   /// How long the last host candidate follows the answer: more than the peer needs to read it and to ask once.
   private static let lastCandidateDelay = Duration.milliseconds(30)
 
@@ -350,6 +351,14 @@ public final class RTCPeerConnection: @unchecked Sendable {
 
   private func applyReceivers() {
     engine.applyReceivers(negotiation.media, sections: Set(negotiation.sections.map(\.mid)))
+    if tickTimer != nil { armTick() }
+  }
+
+  private func armTick() {
+    tickTimer?.cancel()
+    tickTimer = loop.timer(
+      after: engine.isReceiving ? Self.tickInterval : Self.idleTickInterval, repeats: true
+    ) { [weak self] in self?.engine.tick(at: MonotonicClock.now) }
   }
 
   // MARK: What the transport tells
@@ -369,11 +378,7 @@ public final class RTCPeerConnection: @unchecked Sendable {
     guard self.state != state else { return }
     self.state = state
     let isConnected = state == .connected
-    if isConnected, tickTimer == nil {
-      tickTimer = loop.timer(after: Self.tickInterval, repeats: true) { [weak self] in
-        self?.engine.tick(at: MonotonicClock.now)
-      }
-    }
+    if isConnected, tickTimer == nil { armTick() }
     engine.setCanSend(isConnected || state == .disconnected, isConnected: isConnected, at: now)
     delegate?.peerConnection(self, stateChanged: state)
   }

@@ -137,6 +137,7 @@ final class SCTPAssociation: @unchecked Sendable {
 
   private func input(_ packet: [UInt8]) {
     guard handle != 0 else { return }
+    SCTPStack.shared.stir()
     packet.withUnsafeBytes {
       usrsctp_conninput(UnsafeMutableRawPointer(bitPattern: handle), $0.baseAddress, $0.count, 0)
     }
@@ -153,6 +154,7 @@ final class SCTPAssociation: @unchecked Sendable {
       return
     }
     waiting.append(message)
+    SCTPStack.shared.stir()
     flush()
   }
 

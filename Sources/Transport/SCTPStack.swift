@@ -16,8 +16,14 @@ final class SCTPStack: @unchecked Sendable {
   private var ticker: LoopTimer?
   private var lastTick = Instant.distantPast
   private var lingerUntil = Instant.distantPast
+  private var stirredAt = Instant.distantPast
+  private var isQuiet = false
 
+  /// How often the library's timers are looked at, and how often when nothing was sent or received for some time: then heartbeats
+  /// and long retransmissions are due at most, and a process that is idle need not wake a hundred times a second.
   private static let tick = Duration.milliseconds(10)
+  private static let quietTick = Duration.milliseconds(250)
+  private static let quietAfter = Duration.seconds(3)
   // Closed sockets are freed by timers, so that these go on for a while.
   private static let linger = Duration.seconds(20)
 
@@ -40,8 +46,9 @@ final class SCTPStack: @unchecked Sendable {
     associations[lastHandle] = association
     if ticker == nil {
       lastTick = MonotonicClock.now
-      ticker = loop.timer(after: SCTPStack.tick, repeats: true) { [unowned self] in self.ticked() }
+      arm()
     }
+    stir()
     return lastHandle
   }
 
@@ -50,19 +57,44 @@ final class SCTPStack: @unchecked Sendable {
     loop.assertIsCurrent()
     associations[handle] = nil
     lingerUntil = MonotonicClock.now + SCTPStack.linger
+    stir()
+  }
+
+  /// Something is about to be sent or received: timers are looked at often again. SCTP thread.
+  func stir() {
+    stirredAt = MonotonicClock.now
+    guard isQuiet, ticker != nil else { return }
+    isQuiet = false
+    // What starts a timer now counts from now.
+    handleTimers(at: stirredAt)
+    arm()
+  }
+
+  private func arm() {
+    ticker?.cancel()
+    ticker = loop.timer(after: isQuiet ? SCTPStack.quietTick : SCTPStack.tick, repeats: true) { [unowned self] in
+      self.ticked()
+    }
   }
 
   func association(_ handle: UInt) -> SCTPAssociation? { associations[handle] }
 
   private func ticked() {
     let now = MonotonicClock.now
-    let elapsed = (now - lastTick).milliseconds
-    lastTick += .milliseconds(elapsed)
-    usrsctp_handle_timers(UInt32(clamping: elapsed))
+    handleTimers(at: now)
     for association in associations.values { association.flush() }
     if associations.isEmpty, now > lingerUntil {
       ticker?.cancel()
       ticker = nil
+    } else if !isQuiet, now > stirredAt + SCTPStack.quietAfter {
+      isQuiet = true
+      arm()
     }
+  }
+
+  private func handleTimers(at now: Instant) {
+    let elapsed = (now - lastTick).milliseconds
+    lastTick += .milliseconds(elapsed)
+    usrsctp_handle_timers(UInt32(clamping: elapsed))
   }
 }
