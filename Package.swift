@@ -278,12 +278,17 @@ let package = Package(
       name: "backend-bench", dependencies: ["WebClient", nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .executableTarget(
       name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),
+    .target(name: "BenchKit", path: "Tests/Benchmarks/BenchKit"),
+    .executableTarget(name: "room-bench", dependencies: ["BenchKit"], path: "Tests/Benchmarks/room-bench"),
+    .executableTarget(
+      name: "kit-bench", dependencies: ["BenchKit", "RecbotKit", "Codecs", "Synthetic", "MediaCore"],
+      path: "Tests/Benchmarks/kit-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
       name: "session-bench", dependencies: ["Session", "Layouts", "MediaCore", "CAllocationCount"],
       path: "Tests/Benchmarks/session-bench"),
     .executableTarget(
-      name: "compose-bench", dependencies: ["SessionLog", "Session", "WebM", "Layouts", "MediaCore"],
+      name: "compose-bench", dependencies: ["BenchKit", "SessionLog", "Session", "WebM", "Layouts", "MediaCore"],
       path: "Tests/Benchmarks/compose-bench"),
     .executableTarget(
       name: "compositor-bench", dependencies: ["Compositor", "Layouts", "MediaCore", "CYUV", "CAllocationCount"],

@@ -63,7 +63,9 @@ import Testing
   }
 
   @Test func whoBeginsLateBeginsWithAKeyframe() {
-    for (elapsed, first) in [(0, [0, 0, 0]), (250, [0, 0, 300]), (350, [4, 0, 400]), (480, [4, 0, 500]), (1320, [4, 0, 1400])] {
+    for (elapsed, first) in [
+      (0, [0, 0, 0]), (250, [0, 0, 300]), (350, [4, 0, 400]), (480, [4, 0, 500]), (1320, [4, 0, 1400]),
+    ] {
       var schedule = PictureSchedule(pictures(9, keyframes: [0, 4]), layers: 2, period: .milliseconds(900))
       schedule.begin(at: .milliseconds(elapsed))
       #expect(told(&schedule, 1) == [first], "after \(elapsed) ms")
@@ -79,7 +81,7 @@ import Testing
   /// Gives frames that somebody puts in, and says what is asked of it.
   private final class Source: EncodedVideoSource {
     let codec = VideoPublishOptions.Codec.vp8
-    let layers: [VideoLayer]
+    let layers: [EncodedVideoLayer]
     let asked = Counter()
     private let stream = AsyncStream.makeStream(of: EncodedVideoFrame.self)
 

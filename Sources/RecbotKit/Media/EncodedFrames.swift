@@ -40,7 +40,7 @@ public protocol EncodedVideoSource: Sendable {
   /// What the frames are encoded as.
   var codec: VideoPublishOptions.Codec { get }
   /// The encodings, from the smallest to the largest, one to three. Of VP9 one.
-  var layers: [VideoLayer] { get }
+  var layers: [EncodedVideoLayer] { get }
   /// Begins to give frames; of each layer a keyframe first.
   func frames() -> Frames
   /// Somebody in the room cannot go on without a keyframe: of one layer, or of all (nil). May be called on any thread.

@@ -122,10 +122,10 @@ private struct PreparedTracks {
   }
 
   /// What the room is told of it.
-  var videoLayer: VideoLayer? {
+  var videoLayer: EncodedVideoLayer? {
     guard let layer else { return nil }
     let bits = Double(pictures.reduce(0) { $0 + $1.bytes.count }) * 8 / max(0.1, end / .seconds(1))
-    return VideoLayer(width: layer.width, height: layer.height, bitrate: Int(bits))
+    return EncodedVideoLayer(width: layer.width, height: layer.height, bitrate: Int(bits))
   }
 
   func fault(_ text: String) -> FileError { FileError(code: .invalid, operation: text, path: path) }
@@ -149,12 +149,12 @@ private struct PreparedPictures: EncodedVideoSource {
   typealias Picture = PictureSchedule.Picture
 
   let codec: VideoPublishOptions.Codec
-  let layers: [VideoLayer]
+  let layers: [EncodedVideoLayer]
   let schedule: PictureSchedule
   let start: PlayingStart
   private let isKeyframeWanted = Wish()
 
-  init(codec: VideoPublishOptions.Codec, layers: [VideoLayer], schedule: PictureSchedule, start: PlayingStart) {
+  init(codec: VideoPublishOptions.Codec, layers: [EncodedVideoLayer], schedule: PictureSchedule, start: PlayingStart) {
     (self.codec, self.layers, self.schedule, self.start) = (codec, layers, schedule, start)
   }
 

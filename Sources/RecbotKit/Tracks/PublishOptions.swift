@@ -2,7 +2,7 @@ import MediaCore
 import Rooms
 
 /// One encoding of a track that is published in several sizes (simulcast, RFC 8853).
-public typealias VideoLayer = LocalTrackDescription.Layer
+public typealias EncodedVideoLayer = LocalTrackDescription.Layer
 
 /// How pictures are published.
 public struct VideoPublishOptions: Hashable, Sendable {
@@ -35,7 +35,7 @@ public struct VideoPublishOptions: Hashable, Sendable {
   public init() {}
 
   /// The encodings, from the smallest to the largest.
-  func layers(of size: Dimensions) -> [VideoLayer] {
+  func layers(of size: Dimensions) -> [EncodedVideoLayer] {
     let long = max(size.width, size.height)
     let divisors = !isSimulcast || codec == .vp9 || long < 480 ? [1] : long < 960 ? [2, 1] : [4, 2, 1]
     return divisors.map { divisor in

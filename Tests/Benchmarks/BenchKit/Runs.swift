@@ -1,0 +1,122 @@
+import Foundation
+
+/// What a command has cost.
+package struct Cost {
+  /// Processor time, seconds.
+  package var processor: Double
+  /// How long it took, seconds.
+  package var time: Double
+  /// The most memory that it held, MiB.
+  package var memory: Double
+  /// The part of the time in which others had its processor.
+  package var disturbance: Double
+}
+
+/// Ends with a line on standard error.
+package func fail(_ line: String) -> Never {
+  let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
+  FileHandle.standardError.write(Data("\(name): \(line)\n".utf8))
+  exit(1)
+}
+
+/// A command in the background.
+package final class Background {
+  private let process: Process
+
+  /// Starts it on this processor.
+  package init(_ words: [String], on processor: String) { process = start(words, on: processor) }
+
+  /// What it has cost so far, seconds of processor time.
+  package var processorTime: Double { processorTimes(of: process.processIdentifier) }
+
+  /// Ends it and waits for that.
+  package func stop() {
+    process.terminate()
+    process.waitUntilExit()
+  }
+}
+
+/// Runs a command to its end on these processors.
+@discardableResult
+package func run(_ words: [String], on processors: String = "0,1") -> Cost {
+  let first = Int(processors.prefix { $0 != "," }) ?? 0
+  let (began, busy) = (ContinuousClock.now, busyTime(of: first))
+  let pid = spawn(words, on: processors)
+  var (status, usage) = (Int32(0), rusage())
+  guard wait4(pid, &status, 0, &usage) == pid, status == 0 else { fail("failed: \(words.joined(separator: " "))") }
+  func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
+  let elapsed = (ContinuousClock.now - began) / .seconds(1)
+  let processor = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  let others = processors.contains(",") ? 0 : max(0, busyTime(of: first) - busy - processor) / elapsed
+  return Cost(
+    processor: processor, time: elapsed, memory: Double(usage.ru_maxrss) / 1024, disturbance: others)
+}
+
+/// The middle one.
+package func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+/// Two digits behind the point.
+package func text(_ value: Double, digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
+
+/// A new folder for what a benchmark makes.
+package func makeFolder() -> String {
+  let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
+  let folder = NSTemporaryDirectory() + "\(name)-\(getpid())"
+  do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
+    fail("\(error)")
+  }
+  return folder
+}
+
+private func words(_ words: [String], on processors: String) -> [String] {
+  ["taskset", "--cpu-list", processors] + words
+}
+
+private func start(_ command: [String], on processors: String) -> Process {
+  let process = Process()
+  process.executableURL = URL(filePath: "/usr/bin/env")
+  process.arguments = words(command, on: processors)
+  process.standardOutput = FileHandle.nullDevice
+  process.standardError = FileHandle.nullDevice
+  do { try process.run() } catch { fail("\(command[0]) cannot be started: \(error)") }
+  return process
+}
+
+/// Starts a command whose cost `wait4` tells, its children's included.
+private func spawn(_ command: [String], on processors: String) -> pid_t {
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  for descriptor in Int32(0)...2 { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
+  let arguments = words(command, on: processors)
+  let pointers = arguments.map { strdup($0) } + [nil]
+  defer { for pointer in pointers { free(pointer) } }
+  var pid = pid_t()
+  guard posix_spawnp(&pid, arguments[0], &actions, nil, pointers, environ) == 0 else {
+    fail("\(command[0]) cannot be started: deploy/install-deps.sh --bench installs it")
+  }
+  return pid
+}
+
+private let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+
+/// Fields of a line of /proc.
+private func fields(_ path: String, _ prefix: String = "") -> [Substring] {
+  let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+  return text.split(separator: "\n").first { $0.hasPrefix(prefix) }?.split(separator: " ") ?? []
+}
+
+/// Seconds that a process has spent (proc(5), `stat`).
+private func processorTimes(of pid: pid_t) -> Double {
+  let values = fields("/proc/\(pid)/stat")
+  guard values.count > 14 else { return 0 }
+  return ((Double(values[13]) ?? 0) + (Double(values[14]) ?? 0)) / ticks
+}
+
+/// Seconds that a processor was not idle, and that the machine below kept for others.
+private func busyTime(of processor: Int) -> Double {
+  let values = fields("/proc/stat", "cpu\(processor) ").dropFirst().map { Double($0) ?? 0 }
+  guard values.count > 7 else { return 0 }
+  // user, nice, system, idle, iowait, irq, softirq, steal
+  return (values[0] + values[1] + values[2] + values[5] + values[6] + values[7]) / ticks
+}
