@@ -55,8 +55,8 @@ let package = Package(
     .target(
       name: "RecbotKit",
       dependencies: [
-        "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "WebM", "Signaling", "Transport", "Platform",
-        "MediaCore", logging,
+        "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "WebM", "Signaling", "FrameEncryption", "Transport",
+        "Platform", "MediaCore", logging,
       ]),
     .target(
       name: "Backend",

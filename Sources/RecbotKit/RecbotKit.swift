@@ -1,4 +1,5 @@
 // The names of other modules that are part of the library's face.
+import FrameEncryption
 import Logging
 import MediaCore
 import Rooms
@@ -15,6 +16,8 @@ public typealias RenewedToken = Rooms.RenewedToken
 public typealias ReconnectSettings = Rooms.ReconnectPolicy.Settings
 /// What was sent of a track on its present connection.
 public typealias SendingStatistics = Rooms.SendingStatistics
+/// The keys of a room whose media is encrypted end to end: a passphrase or key for everybody, or one for each participant.
+public typealias FrameKeys = FrameEncryption.FrameKeys
 /// A STUN or TURN server.
 public typealias ICEServer = Transport.ICEServer
 /// A participant as its token names it; the same when it leaves and comes back.

@@ -63,7 +63,7 @@ import Testing
     "RecbotKit": Row(
       targets: [
         "MediaCore", "Platform", "Rooms", "Session", "Compositor", "Codecs", "AudioMix", "WebM", "Signaling",
-        "Transport",
+        "FrameEncryption", "Transport",
       ],
       libraries: system.union(["Logging"])),
     "Control": Row(targets: ["MediaCore", "Platform"], libraries: system.union(["FoundationEssentials"])),

@@ -15,7 +15,7 @@ import Testing
     let publication = try await ann.localParticipant.publish(
       LocalVideoTrack(capturer: Painter(dimensions: .init(width: 321, height: 181))))
     let track = try #require(await events.video())
-    #expect(track.track.participant == ParticipantIdentity("ann"))
+    #expect(track.participant == ParticipantIdentity("ann"))
     #expect(track.id == publication.id)
     var times: [Duration] = []
     let frames = track.frames(limit: 100)
@@ -156,6 +156,35 @@ import Testing
     await bob.disconnect()
   }
 
+  @Test func aCapturerThatEndsOrFailsIsTold() async throws {
+    struct Torn: Error {}
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann", receives: false)
+    let events = Events(of: ann)
+    let block = AudioBlock([Float](repeating: 0.1, count: 960), channels: 1)
+    for (name, failure) in [("short", nil), ("torn", Torn())] {
+      let blocks = AsyncThrowingStream<AudioBlock, any Error> { continuation in
+        for _ in 0..<5 { continuation.yield(block) }
+        continuation.finish(throwing: failure)
+      }
+      let track = LocalAudioTrack(name: name, capturer: SequenceAudioCapturer(blocks))
+      let publication = try await ann.localParticipant.publish(track)
+      let told = await events.first { event -> (any Error)?? in
+        if case .localCaptureEnded(let ended, let error) = event, ended === publication { .some(error) } else { nil }
+      }
+      let error = try #require(told)
+      #expect((error is Torn) == (failure != nil))
+      // A clone that comes later hears it, too.
+      let clone = try await ann.localParticipant.publish(track.clone())
+      let later = await events.first { event -> Bool? in
+        if case .localCaptureEnded(let ended, _) = event, ended === clone { true } else { nil }
+      }
+      #expect(later == true)
+    }
+    await ann.disconnect()
+  }
+
   @Test func messagesGoBothWaysAndOnlyToThoseWhoAreMeant() async throws {
     let test = try TestRoom()
     defer { test.stop() }
@@ -193,8 +222,27 @@ import Testing
       Issue.record("published without permission")
     } catch {
       #expect(error.kind == .notPermitted)
+      #expect(error.remedy.contains("canPublish"))
     }
     await ann.disconnect()
+  }
+
+  @Test func whoHasKeysSendsNothingInTheClear() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    var keys = FrameKeys()
+    keys.shared[0] = Array("open sesame".utf8)
+    let ann = try await test.join("ann", keys: keys)
+    let track = LocalAudioTrack(capturer: Tone())
+    await #expect(throws: RoomError.self) { try await ann.localParticipant.publish(track) }
+    await #expect(throws: RoomError.self) { try await ann.localParticipant.send(chat: "hello") }
+    await #expect(throws: RoomError.self) { try await ann.localParticipant.publish(data: [1]) }
+    #expect(ann.localParticipant.publications.isEmpty)
+    await ann.disconnect()
+    // The track was not used up.
+    let open = try await test.join("ben")
+    try await open.localParticipant.publish(track)
+    await open.disconnect()
   }
 
   @Test func afterTheEndNothingHangs() async throws {

@@ -39,13 +39,14 @@ struct TestRoom {
   }
 
   func join(
-    _ identity: String, threads: RoomThreads? = nil, receives: Bool = true,
+    _ identity: String, threads: RoomThreads? = nil, receives: Bool = true, keys: FrameKeys? = nil,
     _ change: (inout VideoGrant) -> Void = { _ in }
   ) async throws -> Room {
     var options = ConnectOptions()
     options.localAddresses = ["127.0.0.1"]
     options.threads = threads
     options.receivesMedia = receives
+    options.keys = keys
     options.logger = Self.quiet
     return try await Room.connect(
       url: "ws://127.0.0.1:\(port)", token: Self.token(identity, change), options: options)
@@ -118,7 +119,7 @@ final class Events: Sendable {
   }
 
   func video(named name: String = "camera") async -> RemoteVideoTrack? {
-    await first { if case .trackPublished(.video(let track)) = $0, track.track.name == name { track } else { nil } }
+    await first { if case .trackPublished(.video(let track)) = $0, track.name == name { track } else { nil } }
   }
 
   func audio() async -> RemoteAudioTrack? {

@@ -35,7 +35,7 @@ private func lead(_ track: RemoteVideoTrack, to room: Room) async {
   // The size is known with the first picture.
   guard let first = await frames.first(where: { _ in true }) else { return }
   let camera = LocalVideoTrack(
-    name: name(track.track), source: track.track.source,
+    name: name(track.track), source: track.source,
     capturer: SequenceCapturer(frames, dimensions: first.dimensions))
   guard let publication = try? await room.localParticipant.publish(camera) else { return }
   say("\(room.name) sees \(name(track.track))")
@@ -45,7 +45,7 @@ private func lead(_ track: RemoteVideoTrack, to room: Room) async {
 
 private func lead(_ track: RemoteAudioTrack, to room: Room) async {
   let microphone = LocalAudioTrack(
-    name: name(track.track), source: track.track.source, capturer: SequenceAudioCapturer(track.blocks()))
+    name: name(track.track), source: track.source, capturer: SequenceAudioCapturer(track.blocks()))
   guard let publication = try? await room.localParticipant.publish(microphone) else { return }
   say("\(room.name) hears \(name(track.track))")
   await track.ended()

@@ -13,7 +13,7 @@ func echo(in room: Room, after delay: Duration) async {
 private func echo(_ track: RemoteAudioTrack, in room: Room, after delay: Duration) async {
   let voice = BufferAudioCapturer()
   let blocks = track.blocks()
-  let name = "echo of \(track.track.participant)"
+  let name = "echo of \(track.participant)"
   guard let publication = try? await room.localParticipant.publish(LocalAudioTrack(name: name, capturer: voice)) else {
     return say("no \(name)")
   }

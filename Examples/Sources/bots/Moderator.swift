@@ -5,7 +5,7 @@ import Synchronization
 func moderate(_ room: Room, limit: Float) async {
   await withDiscardingTaskGroup { group in
     for await event in room.events {
-      guard case .trackPublished(.audio(let track)) = event, track.track.source == .microphone else { continue }
+      guard case .trackPublished(.audio(let track)) = event, track.source == .microphone else { continue }
       group.addTask { await moderate(track, in: room, limit: limit) }
     }
   }
@@ -19,7 +19,7 @@ private func moderate(_ track: RemoteAudioTrack, in room: Room, limit: Float) as
     loud = power > limit * limit ? loud + block.duration : max(.zero, loud - block.duration)
     guard loud > .seconds(1), track.track.isEnabled else { continue }
     loud = .zero
-    let name = room.remoteParticipant(track.track.participant)?.name ?? "\(track.track.participant)"
+    let name = room.remoteParticipant(track.participant)?.name ?? "\(track.participant)"
     do {
       try await room.mute(track.track)
       try await room.localParticipant.send(chat: "\(name) was muted for shouting. Unmute when you are calm.")

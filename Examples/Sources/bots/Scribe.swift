@@ -13,7 +13,7 @@ func scribe(_ room: Room, into folder: String, command: String?) async throws {
         do {
           try await scribe(track, of: room, into: folder, command: command)
         } catch {
-          say("\(track.track.participant): \(error)")
+          say("\(track.participant): \(error)")
         }
       }
     }
@@ -21,9 +21,9 @@ func scribe(_ room: Room, into folder: String, command: String?) async throws {
 }
 
 private func scribe(_ track: RemoteAudioTrack, of room: Room, into folder: URL, command: String?) async throws {
-  let name = room.remoteParticipant(track.track.participant)?.name ?? "\(track.track.participant)"
+  let name = room.remoteParticipant(track.participant)?.name ?? "\(track.participant)"
   // A name of a stranger is no path.
-  let plain = "\(track.track.participant)-\(track.id)".map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "-" }
+  let plain = "\(track.participant)-\(track.id)".map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "-" }
   let file = folder.appending(path: "\(String(plain.prefix(80))).wav")
   let wav = try WAV(file)
   let writer = try command.map { command in

@@ -8,6 +8,9 @@ import Transport
 public struct ConnectOptions: Sendable {
   /// Whether the bot receives what others publish; without, it hears data and chat only.
   public var receivesMedia = true
+  /// The keys of a room whose media and messages are encrypted end to end; nil: what is encrypted is neither seen nor heard. With keys the
+  /// bot publishes and says nothing: it cannot encrypt, and what it sent would be open to the server.
+  public var keys: FrameKeys?
   /// STUN and TURN servers in addition to those that the room server names.
   public var iceServers: [ICEServer] = []
   /// Whether media goes over TURN servers only.
@@ -37,6 +40,7 @@ public struct ConnectOptions: Sendable {
     var random = SystemRandomNumberGenerator()
     var options = RoomOptions(url: url, tokens: tokens, seed: random.next())
     options.receivesMedia = receivesMedia
+    options.keys = keys
     options.iceServers = iceServers
     options.localAddresses = localAddresses
     options.portRange = portRange

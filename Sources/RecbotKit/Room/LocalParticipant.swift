@@ -94,6 +94,7 @@ public final class LocalParticipant: Sendable {
   }
 
   private func send(_ message: OutgoingMessage) async throws(RoomError) {
+    try core.checkSending()
     guard let client = core.client else { throw RoomError(.leftAlready, "the message was not sent") }
     try await client.send(message)
   }

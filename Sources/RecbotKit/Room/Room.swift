@@ -41,7 +41,7 @@ public final class Room: Sendable {
     url: String, tokens: TokenSource, options: ConnectOptions = ConnectOptions()
   ) async throws(RoomError) -> Room {
     let threads = options.threads ?? RoomThreads()
-    let core = RoomCore(threads: threads)
+    let core = RoomCore(threads: threads, isSecret: options.keys != nil)
     let token = try tokens.token(now: WallClock.seconds, refreshed: nil)
     let identity = (try? AccessToken(reading: token))?.identity ?? ""
     let connection = options.room(url: url, tokens: tokens)

@@ -30,7 +30,10 @@ final class RoomCore: SessionSink {
   let threads: RoomThreads
   private let state = Mutex(State())
 
-  init(threads: RoomThreads) { self.threads = threads }
+  /// Whether what the bot sends would have to be encrypted.
+  private let isSecret: Bool
+
+  init(threads: RoomThreads, isSecret: Bool = false) { (self.threads, self.isSecret) = (threads, isSecret) }
 
   // MARK: What is known
 
@@ -75,7 +78,8 @@ final class RoomCore: SessionSink {
     return stream
   }
 
-  private func tell(_ event: RoomEvent) {
+  /// Passes an event on to all who read them.
+  func tell(_ event: RoomEvent) {
     // Outside of the lock: a reader that is woken may ask for something at once.
     let subscribers = state.withLock { state in
       if !state.hadSubscriber, event.isLasting, state.early.count < Self.eventLimit { state.early.append(event) }
@@ -203,8 +207,17 @@ final class RoomCore: SessionSink {
 
   // MARK: What the bot publishes
 
+  /// Throws when the bot must not send anything.
+  func checkSending() throws(RoomError) {
+    guard isSecret else { return }
+    throw RoomError(
+      .rejected, "the room is encrypted end to end, and RecbotKit cannot encrypt what it sends",
+      advice: "Connect without keys to send in the clear")
+  }
+
   /// Publishes a track; returns when the room has it.
   func publish(_ publication: LocalTrackPublication) async throws(RoomError) {
+    try checkSending()
     let error = await withCheckedContinuation { (continuation: CheckedContinuation<RoomError?, Never>) in
       let isLeft = state.withLock { state in
         guard let client = state.client else { return true }

@@ -45,6 +45,9 @@ public enum RoomEvent: Sendable {
   case localTrackPublished(LocalTrackPublication)
   /// Somebody with the right to do so has disabled a track of the bot's own, or allows it to be enabled.
   case localTrackEnabledChanged(LocalTrackPublication)
+  /// The capturer of a track of the bot's own gives nothing more: it has come to its end, or failed. The track stays published, with its
+  /// last picture, until it is withdrawn.
+  case localCaptureEnded(LocalTrackPublication, (any Error)?)
   /// A track of the bot's own is not published any more: the room has taken it away.
   case localTrackEnded(LocalTrackPublication, RoomError)
 }

@@ -66,7 +66,10 @@ public final class LocalTrackPublication: Sendable {
     var description = description
     description.isMuted = isMuted
     (name, self.description, self.sender, self.core) = (description.name, description, sender, core)
-    start = { capture.begin(for: $0) { sender.take($0) } }
+    start = { publication in
+      let end: Capture<Sender.Element>.End = { [weak publication] error in publication?.captureEnded(error) }
+      capture.begin(for: publication, onEnd: end) { sender.take($0) }
+    }
     stop = {
       capture.end(for: $0)
       use.release()
@@ -129,6 +132,8 @@ public final class LocalTrackPublication: Sendable {
     sender.wantKeyframe(nil)
     start(self)
   }
+
+  private func captureEnded(_ error: (any Error)?) { core.tell(.localCaptureEnded(self, error)) }
 
   /// The room does not have it for the time being.
   func interrupted() { state.withLock { $0.id = nil } }

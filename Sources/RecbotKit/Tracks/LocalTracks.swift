@@ -69,10 +69,14 @@ final class TrackUse: Sendable {
 /// Runs a capturer while anybody takes what it gives, for all of them.
 final class Capture<Element: Sendable>: Sendable {
   typealias Take = @Sendable (Element) -> Void
+  /// Is told that nothing more comes: at the capturer's end, or since it failed.
+  typealias End = @Sendable ((any Error)?) -> Void
 
   private struct State {
-    var takers: [ObjectIdentifier: Take] = [:]
+    var takers: [ObjectIdentifier: (take: Take, end: End)] = [:]
     var task: Task<Void, Never>?
+    /// How it ended by itself; nil while it runs.
+    var outcome: Result<Void, any Error>?
   }
 
   private let run: @Sendable (@escaping Take) async throws -> Void
@@ -81,15 +85,23 @@ final class Capture<Element: Sendable>: Sendable {
   init(_ run: @escaping @Sendable (@escaping Take) async throws -> Void) { self.run = run }
 
   /// Gives everything to somebody, too, from now on.
-  func begin(for taker: AnyObject, _ take: @escaping Take) {
+  func begin(for taker: AnyObject, onEnd end: @escaping End, _ take: @escaping Take) {
     let key = ObjectIdentifier(taker)
-    state.withLock { state in
-      state.takers[key] = take
-      guard state.task == nil else { return }
+    let outcome = state.withLock { state in
+      state.takers[key] = (take, end)
+      guard state.task == nil else { return state.outcome }
       let give: Take = { [weak self] in self?.give($0) }
-      // A capturer that fails has ended; its tracks stay and show their last picture.
-      state.task = Task { [run] in try? await run(give) }
+      state.task = Task { [run, weak self] in
+        do {
+          try await run(give)
+          self?.ended(.success(()))
+        } catch {
+          self?.ended(.failure(error))
+        }
+      }
+      return nil
     }
+    outcome?.tell(end)
   }
 
   /// Gives nothing more; without takers the capturer ends.
@@ -99,11 +111,29 @@ final class Capture<Element: Sendable>: Sendable {
       state.takers[key] = nil
       guard state.takers.isEmpty else { return }
       state.task?.cancel()
-      state.task = nil
+      (state.task, state.outcome) = (nil, nil)
     }
   }
 
   private func give(_ element: Element) {
-    for take in state.withLock({ Array($0.takers.values) }) { take(element) }
+    for taker in state.withLock({ Array($0.takers.values) }) { taker.take(element) }
+  }
+
+  private func ended(_ outcome: Result<Void, any Error>) {
+    guard !Task.isCancelled else { return }
+    let takers = state.withLock { state in
+      state.outcome = outcome
+      return Array(state.takers.values)
+    }
+    for taker in takers { outcome.tell(taker.end) }
+  }
+}
+
+extension Result<Void, any Error> {
+  fileprivate func tell(_ end: ((any Error)?) -> Void) {
+    switch self {
+    case .success: end(nil)
+    case .failure(let error): end(error)
+    }
   }
 }

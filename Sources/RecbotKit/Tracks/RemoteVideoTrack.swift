@@ -21,6 +21,12 @@ public final class RemoteVideoTrack: Sendable {
 
   /// The room's name of the publication.
   public var id: TrackID { state.id }
+  /// Who publishes it.
+  public var participant: ParticipantIdentity { track.participant }
+  /// The publisher's name for it.
+  public var name: String { track.name }
+  /// Where it comes from.
+  public var source: TrackSource { track.source }
   /// The same as the room knows it.
   public var track: RemoteTrack { .video(self) }
 

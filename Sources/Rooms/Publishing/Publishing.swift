@@ -240,7 +240,10 @@ struct Publishing: Sendable {
       case .limitExceeded: .busy
       default: .rejected
       }
-    return end(id, RoomError(kind, "the track \(entries[id]?.description.name ?? ""): \(response.message)"))
+    // The advice for all that a token does not permit is about joining.
+    let advice = kind == .notPermitted ? "Make a token with canPublish for this room" : nil
+    return end(
+      id, RoomError(kind, "the track \(entries[id]?.description.name ?? ""): \(response.message)", advice: advice))
   }
 
   private mutating func end(_ id: LocalTrackID, _ error: RoomError) -> [Action] {

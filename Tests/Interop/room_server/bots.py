@@ -2,20 +2,21 @@
 heard by them, and what they publish by it."""
 
 import json
+import subprocess
 import time
 
 from room_server.clients import RoomServerTest
-from stage import Process, make_token
+from stage import KEY, SECRET, Process, make_token
 
 # The bot's colour: Y 81, U 90, V 200.
 COLOUR = "bf2000"
 
 
 class BotsTest(RoomServerTest):
-    def bot(self) -> Process:
+    def bot(self, *passphrase: str) -> Process:
         token = make_token("bot", self.room, canPublish=True, canPublishData=True, hidden=None)
-        bot = self.stage.start(Process("bot", [self.stage.tool("kit-bot"), self.url, token], self.stage.folder))
-        self.heard(bot, "published")
+        bot = self.stage.start(Process("bot", [self.stage.tool("kit-bot"), self.url, token, *passphrase], self.stage.folder))
+        self.heard(bot, "unpublished" if passphrase else "published")
         return bot
 
     def heard(self, bot: Process, event: str, timeout: float = 20, after: int = 0, **fields) -> dict:
@@ -123,3 +124,78 @@ class BotsTest(RoomServerTest):
         self.tell(bot, "leave")
         self.assertEqual(bot.exit(10), 0, bot.tail())
         self.verdict.figure(f"{video['frames']} pictures, {sound['samples'] / 48_000:.1f} s of sound, {sound['beeps']} beeps")
+
+    def test_a_bot_with_the_key_sees_and_hears_who_encrypts_and_sends_nothing(self) -> None:
+        """Its renderers get what a client encrypts end to end; what it would send in the clear it does not send."""
+        bot = self.bot("open sesame")
+        self.assertIn("cannot encrypt", self.heard(bot, "unpublished")["error"])
+        self.publisher("ann", "--colour", "3030c0", "--duration", "8", "--e2ee", "open sesame").finish()
+        self.heard(bot, "gone", identity="ann")
+        video, sound = self.heard(bot, "video"), self.heard(bot, "audio")
+        self.assertGreater(video["frames"], 100)
+        self.assertLess(max(abs(video["y"] - 71), abs(video["u"] - 191), abs(video["v"] - 118)), 14, f"colour {video}")
+        self.assertGreaterEqual(sound["beeps"], 4)
+        self.tell(bot, "leave")
+        self.assertEqual(bot.exit(10), 0, bot.tail())
+
+    def test_prepared_files_are_shown_as_they_are(self) -> None:
+        """`recbot people --play`: two layers that ffmpeg encoded, and their sound, for two people; who comes late has a picture at once,
+        though the files have one keyframe only."""
+        folder = self.stage.folder / "people"
+        folder.mkdir()
+        colours = {"ann": "3030c0", "ben": "c03030"}
+        for name, colour in colours.items():
+            encoder = ["-c:v", "libvpx", "-deadline", "realtime", "-g", "3000", "-c:a", "libopus"]
+            # Noise, so that there are bits to count.
+            picture = f"color=c=0x{colour}:size=640x360:rate=30,noise=alls=12:allf=t,split[a][b];[b]scale=320:180[c]"
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:beep_factor=2:sample_rate=48000", "-filter_complex",
+                            picture, "-map", "[a]", "-map", "0:a", "-t", "20", *encoder, "-b:v", "500k", str(folder / f"{name}.webm"),
+                            "-map", "[c]", "-map", "0:a", "-t", "20", *encoder, "-b:v", "150k", str(folder / f"{name}_lo.webm")], check=True)
+        people = self.stage.run("people", "people", self.room, "--url", self.url, "--play", str(folder), "--duration", "60s",
+                                "--api-key", KEY, LIVEKIT_API_SECRET=SECRET)
+        people.line(lambda text: text == f"2 people are in {self.room}.", 20)
+        time.sleep(3)
+        high = self.watcher("--identity", "high")
+        low = self.watcher("--identity", "low", "--quality", "low")
+        self.stage.until(time.time() + 7)
+        lines, small = high.stop(), low.stop()
+        for name, colour in colours.items():
+            (video,), (least,) = self.summary(lines, name, "video"), self.summary(small, name, "video")
+            self.assertColour(video["colour"], colour)
+            self.assertEqual((video["sizes"][-1], least["sizes"][-1]), ("640x360", "320x180"))
+            self.assertGreater(video["total"], 150)
+            (sound,) = self.summary(lines, name, "audio")
+            self.assertTrue(any(line["level"] > 0.02 for line in self.events(lines, "track", identity=name, kind="audio")), f"{sound}")
+            # As many bytes as the file has: nothing is encoded again.
+            told = [line for line in self.events(lines, "track", identity=name, kind="video")][2:]
+            video_bits = 8 * sum(int(size) for size in subprocess.run(
+                ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=size", "-of", "csv=p=0", str(folder / f"{name}.webm")],
+                capture_output=True, text=True, check=True).stdout.split()) / 20
+            self.assertLess(abs(self.rate(told) / video_bits - 1), 0.35, f"{name}: {self.rate(told):.0f} of {video_bits:.0f} bit/s")
+        people.send(2)
+        self.assertEqual(people.exit(10), 0, people.tail())
+
+    def test_files_that_nobody_can_show_are_told(self) -> None:
+        """A folder that is not there, without files, with a text, with sound in FLAC, and layers that do not belong together: one line each."""
+        folder = self.stage.folder / "people"
+        folder.mkdir()
+
+        def refused(*words: str) -> None:
+            people = self.stage.run("people", "people", self.room, "--url", self.url, "--play", str(folder),
+                                    "--api-key", KEY, LIVEKIT_API_SECRET=SECRET)
+            self.assertEqual(people.exit(20), 64, people.tail())
+            self.assertEqual(len(people.errors.strip().splitlines()), 1, people.errors)
+            for word in words:
+                self.assertIn(word, people.errors)
+
+        refused("no .webm file")
+        (folder / "ann.webm").write_text("hello")
+        refused("ann.webm", "not a WebM")
+        make = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i"]
+        subprocess.run([*make, "sine=duration=1", "-f", "matroska", "-c:a", "flac", str(folder / "ann.webm")], check=True)
+        refused("ann.webm", "VP8")
+        for name in ("ann", "ann_lo"):
+            subprocess.run([*make, "color=size=64x64:rate=10:duration=1", "-c:v", "libvpx", str(folder / f"{name}.webm")], check=True)
+        refused("same size")
+        subprocess.run([*make, "color=size=32x32:rate=10:duration=1", "-c:v", "libvpx-vp9", str(folder / "ann_lo.webm")], check=True)
+        refused("same kind")

@@ -36,6 +36,7 @@ from scenarios.sinks import sinks, watched
 from scenarios.soak import soak
 from scenarios.speaker import speaker
 from scenarios.stalls import stalls
+from scenarios.still import still
 from scenarios.streams import streamed
 from scenarios.tracks import tracks
 from scenarios.trouble import trouble
@@ -44,7 +45,7 @@ from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
-    layers, bandwidth, messages, presence, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
+    layers, bandwidth, messages, presence, still, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
     faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, watched, streamed, quality, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks. Encrypted VP8 and H.264: encrypted; the

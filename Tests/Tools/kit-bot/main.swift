@@ -1,4 +1,4 @@
-// kit-bot URL TOKEN: a bot of RecbotKit for the scenarios. It publishes a camera in two layers, the same in VP9 with fewer
+// kit-bot URL TOKEN [PASSPHRASE]: a bot of RecbotKit for the scenarios. It publishes a camera in two layers, the same in VP9 with fewer
 // pictures, and a microphone; says what it hears and sees as JSON lines; and does what it is told on standard input, a line each:
 // `mute`, `unmute`, `say TEXT`, `data TEXT`, `statistics`, `unpublish`, `leave`.
 import Foundation
@@ -54,23 +54,33 @@ final class Ear: AudioRenderer {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 3 else {
-  FileHandle.standardError.write(Data("usage: kit-bot URL TOKEN\n".utf8))
+guard (3...4).contains(arguments.count) else {
+  FileHandle.standardError.write(Data("usage: kit-bot URL TOKEN [PASSPHRASE]\n".utf8))
   exit(64)
 }
 do {
-  let room = try await Room.connect(url: arguments[1], token: arguments[2])
+  var connection = ConnectOptions()
+  if arguments.count == 4 {
+    var keys = FrameKeys()
+    keys.shared[0] = Array(arguments[3].utf8)
+    connection.keys = keys
+  }
+  let room = try await Room.connect(url: arguments[1], token: arguments[2], options: connection)
   tell("joined", ["identity": room.localParticipant.identity.rawValue, "room": room.name])
 
   let camera = LocalVideoTrack(
     capturer: Flashes(dimensions: .init(width: 640, height: 360), colour: (y: 81, u: 90, v: 200)))
   var small = VideoPublishOptions()
   (small.codec, small.bitrate, small.maximumFrameRate) = (.vp9, 100_000, 10)
-  let large = try await room.localParticipant.publish(camera)
-  let clone = try await room.localParticipant.publish(camera.clone(name: "small"), options: small)
-  let microphone = try await room.localParticipant.publish(LocalAudioTrack(capturer: Beeps()))
-  let publications = [large, clone, microphone]
-  tell("published", ["tracks": publications.map { $0.id?.rawValue ?? "" }])
+  var publications: [LocalTrackPublication] = []
+  do {
+    publications.append(try await room.localParticipant.publish(camera))
+    publications.append(try await room.localParticipant.publish(camera.clone(name: "small"), options: small))
+    publications.append(try await room.localParticipant.publish(LocalAudioTrack(capturer: Beeps())))
+    tell("published", ["tracks": publications.map { $0.id?.rawValue ?? "" }])
+  } catch {
+    tell("unpublished", ["error": "\(error)"])
+  }
 
   let watching = Task {
     for await event in room.events {
@@ -113,11 +123,11 @@ do {
   for await line in commands {
     let words = line.split(separator: " ", maxSplits: 1).map(String.init)
     switch words.first {
-    case "mute": large.mute()
-    case "unmute": large.unmute()
+    case "mute": publications.first?.mute()
+    case "unmute": publications.first?.unmute()
     case "say": try await room.localParticipant.send(chat: words.last ?? "")
     case "data": try await room.localParticipant.publish(data: Array((words.last ?? "").utf8), topic: "test")
-    case "unpublish": room.localParticipant.unpublish(clone)
+    case "unpublish": for clone in publications where clone.name == "small" { room.localParticipant.unpublish(clone) }
     case "statistics":
       let statistics = await room.reportStatistics()
       for publication in publications {

@@ -48,7 +48,7 @@ struct Bot {
         try await Task.sleep(for: .seconds(1))
         let (duration, peak) = meter.read()
         let decibels = Int(20 * log10(max(peak, 0.001)))
-        say("\(track.track.participant): \(duration) of sound, at most \(decibels) dB")
+        say("\(track.participant): \(duration) of sound, at most \(decibels) dB")
       }
     }
     await track.ended()

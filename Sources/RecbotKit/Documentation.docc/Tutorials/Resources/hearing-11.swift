@@ -52,7 +52,7 @@ struct Bot {
         try await Task.sleep(for: .seconds(1))
         let (duration, peak) = meter.read()
         let decibels = Int(20 * log10(max(peak, 0.001)))
-        say("\(track.track.participant): \(duration) of sound, at most \(decibels) dB")
+        say("\(track.participant): \(duration) of sound, at most \(decibels) dB")
       }
     }
     await track.ended()
@@ -76,7 +76,7 @@ struct Bot {
         written += samples.count / 2
       }
       try file.close()
-      say("\(path) has the sound of \(track.track.participant).")
+      say("\(path) has the sound of \(track.participant).")
     } catch {
       say("\(path) is not written: \(error)")
     }
