@@ -38,6 +38,7 @@ public final class RTCPeerConnection: @unchecked Sendable {
   /// Candidates of the peer that came before its description.
   private var waitingCandidates: [String] = []
   private var tickTimer: LoopTimer?
+  private var isTickIdle = false
 
   /// What a transport begins once.
   private struct Begun: OptionSet {
@@ -351,14 +352,16 @@ public final class RTCPeerConnection: @unchecked Sendable {
 
   private func applyReceivers() {
     engine.applyReceivers(negotiation.media, sections: Set(negotiation.sections.map(\.mid)))
-    if tickTimer != nil { armTick() }
+    // Who negotiates all the time must not put off what is due.
+    if tickTimer != nil, isTickIdle == engine.isReceiving { armTick() }
   }
 
   private func armTick() {
     tickTimer?.cancel()
-    tickTimer = loop.timer(
-      after: engine.isReceiving ? Self.tickInterval : Self.idleTickInterval, repeats: true
-    ) { [weak self] in self?.engine.tick(at: MonotonicClock.now) }
+    isTickIdle = !engine.isReceiving
+    tickTimer = loop.timer(after: isTickIdle ? Self.idleTickInterval : Self.tickInterval, repeats: true) {
+      [weak self] in self?.engine.tick(at: MonotonicClock.now)
+    }
   }
 
   // MARK: What the transport tells
