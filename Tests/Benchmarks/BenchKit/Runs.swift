@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What a command has cost.
 package struct Cost {
@@ -12,8 +13,10 @@ package struct Cost {
   package var disturbance: Double
 }
 
-/// Ends with a line on standard error.
+/// Ends with a line on standard error, ends what runs in the background, and leaves no folder.
 package func fail(_ line: String) -> Never {
+  Background.endAll()
+  for folder in folders.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: folder) }
   let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
   FileHandle.standardError.write(Data("\(name): \(line)\n".utf8))
   exit(1)
@@ -21,10 +24,16 @@ package func fail(_ line: String) -> Never {
 
 /// A command in the background.
 package final class Background {
+  private static let running = Mutex<Set<pid_t>>([])
   private let process: Process
 
   /// Starts it on this processor.
-  package init(_ words: [String], on processor: String) { process = start(words, on: processor) }
+  package init(_ words: [String], on processor: String) {
+    process = start(words, on: processor)
+    Self.running.withLock { [pid = process.processIdentifier] in _ = $0.insert(pid) }
+  }
+
+  fileprivate static func endAll() { running.withLock { for pid in $0 { kill(pid, SIGTERM) } } }
 
   /// What it has cost so far, seconds of processor time.
   package var processorTime: Double { processorTimes(of: process.processIdentifier) }
@@ -33,6 +42,7 @@ package final class Background {
   package func stop() {
     process.terminate()
     process.waitUntilExit()
+    Self.running.withLock { [pid = process.processIdentifier] in _ = $0.remove(pid) }
   }
 }
 
@@ -58,6 +68,8 @@ package func median(_ values: [Double]) -> Double { values.sorted()[values.count
 /// Two digits behind the point.
 package func text(_ value: Double, digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
 
+private let folders = Mutex<[String]>([])
+
 /// A new folder for what a benchmark makes.
 package func makeFolder() -> String {
   let name = URL(filePath: CommandLine.arguments[0]).lastPathComponent
@@ -65,6 +77,7 @@ package func makeFolder() -> String {
   do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
     fail("\(error)")
   }
+  folders.withLock { $0.append(folder) }
   return folder
 }
 
