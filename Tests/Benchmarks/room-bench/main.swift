@@ -4,7 +4,7 @@ import Foundation
 // What `recbot join` costs in a room of nine people, and of sixteen, in 1280x720, over real WebRTC: the people send prepared files
 // (`recbot people --play`) through the embedded server, on the other processor. Beside it, in turn, ffmpeg puts the same files side by
 // side into VP8 of the same rate: as fast as it can, and at the pace at which people send, which keeps the caches as cold as theirs.
-// Then nine people offer two sizes, and recbot takes the one that a tile needs.
+// Then they offer two sizes, and recbot asks for the one that a tile needs (`--receive for-layout`).
 //
 //   room-bench RECBOT
 //
@@ -49,7 +49,7 @@ for number in 0..<16 {
 }
 
 /// One table row: what a recording and ffmpeg take of a core.
-func compare(_ label: String, count: Int, folder files: String) -> Double {
+func compare(_ label: String, count: Int, folder files: String, _ options: [String] = []) -> Double {
   let people = Background(
     [recbot, "people", "bench", "--play", files, "--participants", "\(count)", "--duration", "1h", "--url", url],
     on: "1")
@@ -66,7 +66,7 @@ func compare(_ label: String, count: Int, folder files: String) -> Double {
         [
           recbot, "join", "bench", "--url", url, "--output", output, "--progress", "none", "--max-duration",
           "\(recorded)s",
-        ],
+        ] + options,
         on: "0")
     }
     func ffmpeg(paced: Bool) -> Cost {
@@ -102,5 +102,5 @@ for (label, count) in [("9 people", 9), ("16 people", 16)] {
   if let limit = limits[label], ratio > limit { fail("\(label): more than \(limit) times what a paced ffmpeg takes") }
 }
 for (label, count) in [("9 people, two sizes", 9), ("16 people, two sizes", 16)] {
-  _ = compare(label, count: count, folder: double)
+  _ = compare(label, count: count, folder: double, ["--receive", "for-layout"])
 }
