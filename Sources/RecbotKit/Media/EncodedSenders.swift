@@ -48,28 +48,34 @@ final class EncodedVideoSender: TrackSender {
   func wantKeyframe(_ layer: Int?) { keyframeWanted(layer) }
 
   func take(_ frame: EncodedVideoFrame) {
+    guard layers.contains(frame.layer), !frame.bytes.isEmpty else { return }
     let now = MonotonicClock.now
     let isTaken = queue.put { [self] client, id, processor in
-      guard processor == nil, let (elapsed, capturedAt) = time(of: frame, at: now) else { return false }
+      guard processor == nil else { return false }
+      guard let (elapsed, capturedAt) = time(of: frame, at: now) else {
+        lost(frame.layer)
+        return false
+      }
       client.send(
         MediaBuffer(frame.bytes), of: id, layer: frame.layer,
         rtpTime: UInt32(truncatingIfNeeded: elapsed.nanoseconds / 1000 * 9 / 100), capturedAt: capturedAt,
         audioLevel: nil, isVoice: false)
       return true
     }
-    if !isTaken { order.withLock { _ = $0.broken.insert(frame.layer) } }
+    if !isTaken { lost(frame.layer) }
+  }
+
+  /// A frame of a layer is not sent: those that follow refer to it, and nobody in the room knows that it is missing.
+  private func lost(_ layer: Int) {
+    if order.withLock({ $0.broken.insert(layer).inserted }) { keyframeWanted(layer) }
   }
 
   /// When a frame was captured; nil when it cannot be sent.
   private func time(of frame: EncodedVideoFrame, at now: Instant) -> (elapsed: Duration, capturedAt: Instant)? {
     order.withLock { order in
-      guard layers.contains(frame.layer), !frame.bytes.isEmpty else { return nil }
       let time = order.clock.time(frame.time, at: now)
       let isAfterLast = time.elapsed > order.last[frame.layer] ?? .seconds(-1)
-      guard isAfterLast, frame.isKeyframe || !order.broken.contains(frame.layer) else {
-        order.broken.insert(frame.layer)
-        return nil
-      }
+      guard isAfterLast, frame.isKeyframe || !order.broken.contains(frame.layer) else { return nil }
       order.broken.remove(frame.layer)
       order.last[frame.layer] = time.elapsed
       return time

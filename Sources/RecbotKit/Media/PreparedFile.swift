@@ -12,7 +12,7 @@ import WebM
 /// When somebody in the room needs a keyframe, the pictures go on from the last place at which all layers have one, at worst from
 /// the beginning; the sound goes on as it was.
 public final class PreparedFile: Sendable {
-  /// The most bytes of all files of one person.
+  /// The most bytes of one file.
   public static let sizeLimit = 512 << 20
 
   /// How long it is.
