@@ -145,10 +145,11 @@ class BotsTest(RoomServerTest):
         folder.mkdir()
         colours = {"ann": "3030c0", "ben": "c03030"}
         for name, colour in colours.items():
-            encoder = ["-c:v", "libvpx", "-deadline", "realtime", "-g", "3000", "-c:a", "libopus"]
-            # Noise, so that there are bits to count.
-            picture = f"color=c=0x{colour}:size=640x360:rate=30,noise=alls=12:allf=t,split[a][b];[b]scale=320:180[c]"
-            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:beep_factor=2:sample_rate=48000", "-filter_complex",
+            encoder = ["-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "-8", "-threads", "1", "-g", "3000", "-c:a",
+                       "libopus"]
+            # Noise, so that there are bits to count. One thread: several of libvpx spin while they wait for each other.
+            picture = f"color=c=0x{colour}:size=640x360:rate=30:duration=20,noise=alls=12:allf=t,split[a][b];[b]scale=320:180[c]"
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:beep_factor=2:sample_rate=48000:duration=20", "-filter_complex",
                             picture, "-map", "[a]", "-map", "0:a", "-t", "20", *encoder, "-b:v", "500k", str(folder / f"{name}.webm"),
                             "-map", "[c]", "-map", "0:a", "-t", "20", *encoder, "-b:v", "150k", str(folder / f"{name}_lo.webm")], check=True)
         people = self.stage.run("people", "people", self.room, "--url", self.url, "--play", str(folder), "--duration", "60s",
