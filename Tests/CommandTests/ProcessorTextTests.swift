@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import Session
 import Settings
@@ -48,7 +49,7 @@ import Testing
   @Test func flagsComeAfterEachOtherAndInThePlaceOfTheSetting() throws {
     func rules(_ flags: [String], _ environment: [String: String] = [:]) throws -> [String] {
       let command = try JoinCommand.parse(
-        ["room", "--token", "x", "--url", "ws://host", "--output", "/tmp/x.webm"] + flags)
+        ["room", "--token", "x", "--url", "ws://host", "--output", "/tmp/recbot-processors-\(UUID()).webm"] + flags)
       let configuration = Configuration.inspect(path: "/dev/null", environment: environment).configuration
       return try command.plan(configuration).recording.session.processors.map(\.description)
     }
