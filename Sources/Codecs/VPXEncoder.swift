@@ -25,6 +25,7 @@ public final class VPXEncoder: VideoEncoder {
   /// What is still, where that is coded better.
   private let still: StillBlocks?
   private let stillQuantizer: Int
+  private let speed: Int
   private let staticThreshold: Int
   /// Frames since the last keyframe, that one counted; 0 before the first.
   private var sinceKeyframe = 0
@@ -59,6 +60,7 @@ public final class VPXEncoder: VideoEncoder {
     still = codec == .vp8 && s.stillQuantizer != nil ? StillBlocks(width: width, height: height) : nil
     stillQuantizer = s.stillQuantizer ?? 0
     staticThreshold = s.staticThreshold
+    speed = s.cpuUsed
     keyframeShare = codec == .vp8 ? s.keyframeShare : 1
     vp8Repetition = codec == .vp8 ? VP8Repetition(width: width, height: height) : nil
     let library = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
@@ -168,6 +170,11 @@ public final class VPXEncoder: VideoEncoder {
   }
 
   /// Has libvpx take another target, in kbit a second.
+  /// See `VideoEncoder`.
+  public func setHurried(_ isHurried: Bool) throws(CodecError) {
+    try control(VP8E_SET_CPUUSED, isHurried ? VPXEncoderSettings.hurriedSpeed(codec) : speed)
+  }
+
   private func setRate(_ rate: UInt32) throws(CodecError) {
     var changed = configuration
     changed.rc_target_bitrate = rate

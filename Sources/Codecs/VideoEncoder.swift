@@ -28,6 +28,10 @@ public protocol VideoEncoder: AnyObject {
 
   /// Changes the target rate from the next frame on, in bits per second (at least 1000).
   func setBitrate(_ bitsPerSecond: Int) throws(CodecError)
+
+  /// From the next frame on searches less, for less processor time and coarser pictures (true), or as much as always. Nothing
+  /// changes with a codec that is as fast as it can be.
+  func setHurried(_ isHurried: Bool) throws(CodecError)
 }
 
 extension VideoEncoder {
@@ -36,6 +40,9 @@ extension VideoEncoder {
 
   /// None.
   public var repetition: [UInt8]? { nil }
+
+  /// It is as fast as it can be.
+  public func setHurried(_ isHurried: Bool) throws(CodecError) {}
 
   /// Encodes one picture that lasts as long as the one before.
   @discardableResult

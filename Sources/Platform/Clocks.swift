@@ -7,6 +7,12 @@ public enum MonotonicClock {
   public static var now: Instant { Instant(nanoseconds: read(CLOCK_MONOTONIC)) }
 }
 
+/// What this process has worked.
+public enum ProcessorClock {
+  /// Processor time of all its threads since it began (`CLOCK_PROCESS_CPUTIME_ID`). Any thread.
+  public static var now: Duration { .nanoseconds(read(CLOCK_PROCESS_CPUTIME_ID)) }
+}
+
 /// The clock of the calendar: it may be set, so it leaps and goes back. Not for measuring.
 public enum WallClock {
   /// Nanoseconds since 1970-01-01T00:00:00Z, without leap seconds (`CLOCK_REALTIME`). Any thread.

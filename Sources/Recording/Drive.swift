@@ -12,6 +12,8 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
   let logger: Logger
   /// Is given the events on their way to the core; nil: there is no log.
   var log: LogThread?
+  /// Says what the recording does without for lack of processor time; nil: nothing ever is.
+  var degradation: Degradation?
   /// Is told how the recording stands, after each few plans.
   let report: (RecordingProgress) -> Void
 
@@ -27,12 +29,26 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
     var now = SessionTime.zero
     var pace = Pace(settings)
     var toldAt: SessionTime?
+    var degradation = degradation
     // However much there is to do, between any two things it is looked whether the end must not wait.
     func isOver() -> SessionEnd? {
       guard let now = source.now else { return nil }
       let stoppedAt = source.stoppedAt
       pace.look(at: now, stoppedAt: stoppedAt, fileTime: core.fileTime(ahead: now))
       return pace.isOver ? stoppedAt == nil ? .maxDuration : .stopped : nil
+    }
+    // Does without more, or less, by what the processor has to give.
+    func degrade() throws(RecordingError) {
+      guard let now = source.now, let wasExhausted = degradation?.isExhausted else { return }
+      if let step = degradation?.look(at: now, lag: pace.lag) {
+        // What is logged is to be composed again, at its best.
+        core.degrade(to: step, layers: log == nil)
+        try handler.degrade(to: step)
+        logger.notice("the recording saves processor time: \(step.words)", metadata: ["degradation": "\(step.name)"])
+      }
+      if !wasExhausted, degradation?.isExhausted ?? false {
+        logger.warning("the recording takes more of the processor than it may, whatever it does without")
+      }
     }
     while true {
       for var event in events {
@@ -54,9 +70,15 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         for output in outputs {
           if case .ended(let end) = output { return end }
           if let end = isOver() { return end }
-          if case .compose(let plan) = output, let now = source.now { pace.plans(plan.sessionTime, at: now) }
-          let isLeftOut = pace.leavesOut(output)
+          var isSpared = false
+          if case .compose(let plan) = output, let now = source.now {
+            isSpared = degradation?.spares(plan) ?? false
+            // Of those that are wanted some are kept, however late it is.
+            if !isSpared { pace.plans(plan.sessionTime, at: now) }
+          }
+          let isLeftOut = !isSpared && pace.leavesOut(output)
           if let found = try handler.perform(output, isLate: isLeftOut) { core.take(found) }
+          if isLeftOut { degradation?.losesPicture() }
           if isLeftOut, toldAt.map({ now - $0 >= Self.tellingInterval }) ?? true {
             toldAt = now
             logger.warning(
@@ -65,6 +87,7 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         }
         handler.tell(core, at: reached)
         outputs.removeAll(keepingCapacity: true)
+        try degrade()
         report(handler.progress)
         due = core.nextInstant + settings.latency + Burst.length
       }

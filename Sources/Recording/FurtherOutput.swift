@@ -14,6 +14,9 @@ final class FurtherOutput {
   private var output: (any MediaOutput)?
   /// Of so many slots one is written.
   private let interval: Int64
+  private let framesPerSecond: Int
+  /// What is left out for lack of processor time.
+  private var degradation = DegradationStep.none
   private let logger: Logger
 
   /// Makes the file and its encoders by `makeOutput`.
@@ -24,6 +27,7 @@ final class FurtherOutput {
     progress = FurtherProgress(path: file.path)
     compositor = file.picture.map { PictureCompositor(canvas: $0.canvas, images: images) }
     interval = Int64(file.picture?.interval ?? 1)
+    framesPerSecond = settings.settings(of: file).session.framesPerSecond
     self.logger = logger
     do throws(RecordingError) {
       output = try makeOutput(settings.settings(of: file))
@@ -33,13 +37,14 @@ final class FurtherOutput {
   }
 
   /// Takes the picture of a slot, which `paint` makes if it is wanted. `isLate`: the machine does not keep up.
-  func picture(slot: Int64, at time: SessionTime, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame)
-  {
-    guard let output, let compositor, slot % interval == 0 else { return }
+  func picture(_ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame) {
+    guard let output, let compositor, plan.slot % interval == 0 else { return }
+    let slot = plan.slot / interval
+    guard slot % degradation.interval(isStill: plan.isStill, framesPerSecond: framesPerSecond) == 0 else { return }
     guard !isLate, !output.isCrowded else { return leaveOut() }
     attempt { (output) throws(RecordingError) in
       let frame = paint(compositor)
-      try output.picture(frame.picture, isChanged: frame.isChanged, slot: slot / interval, at: time)
+      try output.picture(frame.picture, isChanged: frame.isChanged, slot: slot, at: plan.time)
       progress.frames += 1
     }
   }
@@ -55,6 +60,12 @@ final class FurtherOutput {
   /// Takes 20 ms of sound, a packet of its rate.
   func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) {
     attempt { (output) throws(RecordingError) in try output.audio(packet, at: time) }
+  }
+
+  /// From now on does without this.
+  func degrade(to step: DegradationStep) {
+    degradation = step
+    attempt { (output) throws(RecordingError) in try output.degrade(to: step) }
   }
 
   /// Changes the title.
@@ -135,7 +146,7 @@ struct FurtherOutputs {
   func picture(_ number: Int, _ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame)
   {
     guard pictures.indices.contains(number) else { return }
-    pictures[number].picture(slot: plan.slot, at: plan.time, isLate: isLate, paint)
+    pictures[number].picture(plan, isLate: isLate, paint)
   }
 
   /// Takes 20 ms of sound, and the recording's packet of it.
@@ -148,6 +159,9 @@ struct FurtherOutputs {
       for output in files { output.audio(own, at: time) }
     }
   }
+
+  /// From now on does without this.
+  func degrade(to step: DegradationStep) { for output in pictures { output.degrade(to: step) } }
 
   /// Changes the title.
   func setTitle(_ title: String) { for output in all { output.setTitle(title) } }

@@ -1,5 +1,7 @@
 import Codecs
+import Compositor
 import MediaCore
+import Session
 import WebM
 
 /// Where finished pictures and sound go. Confined to one thread.
@@ -23,6 +25,8 @@ protocol MediaOutput: AnyObject {
   func setRoom(_ room: String)
   /// A chapter begins.
   func addChapter(start: SessionTime, title: String)
+  /// From now on does without what this step leaves out of encoding; which pictures come is not decided here.
+  func degrade(to step: DegradationStep) throws(RecordingError)
   /// Says that nothing more comes but `finish`, which waits until all is written.
   func end()
   /// Completes the file; gives its bytes. Nothing may be called afterwards.
@@ -36,6 +40,8 @@ extension MediaOutput {
   var discarded: UInt64 { 0 }
   /// It is written in one piece.
   var segments: SegmentProgress? { nil }
+  /// What comes is written as ever.
+  func degrade(to step: DegradationStep) throws(RecordingError) {}
   /// It has no place for that.
   func setRoom(_ room: String) {}
   /// All that came is written.
@@ -47,7 +53,9 @@ extension MediaOutput {
 final class FileOutput: MediaOutput {
   private let settings: RecordingSettings
   private let framesPerSecond: Int64
-  private let videoEncoder: (any VideoEncoder)?
+  private var videoEncoder: (any VideoEncoder)?
+  /// What is encoded while pictures have half of their columns and rows; nil: they are encoded as they come.
+  private var halved: Picture?
   private let writer: WebMWriter
   private let segmentThread: SegmentThread?
   private var stillness: Stillness
@@ -68,10 +76,7 @@ final class FileOutput: MediaOutput {
       if settings.isAudioOnly {
         videoEncoder = nil
       } else {
-        videoEncoder = try VideoEncoders.make(
-          settings.codec, width: session.canvas.width, height: session.canvas.height,
-          framesPerSecond: session.framesPerSecond, bitrate: settings.videoBitrate,
-          keyframeInterval: max(1, Int(settings.keyframeInterval.milliseconds) * session.framesPerSecond / 1000))
+        videoEncoder = try Self.encoder(settings, session.canvas.width, session.canvas.height)
       }
     } catch {
       throw RecordingError.encoder(error.description)
@@ -110,6 +115,7 @@ final class FileOutput: MediaOutput {
 
   func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
     guard let videoEncoder else { return }
+    if let halved { PictureScaling.scale(picture, to: halved) }
     let repetition = videoEncoder.repetition
     do {
       switch stillness.next(
@@ -121,7 +127,7 @@ final class FileOutput: MediaOutput {
       case .encode(let isKeyframe):
         // The encoder counts in 1/90000 s, and does not know of what is repeated: its rate would be another one.
         _ = try videoEncoder.encode(
-          picture, pts: (slot - repeated) * 90_000 / framesPerSecond, forceKeyframe: isKeyframe
+          halved ?? picture, pts: (slot - repeated) * 90_000 / framesPerSecond, forceKeyframe: isKeyframe
         ) { bytes, isKeyframe in
           if isKeyframe, time >= keyframeDue {
             keyframeDue = settings.segments?.boundary(after: time) ?? .distantFuture
@@ -143,6 +149,35 @@ final class FileOutput: MediaOutput {
     } catch {
       throw RecordingError.output(error.description)
     }
+  }
+
+  func degrade(to step: DegradationStep) throws(RecordingError) {
+    guard videoEncoder != nil else { return }
+    do throws(CodecError) {
+      let canvas = settings.session.canvas
+      // Files of AV1 have one size of pictures (Matroska codec mapping of AV1).
+      let isHalved = step >= .halfSize && settings.codec != .av1
+      if isHalved != (halved != nil) {
+        halved = isHalved ? Picture(width: Self.half(canvas.width), height: Self.half(canvas.height)) : nil
+        // It begins with a keyframe, from which on players take the new size.
+        videoEncoder = try Self.encoder(settings, halved?.width ?? canvas.width, halved?.height ?? canvas.height)
+      }
+      try videoEncoder?.setHurried(step >= .encoderSpeed)
+    } catch {
+      throw RecordingError.encoder(error.description)
+    }
+  }
+
+  /// Half of a side, even.
+  private static func half(_ side: Int) -> Int { max(2, (side / 2 + 1) & ~1) }
+
+  private static func encoder(
+    _ settings: RecordingSettings, _ width: Int, _ height: Int
+  ) throws(CodecError) -> any VideoEncoder {
+    let framesPerSecond = settings.session.framesPerSecond
+    return try VideoEncoders.make(
+      settings.codec, width: width, height: height, framesPerSecond: framesPerSecond, bitrate: settings.videoBitrate,
+      keyframeInterval: max(1, Int(settings.keyframeInterval.milliseconds) * framesPerSecond / 1000))
   }
 
   func setTitle(_ title: String) {

@@ -168,6 +168,13 @@ final class Pipeline: OutputHandler {
     progress.segments = segments
   }
 
+  /// From now on does without this; sound stays as it is.
+  func degrade(to step: DegradationStep) throws(RecordingError) {
+    progress.degradation = step
+    try output.degrade(to: step)
+    further.degrade(to: step)
+  }
+
   /// Completes the file.
   func finish(at end: SessionTime) throws(RecordingError) {
     // The sound reaches the end of the last picture, never falls short of it.
@@ -220,7 +227,10 @@ final class Pipeline: OutputHandler {
     chronicle?.take(plan.talking, at: plan.time)
     // With few pictures a second most of the sound comes between them.
     try mix(until: plan.time)
-    if isLate {
+    if plan.isSpared(by: progress.degradation, framesPerSecond: settings.session.framesPerSecond) {
+      progress.sparedFrames += 1
+      sinks?.picture(nil, slot: plan.slot)
+    } else if isLate {
       progress.droppedFrames += 1
       sinks?.picture(nil, slot: plan.slot)
     } else if !settings.isAudioOnly {

@@ -42,6 +42,9 @@ public struct RecordingSettings: Sendable {
   public var isAudioOnly = false
   /// The session log; nil: none.
   public var log: LogSettings?
+  /// What of a core the process may take while this is recorded; nil: whatever there is. What would take more is done without,
+  /// step by step (`DegradationStep`).
+  public var cpuBudget: Double?
   /// The same recording once more, in segments that are closed while it goes on; nil: none.
   public var segments: SegmentSettings?
   /// Further files of the same session, made at the same time.
@@ -171,6 +174,10 @@ public struct RecordingProgress: Sendable, Hashable {
   public var frames: UInt64 = 0
   /// Pictures not written because the machine was too slow.
   public var droppedFrames: UInt64 = 0
+  /// Pictures not written to save processor time.
+  public var sparedFrames: UInt64 = 0
+  /// What is done without to save processor time.
+  public var degradation = DegradationStep.none
   /// Sound that came and was not written, as it came too late for its place.
   public var lateAudio = Duration.zero
   /// Frames that could not be decoded.

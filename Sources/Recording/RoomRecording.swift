@@ -170,8 +170,14 @@ public final class RoomRecording: Sendable {
       return progress
     }
     do throws(RecordingError) {
-      let drive = Drive(source: source, handler: pipeline, settings: settings.session, logger: logger, log: log) {
-        _ in
+      let degradation =
+        settings.isWithoutPictures || settings.isChatOnly
+        ? nil
+        : Degradation(settings.session, budget: settings.cpuBudget) { ProcessorClock.now }
+      let drive = Drive(
+        source: source, handler: pipeline, settings: settings.session, logger: logger, log: log,
+        degradation: degradation
+      ) { _ in
         self.state.withLock { $0.progress = progress() }
       }
       let end = try drive.run(SessionCore(settings: settings.planned), first: first)

@@ -1,6 +1,7 @@
 import Dispatch
 import MediaCore
 import Platform
+import Session
 import Synchronization
 
 /// Lets another output work on a thread of its own, so that encoding goes on beside decoding and composing: for
@@ -19,6 +20,7 @@ final class ThreadedOutput: MediaOutput {
   private enum Work: Sendable {
     case picture(Picture, isChanged: Bool, slot: Int64, SessionTime)
     case audio(MediaBuffer, SessionTime)
+    case degrade(DegradationStep)
     case title(String)
     case room(String)
     case chapter(SessionTime, String)
@@ -114,6 +116,8 @@ final class ThreadedOutput: MediaOutput {
 
   func addChapter(start: SessionTime, title: String) { try? put(.chapter(start, title)) }
 
+  func degrade(to step: DegradationStep) throws(RecordingError) { try put(.degrade(step)) }
+
   func end() {
     guard endedAt == nil else { return }
     endedAt = MonotonicClock.now
@@ -170,6 +174,7 @@ final class ThreadedOutput: MediaOutput {
         case .picture(let picture, let isChanged, let slot, let time):
           try output.picture(picture, isChanged: isChanged, slot: slot, at: time)
         case .audio(let packet, let time): try output.audio(packet.bytes, at: time)
+        case .degrade(let step): try output.degrade(to: step)
         case .title(let title): output.setTitle(title)
         case .room(let room): output.setRoom(room)
         case .chapter(let start, let title): output.addChapter(start: start, title: title)

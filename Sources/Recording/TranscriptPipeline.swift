@@ -12,6 +12,8 @@ protocol OutputHandler: AnyObject {
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so what is only for
   /// the eye is left out.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding?
+  /// From now on does without this.
+  func degrade(to step: DegradationStep) throws(RecordingError)
   /// Takes over, for progress, what the core knows of the room at this instant.
   func tell(_ core: borrowing SessionCore, at now: SessionTime)
   /// Remembers what happened before the part of the session that is recorded.
@@ -23,6 +25,8 @@ protocol OutputHandler: AnyObject {
 }
 
 extension OutputHandler {
+  /// There is nothing to do without.
+  func degrade(to step: DegradationStep) throws(RecordingError) {}
   /// What came before is nobody's concern.
   func remember(_ entry: TimelineEntry) {}
   /// There is nothing else.

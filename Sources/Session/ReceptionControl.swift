@@ -8,6 +8,8 @@ struct ReceptionControl: Sendable {
   private var policy: ReceptionPolicy
   private var bandwidth = BandwidthPolicy()
   private let takesAll: Bool
+  /// True while smaller sizes have to do, and what nobody sees is not received.
+  var isThrifty = false
   /// When to look next.
   private var next = SessionTime.zero
   /// Videos that should come at present.
@@ -48,7 +50,7 @@ struct ReceptionControl: Sendable {
   ) -> (wishes: [ReceptionWish], alert: BandwidthAlert?) {
     let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll) }
     videos = seen.count
-    let wishes = policy.update(candidates, limit: bandwidth.limit, at: time)
+    let wishes = policy.update(candidates, limit: bandwidth.limit, isThrifty: isThrifty, at: time)
     return (wishes, bandwidth.alert(videos: videos, paused: seen.count { isPaused($0.track) }))
   }
 }

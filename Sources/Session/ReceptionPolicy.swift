@@ -63,16 +63,28 @@ public struct ReceptionPolicy: Sendable {
 
   private let settings: Settings
   private var states: [TrackID: State] = [:]
+  /// How much is wanted at present.
+  private var mode: Mode
+  /// True while smaller sizes have to do.
+  private var isThrifty = false
 
   /// Starts with everything wanted at its best, as rooms do.
-  public init(settings: Settings) { self.settings = settings }
+  public init(settings: Settings) {
+    self.settings = settings
+    mode = settings.mode
+  }
 
   /// A track is not published any more.
   public mutating func forget(_ track: TrackID) { states[track] = nil }
 
   /// Takes the video tracks that could flow (those that could not may be left out) and how many of them the connection
-  /// carries (nil: all). Gives what is to be said to the room.
-  public mutating func update(_ candidates: [Candidate], limit: Int?, at now: SessionTime) -> [ReceptionWish] {
+  /// carries (nil: all). `isThrifty`: for lack of processor time sizes are asked for that have half of a tile's columns and rows,
+  /// and nothing of tracks without a tile, whatever the mode. Gives what is to be said to the room.
+  public mutating func update(
+    _ candidates: [Candidate], limit: Int?, isThrifty: Bool = false, at now: SessionTime
+  ) -> [ReceptionWish] {
+    self.isThrifty = isThrifty
+    mode = isThrifty ? .forLayout : settings.mode
     var wishes: [ReceptionWish] = []
     let allowed = limit.map { best(candidates, atMost: $0) }
     for candidate in candidates where candidate.isFlowing {
@@ -97,7 +109,7 @@ public struct ReceptionPolicy: Sendable {
   /// nobody is exchanged without cause.
   private func best(_ candidates: [Candidate], atMost limit: Int) -> Set<TrackID> {
     // Those without a tile take nothing from the others.
-    let visible = candidates.filter { $0.isFlowing && (settings.mode == .best || $0.width > 0) }
+    let visible = candidates.filter { $0.isFlowing && (mode == .best || $0.width > 0) }
     let order = visible.enumerated().sorted { first, second in
       func key(_ entry: (offset: Int, element: Candidate)) -> (Int, Int, Int) {
         let isReceived = states[entry.element.track]?.told.reception == .wanted
@@ -115,14 +127,21 @@ public struct ReceptionPolicy: Sendable {
     wish.priority = isLimited ? min(candidate.rank, 254) + 1 : 0
     let isVisible = candidate.width > 0 && candidate.height > 0
     if isVisible { state.seenAt = now }
-    if !isVisible && settings.mode == .forLayout {
+    if !isVisible && mode == .forLayout {
       // A tile that is gone may come back; when there is not enough for all, nothing is kept for it.
       let isRecent = state.seenAt.map { now - $0 < settings.hideAfter } ?? false
       if !isRecent || isLimited { wish.reception = .hidden }
       return wish
     }
     wish.reception = isAllowed ? .wanted : .lowBandwidth
-    if isAllowed && settings.mode == .forLayout { resize(&wish, candidate, &state, isNew: isNew, at: now) }
+    guard isAllowed else { return wish }
+    guard mode == .forLayout else {
+      (wish.width, wish.height) = (0, 0)
+      return wish
+    }
+    var candidate = candidate
+    if isThrifty { (candidate.width, candidate.height) = (max(1, candidate.width / 2), max(1, candidate.height / 2)) }
+    resize(&wish, candidate, &state, isNew: isNew, at: now)
     return wish
   }
 
@@ -144,7 +163,7 @@ public struct ReceptionPolicy: Sendable {
         state.largest = (0, 0)
       }
       state.largest = (max(state.largest.width, candidate.width), max(state.largest.height, candidate.height))
-      guard let since = state.smallSince, now - since >= settings.shrinkAfter else { return }
+      guard let since = state.smallSince, isThrifty || now - since >= settings.shrinkAfter else { return }
       (wish.width, wish.height) = state.largest
       state.smallSince = nil
     } else {

@@ -57,6 +57,7 @@ extension TimelineEvent {
     case .resumed: "resumed"
     case .connectionLost: "connection-lost"
     case .connectionRestored: "connection-restored"
+    case .degradation: "degradation"
     case .ended: "ended"
     }
   }
@@ -113,6 +114,7 @@ extension TimelineEvent {
     case .title(let title), .marker(let title): [text("title", title)]
     case .paused(let policy): [text("policy", policy.rawValue)]
     case .connectionLost(let reason): [text("reason", reason)]
+    case .degradation(let step): [text("step", step.name)]
     case .ended(let end): [text("reason", end.name)]
     case .resumed, .connectionRestored: []
     }

@@ -65,6 +65,8 @@ public enum TimelineEvent: Hashable, Sendable {
   case connectionLost(String)
   /// The connection is back.
   case connectionRestored
+  /// From now on the recording does without this, for lack of processor time; `none`: without nothing any more.
+  case degradation(DegradationStep)
   /// The recording ended.
   case ended(SessionEnd)
 }

@@ -87,6 +87,14 @@ public enum Values {
     return value
   }
 
+  /// A share of the processors, in cores: 0.05 to 64.
+  public static func cores(_ text: String) throws(ValueError) -> Double {
+    guard let value = Double(text), (0.05...64).contains(value) else {
+      throw ValueError("'\(text)' is not a share of cores; write a number from 0.05 to 64, such as 0.25")
+    }
+    return value
+  }
+
   /// Yes or no: `true`, `yes`, `on`, `1` and their opposites.
   public static func boolean(_ text: String) throws(ValueError) -> Bool {
     switch text.lowercased() {

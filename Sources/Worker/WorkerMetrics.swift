@@ -22,6 +22,8 @@ struct WorkerMetrics: Sendable {
   private let jobsTaken: Counter
   private let recordedBytes: Counter
   private let droppedFrames: Counter
+  private let sparedFrames: Counter
+  private let degradations: Counter
   private let deliveryFailures: Counter
   private let jobsEnded: [End: Counter]
 
@@ -34,6 +36,9 @@ struct WorkerMetrics: Sendable {
     jobsTaken = counter("jobs_taken_total", "Jobs that were taken.")
     recordedBytes = counter("recorded_bytes_total", "Bytes that were recorded.")
     droppedFrames = counter("dropped_frames_total", "Pictures left out because the machine was too slow.")
+    sparedFrames = counter("spared_frames_total", "Pictures left out to save processor time.")
+    degradations = counter(
+      "degradations_total", "Steps in which recordings did without something to save processor time.")
     deliveryFailures = counter("delivery_failures_total", "Attempts to deliver a file that failed.")
     let ended = Self.name("jobs_ended_total")
     registry.describe(ended, .counter, "Jobs that left this worker, by how.")
@@ -50,6 +55,8 @@ struct WorkerMetrics: Sendable {
   func take(_ report: RecordingReport, after before: RecordingReport?) {
     recordedBytes.increment(by: max(0, report.size &- (before?.size ?? 0)))
     droppedFrames.increment(by: max(0, report.droppedFrames &- (before?.droppedFrames ?? 0)))
+    sparedFrames.increment(by: max(0, report.sparedFrames &- (before?.sparedFrames ?? 0)))
+    degradations.increment(by: Int64(max(0, report.degradation - (before?.degradation ?? 0))))
   }
 
   /// A file did not get where it belongs.

@@ -246,7 +246,9 @@ import WebM
     var painted: Int64 = 0
     Self.packet { packet in
       for slot in Int64(0)..<100 {
-        output.picture(slot: slot, at: .zero, isLate: slot == 0) { compositor in
+        let plan = FramePlan(
+          slot: slot, time: .zero, sessionTime: .zero, participants: 0, talker: nil, layout: "", isReconnecting: false)
+        output.picture(plan, isLate: slot == 0) { compositor in
           painted += 1
           return compositor.compose([])
         }

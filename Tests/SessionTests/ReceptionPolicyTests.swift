@@ -15,11 +15,11 @@ private struct Receiver {
   init(_ mode: ReceptionPolicy.Mode = .forLayout) { policy = ReceptionPolicy(settings: .init(mode: mode)) }
 
   /// Five looks a second at these candidates.
-  mutating func show(_ candidates: [Candidate], ms: Int64 = 200) -> [String] {
+  mutating func show(_ candidates: [Candidate], ms: Int64 = 200, isThrifty: Bool = false) -> [String] {
     var lines: [String] = []
     for _ in 0..<max(1, ms / 200) {
       now += 200
-      for wish in policy.update(candidates, limit: limit, at: .milliseconds(now)) {
+      for wish in policy.update(candidates, limit: limit, isThrifty: isThrifty, at: .milliseconds(now)) {
         told[wish.track] = wish
         lines.append(Self.text(wish))
       }
@@ -50,6 +50,18 @@ private struct Receiver {
     #expect(receiver.show([Receiver.tile("a", 1280, 720)]) == ["a 1280x720"])
     #expect(receiver.show([Receiver.tile("a", 320, 180)], ms: 4800).isEmpty)
     #expect(receiver.show([Receiver.tile("a", 320, 180)], ms: 400) == ["a 320x180"])
+  }
+
+  @Test(arguments: [ReceptionPolicy.Mode.forLayout, .best]) func thriftHalvesAtOnceAndEndsAtOnce(
+    mode: ReceptionPolicy.Mode
+  ) {
+    var receiver = Receiver(mode)
+    let (large, hidden) = (Receiver.tile("a", 640, 360), Receiver.tile("b", 0, 0))
+    let usual = mode == .best ? "a 0x0" : "a 640x360"
+    #expect(receiver.show([large], ms: 2000) == (mode == .best ? [] : [usual]))
+    #expect(receiver.show([large, hidden], isThrifty: true) == ["a 320x180", "b hidden"])
+    #expect(receiver.show([large, hidden], ms: 60_000, isThrifty: true).isEmpty)
+    #expect(receiver.show([large, hidden], ms: 600) == (mode == .best ? [usual, "b 0x0"] : [usual]))
   }
 
   @Test func aTileThatIsLargeAgainNowAndThenStaysLarge() {

@@ -91,6 +91,10 @@ public struct RecordingReport: Codable, Hashable, Sendable {
   public var size: Int64
   /// Pictures that were left out because the machine was too slow.
   public var droppedFrames: Int64 = 0
+  /// Pictures that were left out to save processor time.
+  public var sparedFrames: Int64 = 0
+  /// How many steps the recording does without something to save processor time: 0 to 6.
+  public var degradation: Int = 0
   /// People in the room.
   public var participants: Int
   /// The id of this life of the room; nil: not known.
@@ -142,6 +146,8 @@ public struct RecordingReport: Codable, Hashable, Sendable {
     case state, duration, size, participants, confirmed, refusals, end
     case startedAt = "started_at"
     case droppedFrames = "dropped_frames"
+    case sparedFrames = "spared_frames"
+    case degradation
     case roomSID = "room_sid"
   }
 }

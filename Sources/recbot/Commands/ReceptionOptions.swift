@@ -12,6 +12,9 @@ struct ReceptionOptions: ParsableArguments {
   @Option(help: .setting(.receive))
   var receive: String?
 
+  @Option(help: .setting(.cpuBudget))
+  var cpuBudget: String?
+
   @Option(help: .setting(.maxTalkers))
   var maxTalkers: String?
 
@@ -56,6 +59,7 @@ struct ReceptionOptions: ParsableArguments {
   /// Puts what is set into the settings of a recording.
   func apply(_ configuration: Configuration, to settings: inout RecordingSettings) throws {
     settings.session.receive = try configuration.value(.receive, flag: receive)
+    settings.cpuBudget = try configuration.value(.cpuBudget, flag: cpuBudget)
     let people = try configuration.value(.maxTalkers, flag: maxTalkers)
     let view = try configuration.value(.activeViews, flag: activeviews)
     settings.session.maximumTalkers = people ?? (view == .list ? ActiveViews.talkers : nil)

@@ -83,6 +83,12 @@ extension Setting {
       "recording.loudness", "Bring each speaker to the same loudness, -16 LUFS, before mixing", flag: "--loudness",
       default: "false", parse: Values.boolean)
   }
+  static var cpuBudget: Setting<Double?> {
+    .init(
+      "recording.cpu-budget",
+      "What of a core a recording may take, such as 0.25; what would take more is done without, step by step",
+      flag: "--cpu-budget", placeholder: "cores", otherwise: "whatever there is", example: "0.25", parse: Values.cores)
+  }
   static var processors: Setting<[ProcessorRule]?> {
     .init(
       "recording.processors",
@@ -184,7 +190,8 @@ extension SettingSection {
       [
         .of(.identity), .of(.name), .of(.transcript), .of(.muteIcons), .of(.marks), .of(.layout), .of(.layoutsDir),
         .of(.theme), .of(.size), .of(.preset), .of(.framesPerSecond), .of(.codec), .of(.videoBitrate),
-        .of(.audioBitrate), .of(.loudness), .of(.processors), .of(.chapters), .of(.maxDuration), .of(.stopWhenEmpty),
+        .of(.audioBitrate), .of(.loudness), .of(.cpuBudget), .of(.processors), .of(.chapters), .of(.maxDuration),
+        .of(.stopWhenEmpty),
         .of(.avatars), .of(.avatarFolder),
         .of(.progress), .of(.job), .of(.timeline), .of(.log), .of(.logKeep), .of(.segments), .of(.pausePolicy),
         .of(.control), .of(.runDirectory),

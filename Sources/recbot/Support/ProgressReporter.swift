@@ -27,6 +27,7 @@ struct ProgressReporter {
   private var lastJSON: (phase: RecordingProgress.Phase, time: SessionTime)?
   private var status = RoomStatus()
   private var lastBandwidth: BandwidthAlert?
+  private var lastDegradation = DegradationStep.none
   private var lastTold: (state: ReconnectPolicy.State, error: RoomError.Kind?) = (.idle, nil)
 
   init(mode: ProgressMode, room: String, isChatOnly: Bool = false) {
@@ -48,6 +49,7 @@ struct ProgressReporter {
   mutating func report(_ progress: RecordingProgress, _ board: StatusBoard) {
     for status in board.drain() { tell(status, progress) }
     tellBandwidth(progress)
+    tellDegradation(progress)
     switch style {
     case .silent: return
     case .live: Console.status(Self.fit(line(progress), columns: Console.columns - 1))
@@ -113,7 +115,9 @@ struct ProgressReporter {
         Console.errorOverStatus("Wrote \(messages) of \(Self.clock(progress.time)): \(Self.reason(summary.end)).")
         return
       }
-      let drops = progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : ""
+      let drops =
+        (progress.sparedFrames > 0 ? ", \(progress.sparedFrames) spared" : "")
+        + (progress.droppedFrames > 0 ? ", \(progress.droppedFrames) dropped" : "")
       let late = progress.lateAudio.milliseconds
       let lost = late > 0 ? ", \(late) ms of sound came too late" : ""
       Console.errorOverStatus(
@@ -167,6 +171,7 @@ struct ProgressReporter {
       parts.append(progress.layout)
       if let pause = progress.pause { parts.append("paused (\(pause.rawValue))") }
       parts.append("\(progress.frames) frames")
+      if progress.degradation > .none { parts.append("saving (\(progress.degradation.name))") }
       if progress.droppedFrames > 0 { parts.append("\(progress.droppedFrames) dropped") }
       parts.append(Self.size(progress.bytes))
       return parts.joined(separator: "  ")
@@ -186,10 +191,22 @@ struct ProgressReporter {
       + "\"scene\":\(JSONText.quoted(progress.scene)),\"paused\":\(pause),"
       + "\"title\":\(JSONText.quoted(progress.title)),\"frames\":\(progress.frames),"
       + "\"dropped_frames\":\(progress.droppedFrames),\"late_sound_ms\":\(progress.lateAudio.milliseconds),"
+      + "\"spared_frames\":\(progress.sparedFrames),\"degradation\":\"\(progress.degradation.name)\","
       + "\"decode_errors\":\(progress.decodeErrors),"
       + "\"bytes\":\(progress.bytes),\"messages\":\(progress.messages),\"log\":\(progress.log?.json ?? "null"),"
       + "\"bandwidth_alert\":\(progress.bandwidth?.json ?? "null"),"
       + "\"path\":\(progress.path.map { JSONText.quoted("\($0)") } ?? "null"),\(also)\(status.json)}"
+  }
+
+  /// A line when something else is done without to save processor time.
+  private mutating func tellDegradation(_ progress: RecordingProgress) {
+    guard progress.degradation != lastDegradation else { return }
+    lastDegradation = progress.degradation
+    guard style == .plain else { return }
+    Console.error(
+      progress.degradation == .none
+        ? "There is processor time enough: \(progress.degradation.words)."
+        : "Saving processor time: \(progress.degradation.words).")
   }
 
   /// A line when the number of videos that can be received has changed.

@@ -130,6 +130,8 @@ struct ReportMachine: Sendable {
     report.duration = progress.time.nanoseconds / 1000
     report.size = Int64(clamping: progress.bytes)
     report.droppedFrames = Int64(clamping: progress.droppedFrames)
+    report.sparedFrames = Int64(clamping: progress.sparedFrames)
+    report.degradation = progress.degradation.rawValue
     report.participants = progress.participants
     if report.startedAt == nil, progress.phase != .waiting, progress.frames > 0 {
       report.startedAt = date - .microseconds(report.duration)

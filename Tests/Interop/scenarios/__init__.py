@@ -2,6 +2,7 @@
 
 from scenarios.booth import booth, interview
 from scenarios.browsers import browsers
+from scenarios.budget import budget
 from scenarios.churn import churn
 from scenarios.codecs import codecs
 from scenarios.composed import composed, log_full, log_killed
@@ -45,7 +46,7 @@ from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
-    layers, bandwidth, messages, presence, still, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
+    layers, bandwidth, messages, presence, still, budget, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
     faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, watched, streamed, quality, kill, repaired, joined, kill_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks. Encrypted VP8 and H.264: encrypted; the
