@@ -115,7 +115,6 @@ final class FileOutput: MediaOutput {
 
   func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
     guard let videoEncoder else { return }
-    if let halved { PictureScaling.scale(picture, to: halved) }
     let repetition = videoEncoder.repetition
     do {
       switch stillness.next(
@@ -125,6 +124,7 @@ final class FileOutput: MediaOutput {
         repeated += 1
         try repetition?.withUnsafeBytes { try writer.addVideo(at: time, $0, isKeyframe: false) }
       case .encode(let isKeyframe):
+        if let halved { PictureScaling.scale(picture, to: halved) }
         // The encoder counts in 1/90000 s, and does not know of what is repeated: its rate would be another one.
         _ = try videoEncoder.encode(
           halved ?? picture, pts: (slot - repeated) * 90_000 / framesPerSecond, forceKeyframe: isKeyframe

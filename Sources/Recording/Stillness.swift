@@ -12,13 +12,12 @@ struct Stillness {
 
   /// So many pictures are encoded after a change, until what is still has its full quality: a second of them.
   private let settling: Int
-  /// How far apart keyframes are at most while pictures are repeated.
+  /// How far apart keyframes are at most. The encoder counts what it is given, and is not given all.
   private let keyframeInterval: Duration
   /// Pictures that were encoded since the last change, and since the last keyframe.
   private var sinceChange = 0
   private var sinceKeyframe = 0
   private var keyframeAt = SessionTime.zero
-  private var hasRepeated = false
 
   init(framesPerSecond: Int, keyframeInterval: Duration) {
     settling = framesPerSecond
@@ -29,18 +28,15 @@ struct Stillness {
   /// `canRepeat`: the codec can say that it is the same.
   mutating func next(isChanged: Bool, isDue: Bool, canRepeat: Bool, at time: SessionTime) -> Verdict {
     if isChanged { sinceChange = 0 }
-    // The encoder counts what it encodes; while pictures are repeated time counts.
-    if isDue || hasRepeated && time >= keyframeAt + keyframeInterval { return .encode(isKeyframe: true) }
+    if isDue || time >= keyframeAt + keyframeInterval { return .encode(isKeyframe: true) }
     // A keyframe is coarse at first, too.
-    guard canRepeat, sinceChange >= settling, sinceKeyframe >= settling / 2 else { return .encode(isKeyframe: false) }
-    hasRepeated = true
-    return .repeat
+    return canRepeat && sinceChange >= settling && sinceKeyframe >= settling / 2 ? .repeat : .encode(isKeyframe: false)
   }
 
   /// The picture of this time was encoded.
   mutating func encoded(isKeyframe: Bool, at time: SessionTime) {
     sinceChange += 1
     sinceKeyframe += 1
-    if isKeyframe { (sinceKeyframe, keyframeAt, hasRepeated) = (1, time, false) }
+    if isKeyframe { (sinceKeyframe, keyframeAt) = (1, time) }
   }
 }

@@ -8,7 +8,7 @@ from browser import chromium
 from judge import beeps, decodes, run
 from playing import plays
 from scenarios.common import load
-from scenarios.still import spent
+from scenarios.still import packets, spent
 from stage import Stage
 from verdict import Verdict, ms
 
@@ -70,6 +70,9 @@ def budget(stage: Stage, verdict: Verdict) -> None:
     small = {size for at, size in sizes if at_lowest + 0.5 < at < end}
     verdict.check(small == {"640x360"} and sizes[0][1] == "1280x720" and sizes[-1][1] == "1280x720",
                   f"pictures have {sorted(small)}, at first {sizes[0][1]}, at last {sizes[-1][1]}")
+    keys = [at for at, _, is_key in packets(recorder.path) if is_key]
+    apart = float(max(np.diff([*keys, recording.duration])))
+    verdict.check(apart <= 5.4, f"keyframes are {apart:.1f} s apart")
     seen = [event["width"] for event in recorder.happened("resolution") if event["participant"] == "ann"]
     verdict.check(bool(seen) and seen[-1] < max(seen), f"ann's pictures are {seen} columns wide: no smaller layer was asked for")
     verdict.figure(f"three people {wanted:.3f} of a core, with a budget of {limit:.3f} {taken:.3f}; {progress['spared_frames']} spared")
