@@ -9,14 +9,15 @@ import Testing
 
   /// A part's manifest of 10 s: Ann all the time with a camera, and who else is said.
   private func manifest(
-    _ people: String = "", layout: String = "grid", gaps: String = "", end: String = "stopped", late: Int = 20
+    _ people: String = "", layout: String = "grid", gaps: String = "", end: String = "stopped", late: Int = 20,
+    spared: Int = 0
   ) -> [UInt8] {
     Array(
       """
       {"version": 1, "program": "recbot test", "room": "talk", "title": "Talk", "start": "2026-11-25T04:00:00.000Z",
        "length_ms": 10000, "end": "\(end)",
        "file": {"bytes": 5, "video": {"codec": "vp8", "width": 320, "height": 180, "fps": 25, "bitrate": 9, "frames": 250,
-        "dropped_frames": 1}, "audio": {"codec": "opus", "bitrate": 8}},
+        "dropped_frames": 1\(spared > 0 ? ", \"spared_frames\": \(spared)" : "")}, "audio": {"codec": "opus", "bitrate": 8}},
        "people": [{"identity": "ann", "name": "Ann", "kind": "person", "talked_ms": 2000, "stays": [{"from_ms": 0}]}\(people)],
        "tracks": [{"id": "TR_c", "participant": "ann", "source": "camera", "kind": "video", "codec": "vp8", "from_ms": 0,
         "first_ms": 100, "last_ms": 9900, "frames": 240, "sizes": [{"at_ms": 100, "width": 640, "height": 360}],
@@ -44,6 +45,19 @@ import Testing
     values.map { [number($0, "from_ms"), number($0, "to_ms")] }
   }
 
+  @Test func whatPartsSparedIsAddedUp() throws {
+    let parts = [
+      Part(start: 0, end: 10_000, manifest: manifest(spared: 40)),
+      Part(start: 10_000, end: 20_000, manifest: manifest(spared: 2)),
+    ]
+    let (root, report) = try joined(parts, length: 20_000)
+    #expect(number(root.member("file")?.member("video"), "spared_frames") == 42)
+    #expect(report.remarks.contains("42 pictures were left out, to save processor time"))
+    #expect(
+      try joined([Part(start: 0, end: 10_000, manifest: manifest())]).0.member("file")?.member("video")?.member(
+        "spared_frames") == nil)
+  }
+
   @Test func onePartIsAsItWas() throws {
     let (root, report) = try joined([Part(start: 0, end: 10_000, manifest: manifest())], length: 10_000)
     #expect(spans(list(root, "people")[0].member("stays")?.elements ?? []) == [[0, nil]])
@@ -54,7 +68,7 @@ import Testing
     #expect(
       report.people.map(\.present) == [10_000]
         && report.remarks == [
-          "1 pictures were left out, as the machine did not keep up", "the manifest had no room for 3 more sizes",
+          "1 picture was left out, as the machine did not keep up", "the manifest had no room for 3 more sizes",
         ])
   }
 

@@ -67,7 +67,7 @@ struct JoinedManifest {
   private var pauses: [Span] = []
   private var video: [String: String] = [:]
   private var audio: [String: String] = [:]
-  private var frames: (made: Int64, dropped: Int64) = (0, 0)
+  private var frames: (made: Int64, dropped: Int64, spared: Int64) = (0, 0, 0)
   private var leftOut: [String: Int64] = [:]
 
   /// Nothing was recorded between two parts.
@@ -143,6 +143,7 @@ struct JoinedManifest {
       video["codec"] = video["codec"] ?? JSONText.quoted(reader.text(picture, "codec"))
       frames.made = Self.sum(frames.made, reader.number(picture, "frames") ?? 0)
       frames.dropped = Self.sum(frames.dropped, reader.number(picture, "dropped_frames") ?? 0)
+      frames.spared = Self.sum(frames.spared, reader.number(picture, "spared_frames") ?? 0)
     }
     if let fileAudio = file.member("audio") {
       audio["codec"] = audio["codec"] ?? JSONText.quoted(reader.text(fileAudio, "codec"))
@@ -238,7 +239,10 @@ struct JoinedManifest {
     let title = texts["title"] ?? file.title
     let picture = Self.object(
       ["codec", "width", "height", "fps", "bitrate"].map { ($0, video[$0]) }
-        + [("frames", "\(frames.made)"), ("dropped_frames", "\(frames.dropped)")])
+        + [
+          ("frames", "\(frames.made)"), ("dropped_frames", "\(frames.dropped)"),
+          ("spared_frames", frames.spared > 0 ? "\(frames.spared)" : nil),
+        ])
     let known = Self.object([
       ("name", isNamed ? file.name.map(JSONText.quoted) : nil), ("bytes", "\(file.bytes)"),
       ("video", video.isEmpty ? nil : picture),

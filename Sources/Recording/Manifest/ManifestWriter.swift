@@ -63,6 +63,7 @@ struct ManifestWriter {
       ("codec", JSONText.quoted(settings.codec.rawValue)), ("width", "\(canvas.width)"), ("height", "\(canvas.height)"),
       ("fps", "\(settings.session.framesPerSecond)"), ("bitrate", "\(settings.videoBitrate)"),
       ("frames", "\(progress.frames)"), ("dropped_frames", "\(progress.droppedFrames)"),
+      ("spared_frames", progress.sparedFrames > 0 ? "\(progress.sparedFrames)" : nil),
     ])
     return object([
       ("name", settings.isPart ? nil : JSONText.quoted(name)), ("bytes", "\(progress.bytes)"),

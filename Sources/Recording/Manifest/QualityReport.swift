@@ -162,8 +162,12 @@ public struct QualityReport: Sendable, Hashable {
 
   private static func remarks(_ root: JSONValue) -> [String] {
     var remarks: [String] = []
-    if let video = root.member("file")?.member("video"), let dropped = number(video, "dropped_frames"), dropped > 0 {
-      remarks.append("\(dropped) pictures were left out, as the machine did not keep up")
+    let video = root.member("file")?.member("video")
+    for (name, why) in [
+      ("dropped_frames", "as the machine did not keep up"), ("spared_frames", "to save processor time"),
+    ] {
+      guard let count = video.flatMap({ number($0, name) }), count > 0 else { continue }
+      remarks.append("\(count) \(count == 1 ? "picture was" : "pictures were") left out, \(why)")
     }
     let gaps = (root.member("gaps")?.elements ?? []).map {
       (gap: $0, isBetween: text($0, "reason") == ManifestJoin.betweenParts)
