@@ -47,7 +47,7 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         logger.notice("the recording saves processor time: \(step.words)", metadata: ["degradation": "\(step.name)"])
       }
       if !wasExhausted, degradation?.isExhausted ?? false {
-        logger.warning("the recording takes more of the processor than it may, whatever it does without")
+        logger.warning("the recording needs more of the processor than it may have, whatever it does without")
       }
     }
     while true {

@@ -14,6 +14,7 @@ final class FurtherOutput {
   private var output: (any MediaOutput)?
   /// Of so many slots one is written.
   private let interval: Int64
+  /// Pictures a second, as was asked for.
   private let framesPerSecond: Int
   /// What is left out for lack of processor time.
   private var degradation = DegradationStep.none
@@ -40,7 +41,7 @@ final class FurtherOutput {
   func picture(_ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame) {
     guard let output, let compositor, plan.slot % interval == 0 else { return }
     let slot = plan.slot / interval
-    guard slot % degradation.interval(isStill: plan.isStill, framesPerSecond: framesPerSecond) == 0 else { return }
+    if plan.isSpared(by: degradation, framesPerSecond: framesPerSecond, slot: slot) { return }
     guard !isLate, !output.isCrowded else { return leaveOut() }
     attempt { (output) throws(RecordingError) in
       let frame = paint(compositor)

@@ -54,7 +54,7 @@ public enum DegradationStep: Int, CaseIterable, Comparable, Sendable {
   /// Pictures a second where a scene is still.
   private static let stillRate = 10
 
-  /// Of so many slots the picture of one is written. `framesPerSecond`: as was asked for.
+  /// Of so many slots the picture of one is written. `framesPerSecond`: pictures a second, as was asked for.
   public func interval(isStill: Bool, framesPerSecond: Int) -> Int64 {
     let all: Int64 = self >= .thirdRate ? 3 : self >= .halfRate ? 2 : 1
     guard isStill, self >= .stillScenes else { return all }
@@ -63,9 +63,10 @@ public enum DegradationStep: Int, CaseIterable, Comparable, Sendable {
 }
 
 extension FramePlan {
-  /// True when this step leaves the picture of the slot out. `framesPerSecond`: as was asked for.
-  public func isSpared(by step: DegradationStep, framesPerSecond: Int) -> Bool {
-    slot % step.interval(isStill: step >= .stillScenes && isStill, framesPerSecond: framesPerSecond) != 0
+  /// True when this step leaves the picture of the plan out. `framesPerSecond`: as was asked for of the file; `slot`: the file's
+  /// own number of it, where it has fewer pictures a second than the session; nil: the plan's.
+  public func isSpared(by step: DegradationStep, framesPerSecond: Int, slot: Int64? = nil) -> Bool {
+    step >= .stillScenes && (slot ?? self.slot) % step.interval(isStill: isStill, framesPerSecond: framesPerSecond) != 0
   }
 
   /// True when no camera's picture is seen, or a shared screen takes more than the cameras do.
