@@ -36,16 +36,25 @@ static inline vpx_codec_err_t recbot_vpx_control_get(vpx_codec_ctx_t *context, i
   return vpx_codec_control_(context, identifier, value);
 }
 
-// Blocks of 16x16 pixels with 1 in `map` are coded with a quantizer that is lower by `lower` (0...63); `threshold` is the static
-// threshold of all blocks. libvpx copies the map.
-static inline vpx_codec_err_t recbot_vpx_vp8_set_still(vpx_codec_ctx_t *context, unsigned char *map, unsigned int rows,
-                                                       unsigned int columns, int lower, unsigned int threshold) {
+// How blocks are coded that have the number `kind` in a map: with a quantizer that is lower by so much, and not at all when they
+// differ by less than the threshold. Which ones there are says `BlockMap`.
+typedef struct {
+  int lower;
+  unsigned int threshold;
+} recbot_vpx_kind;
+
+static inline vpx_codec_err_t recbot_vpx_vp8_set_map(vpx_codec_ctx_t *context, unsigned char *map, unsigned int rows,
+                                                     unsigned int columns, recbot_vpx_kind moving,
+                                                     recbot_vpx_kind still, recbot_vpx_kind refreshed) {
+  const recbot_vpx_kind kinds[] = {moving, still, refreshed};
   vpx_roi_map_t roi = {0};
   roi.roi_map = map;
   roi.rows = rows;
   roi.cols = columns;
-  roi.delta_q[1] = -lower;
-  for (int i = 0; i < 4; i++) roi.static_threshold[i] = threshold;
+  for (int i = 0; i < 3; i++) {
+    roi.delta_q[i] = -kinds[i].lower;
+    roi.static_threshold[i] = kinds[i].threshold;
+  }
   return vpx_codec_control_(context, VP8E_SET_ROI_MAP, &roi);
 }
 
@@ -64,6 +73,9 @@ static inline int recbot_vpx_frame_is_key(const vpx_codec_cx_pkt_t *packet) {
 
 // Macros with casts, which Swift does not import.
 static const vpx_enc_frame_flags_t recbot_vpx_force_keyframe = VPX_EFLAG_FORCE_KF;
+// Frames neither refer to the golden and the alternate picture nor replace them.
+static const vpx_enc_frame_flags_t recbot_vpx_last_only =
+    VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF;
 static const unsigned long recbot_vpx_deadline_realtime = VPX_DL_REALTIME;
 
 #endif

@@ -65,10 +65,26 @@ __attribute__((target("avx2"))) void recbot_scale_bilinear(
       _mm_storeu_si128((__m128i *)(line + column), sixteen(upper, lower, eight, eight + 1, row_weights));
     }
     if (column < target_width) {
-      int32_t left = target_width - column;
-      uint8_t last[16];
-      _mm_storeu_si128((__m128i *)last, sixteen(upper, lower, eight, left > 8 ? eight + 1 : eight, row_weights));
-      memcpy(line + column, last, (size_t)left);
+      // Of known sizes: copying a number of bytes that is only known here takes longer than making them.
+      const int32_t left = target_width - column;
+      __m128i last = sixteen(upper, lower, eight, left > 8 ? eight + 1 : eight, row_weights);
+      uint8_t *end = line + column;
+      if (left & 8) {
+        _mm_storeu_si64(end, last);
+        last = _mm_srli_si128(last, 8);
+        end += 8;
+      }
+      if (left & 4) {
+        _mm_storeu_si32(end, last);
+        last = _mm_srli_si128(last, 4);
+        end += 4;
+      }
+      if (left & 2) {
+        _mm_storeu_si16(end, last);
+        last = _mm_srli_si128(last, 2);
+        end += 2;
+      }
+      if (left & 1) *end = (uint8_t)_mm_cvtsi128_si32(last);
     }
   }
 }

@@ -22,19 +22,18 @@ public final class VPXEncoder: VideoEncoder {
   private var lastPTS: Int64?
   private var lastDuration: Int64
 
-  /// What is still, where that is coded better.
-  private let still: StillBlocks?
-  private let stillQuantizer: Int
-  private let speed: Int
-  private let staticThreshold: Int
+  /// What moves and what is still, where that is coded differently.
+  private let blocks: BlockMap?
+  private let settings: VPXEncoderSettings
   /// Frames since the last keyframe, that one counted; 0 before the first.
   private var sinceKeyframe = 0
-  private let keyframeShare: Int
   /// See `VideoEncoder`.
   public private(set) var repetition: [UInt8]?
   private let vp8Repetition: VP8Repetition?
   /// By how much the quantizer of what is still is lower now.
   private var lowered = 0
+  /// The threshold of what moves.
+  private var movingThreshold = 0
 
   /// Opens an encoder.
   ///
@@ -57,11 +56,8 @@ public final class VPXEncoder: VideoEncoder {
     self.bitrate = bitrate
     lastDuration = 90_000 / Int64(framesPerSecond)
     let s = (settings ?? VPXEncoderSettings(codec)).clamped(for: codec)
-    still = codec == .vp8 && s.stillQuantizer != nil ? StillBlocks(width: width, height: height) : nil
-    stillQuantizer = s.stillQuantizer ?? 0
-    staticThreshold = s.staticThreshold
-    speed = s.cpuUsed
-    keyframeShare = codec == .vp8 ? s.keyframeShare : 1
+    self.settings = s
+    blocks = codec == .vp8 && s.stillQuantizer != nil ? BlockMap(width: width, height: height) : nil
     vp8Repetition = codec == .vp8 ? VP8Repetition(width: width, height: height) : nil
     let library = codec == .vp8 ? vpx_codec_vp8_cx() : vpx_codec_vp9_cx()
     var c = vpx_codec_enc_cfg_t()
@@ -130,11 +126,13 @@ public final class VPXEncoder: VideoEncoder {
     _ body: (_ frame: UnsafeRawBufferPointer, _ isKeyframe: Bool) throws -> Void
   ) throws -> Bool {
     let isDue = forceKeyframe || sinceKeyframe >= Int(configuration.kf_max_dist)
-    let isLarge = isDue && sinceKeyframe > 0 && keyframeShare > 1
+    let isLarge = isDue && sinceKeyframe > 0 && settings.keyframeShare > 1
     if isLarge {
       // libvpx counts bits a second in 32 bits with a sign.
       try setRate(
-        max(configuration.rc_target_bitrate, min(configuration.rc_target_bitrate * UInt32(keyframeShare), 100_000)))
+        max(
+          configuration.rc_target_bitrate,
+          min(configuration.rc_target_bitrate * UInt32(settings.keyframeShare), 100_000)))
     }
     let submitted = Result { () throws(CodecError) in
       try submit(picture, pts: pts, duration: duration, forceKeyframe: forceKeyframe || isLarge)
@@ -169,12 +167,12 @@ public final class VPXEncoder: VideoEncoder {
     bitrate = value
   }
 
-  /// Has libvpx take another target, in kbit a second.
   /// See `VideoEncoder`.
   public func setHurried(_ isHurried: Bool) throws(CodecError) {
-    try control(VP8E_SET_CPUUSED, isHurried ? VPXEncoderSettings.hurriedSpeed(codec) : speed)
+    try control(VP8E_SET_CPUUSED, isHurried ? VPXEncoderSettings.hurriedSpeed(codec) : settings.cpuUsed)
   }
 
+  /// Has libvpx take another target, in kbit a second.
   private func setRate(_ rate: UInt32) throws(CodecError) {
     var changed = configuration
     changed.rc_target_bitrate = rate
@@ -188,7 +186,7 @@ public final class VPXEncoder: VideoEncoder {
     _ picture: Picture, pts: Int64, duration: Int64?, forceKeyframe: Bool
   ) throws(CodecError) {
     try CodecError.checkPicture(.libvpx, picture, width, height, pts, after: lastPTS)
-    try improveStill(picture)
+    try mapBlocks(of: picture)
     let length = min(max(duration ?? lastDuration, 1), 90_000 * 60)
     // What vpx_img_wrap() would make, but for planes with strides of their own.
     var image = vpx_image_t()
@@ -207,31 +205,36 @@ public final class VPXEncoder: VideoEncoder {
     image.stride.0 = Int32(picture.strideY)
     image.stride.1 = Int32(picture.strideUV)
     image.stride.2 = Int32(picture.strideUV)
-    let flags = forceKeyframe ? recbot_vpx_force_keyframe : 0
+    let flags = settings.refersToLastOnly ? recbot_vpx_last_only : 0
     let result = vpx_codec_encode(
-      context, &image, pts, UInt(length), flags, recbot_vpx_deadline_realtime)
+      context, &image, pts, UInt(length), flags | (forceKeyframe ? recbot_vpx_force_keyframe : 0),
+      recbot_vpx_deadline_realtime)
     if result != VPX_CODEC_OK { throw CodecError(vpx: result, operation: "vpx_codec_encode", context: context) }
     lastPTS = pts
     lastDuration = length
   }
 
-  /// Has the blocks that don't change coded with the quantizer that is wished for them. Without that they keep, beside something
-  /// that moves, the coarse colours with which they appeared: libvpx's own refresh halves the quantizer of a twentieth of the
-  /// picture at a time, and the map replaces it.
-  private func improveStill(_ picture: Picture) throws(CodecError) {
-    guard let still else { return }
-    let isChanged = still.look(at: picture)
-    var quantizer: Int32 = 0
-    if recbot_vpx_control_get(context, Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue), &quantizer) != VPX_CODEC_OK {
-      return
-    }
-    var wished = min(max(Int(quantizer) - stillQuantizer, 0), Self.mostLowered)
+  /// Has what is still coded with the quantizer that is wished for it, and refreshed what hardly changes. Without that both keep, beside
+  /// something that moves, the coarse colours with which they appeared: libvpx's own refresh knows no pictures but its own.
+  private func mapBlocks(of picture: Picture) throws(CodecError) {
+    guard let blocks else { return }
+    let isChanged = blocks.look(at: picture)
+    var last: Int32 = 0
+    if recbot_vpx_control_get(context, Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue), &last) != VPX_CODEC_OK { return }
+    let quantizer = Int(last)
+    var wished = min(max(quantizer - (settings.stillQuantizer ?? 0), 0), Self.mostLowered)
     // Small steps aren't worth the map's bits.
     if wished > 0, abs(wished - lowered) <= 4 { wished = lowered }
+    var threshold = max(settings.staticThreshold, min(Self.spoiled(by: quantizer), settings.movingThresholdLimit))
+    if abs(threshold - movingThreshold) * 4 < movingThreshold { threshold = movingThreshold }
     if !isChanged, wished == lowered { return }
-    lowered = wished
-    let result = recbot_vpx_vp8_set_still(
-      context, still.map, UInt32(still.rows), UInt32(still.columns), Int32(wished), UInt32(staticThreshold))
+    (lowered, movingThreshold) = (wished, threshold)
+    func kind(lower: Int, _ threshold: Int) -> recbot_vpx_kind {
+      recbot_vpx_kind(lower: Int32(lower), threshold: UInt32(threshold))
+    }
+    let result = recbot_vpx_vp8_set_map(
+      context, blocks.map, UInt32(blocks.rows), UInt32(blocks.columns), kind(lower: 0, threshold),
+      kind(lower: wished, settings.staticThreshold), kind(lower: quantizer / 2, settings.staticThreshold))
     if result != VPX_CODEC_OK {
       throw CodecError(vpx: result, operation: "vpx_codec_control(VP8E_SET_ROI_MAP)", context: context)
     }
@@ -239,6 +242,21 @@ public final class VPXEncoder: VideoEncoder {
 
   /// The quantizer is lowered by so much at most: a picture's worth of finest blocks at once would starve what moves.
   private static let mostLowered = 40
+
+  /// About how much coding with a quantizer, 0...63, changes a block's brightness anyway (the sum of squares over 256 pixels).
+  private static func spoiled(by quantizer: Int) -> Int {
+    let step = steps[min(max(quantizer, 0), steps.count - 1)]
+    return step * step * 3 / 2
+  }
+
+  /// Steps of VP8's AC coefficients (RFC 6386 section 14.1) at the 64 quantizers that libvpx chooses from.
+  private static let steps = [
+    4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 16, 17, 19, 21, 22, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33, 34, 35, 37, 39, 41,
+    43, 45,
+    47, 49, 51, 53, 55, 57, 60, 64, 68, 72, 78, 84, 90, 96, 102, 108, 114, 122, 131, 140, 149, 158, 167, 177, 189, 201,
+    213,
+    225, 239, 254, 269, 284,
+  ]
 
   private func control(_ identifier: vp8e_enc_control_id, _ value: Int) throws(CodecError) {
     let result = recbot_vpx_control_set(context, Int32(identifier.rawValue), Int32(value))

@@ -3,7 +3,7 @@
 public enum DegradationStep: Int, CaseIterable, Comparable, Sendable {
   /// Nothing is left out.
   case none
-  /// The encoder searches less: about half a decibel of the same rate.
+  /// The encoder searches less: about a decibel of the same rate.
   case encoderSpeed
   /// Where nobody's camera moves in the larger part of the picture, ten pictures a second are enough.
   case stillScenes

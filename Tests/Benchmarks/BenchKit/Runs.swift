@@ -51,15 +51,24 @@ package final class Background {
 package func run(_ words: [String], on processors: String = "0,1") -> Cost {
   let first = Int(processors.prefix { $0 != "," }) ?? 0
   let (began, busy) = (ContinuousClock.now, busyTime(of: first))
-  let pid = spawn(words, on: processors)
+  let usage = usage(of: spawn(words, on: processors), words)
+  let elapsed = (ContinuousClock.now - began) / .seconds(1)
+  let others = processors.contains(",") ? 0 : max(0, busyTime(of: first) - busy - usage.processor) / elapsed
+  return Cost(processor: usage.processor, time: elapsed, memory: usage.memory, disturbance: others)
+}
+
+/// Runs commands to their ends at the same time on one processor, so that whatever slows this machine down slows down each of them;
+/// gives their processor times in seconds.
+package func runTogether(_ commands: [[String]], on processor: String) -> [Double] {
+  commands.map { ($0, spawn($0, on: processor)) }.map { words, pid in usage(of: pid, words).processor }
+}
+
+/// Waits for a process, and gives seconds of processor time and the most memory in MiB.
+private func usage(of pid: pid_t, _ words: [String]) -> (processor: Double, memory: Double) {
   var (status, usage) = (Int32(0), rusage())
   guard wait4(pid, &status, 0, &usage) == pid, status == 0 else { fail("failed: \(words.joined(separator: " "))") }
   func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
-  let elapsed = (ContinuousClock.now - began) / .seconds(1)
-  let processor = seconds(usage.ru_utime) + seconds(usage.ru_stime)
-  let others = processors.contains(",") ? 0 : max(0, busyTime(of: first) - busy - processor) / elapsed
-  return Cost(
-    processor: processor, time: elapsed, memory: Double(usage.ru_maxrss) / 1024, disturbance: others)
+  return (seconds(usage.ru_utime) + seconds(usage.ru_stime), Double(usage.ru_maxrss) / 1024)
 }
 
 /// The middle one.
