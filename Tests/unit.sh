@@ -5,12 +5,13 @@
 #
 # Tests with servers, sockets and processes keep to times of the real clock. Beside a thousand others they would starve:
 # Swift's pool has as many threads as the machine has cores, and a test that computes or blocks holds one. So each of their
-# targets runs in a process of its own, one after another. What only computes runs beside them in the scheduler's idle
+# targets, or suites, runs in a process of its own, one after another. What only computes runs beside them in the scheduler's idle
 # class: it takes the processor time that they leave, and none of theirs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-clocked=(BackendTests JobsTests PeerConnectionTests RecbotKitTests RoomServerTests RoomsTests TransportTests WebClientTests WorkerTests)
+clocked=(BackendTests JobsTests PeerConnectionTests RecbotKitTests RecordingTests.RecordingTests RoomServerTests RoomsTests
+  TransportTests WebClientTests WorkerTests)
 slow=(BackendTests.LimitTests JobsTests.EventOrderTests JobsTests.FireTimeTests JobsTests.HistoryTests
   RoomsTests.LoopbackTests RoomsTests.PeerLoopbackTests RoomsTests.ServerFaultTests)
 left_out=()
@@ -40,7 +41,7 @@ unfinished() {
 idle=(nice -n 19)
 ! chrt --idle 0 true 2>/dev/null || idle+=(chrt --idle 0)
 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6 \
-  "${limited[@]}" "${idle[@]}" "$tests" --testing-library swift-testing "$@" --skip "^($names)\." > "$computed" 2>&1 &
+  "${limited[@]}" "${idle[@]}" "$tests" --testing-library swift-testing "$@" --skip "^($names)[./]" > "$computed" 2>&1 &
 computing=$!
 trap 'kill "$computing" 2>/dev/null' EXIT
 
@@ -48,7 +49,7 @@ failed=0
 : > "$log"
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 for target in "${clocked[@]}"; do
-  "${limited[@]}" "$tests" --testing-library swift-testing "$@" --filter "^$target\." ${left_out[@]+"${left_out[@]}"} 2>&1 |
+  "${limited[@]}" "$tests" --testing-library swift-testing "$@" --filter "^$target[./]" ${left_out[@]+"${left_out[@]}"} 2>&1 |
     tee -a "$log" || failed=1
 done
 wait "$computing" || failed=1
