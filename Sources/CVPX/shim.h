@@ -36,8 +36,8 @@ static inline vpx_codec_err_t recbot_vpx_control_get(vpx_codec_ctx_t *context, i
   return vpx_codec_control_(context, identifier, value);
 }
 
-// How blocks are coded that have the number `kind` in a map: with a quantizer that is lower by so much, and not at all when they
-// differ by less than the threshold. Which ones there are says `BlockMap`.
+// How the blocks of a kind (see `BlockMap`) are coded: with a quantizer that is lower by `lower` (0...63), and not at all when they differ
+// from where they were by less than `threshold` (sum of squares over 16x16 pixels of brightness). libvpx copies the map.
 typedef struct {
   int lower;
   unsigned int threshold;

@@ -1,7 +1,5 @@
 #include "CYUV.h"
 
-#include <string.h>
-
 // libyuv interpolates columns two at a time, which makes a scale of, say, 640 to 410 columns eight times as dear as an
 // exact half. Here 16 columns are made at once: the pixels that are needed are interpolated between two rows, shuffled
 // into pairs and interpolated again. Values are kept as signed bytes in between, so that weights up to 128 fit.

@@ -107,13 +107,15 @@ package final class BlockMap {
       before[line] = now
     }
     for line in 0..<4 { look(line, (y + line * 4 * strideY).loadUnaligned(as: SIMD16<UInt8>.self)) }
-    for (line, plane) in [(4, u), (5, v)] {
-      let halves = SIMD2(
-        plane.loadUnaligned(as: UInt64.self), (plane + 4 * strideUV).loadUnaligned(as: UInt64.self))
-      look(line, unsafeBitCast(halves, to: SIMD16<UInt8>.self))
+    func halves(_ plane: UnsafeRawPointer) -> SIMD16<UInt8> {
+      unsafeBitCast(
+        SIMD2(plane.loadUnaligned(as: UInt64.self), (plane + 4 * strideUV).loadUnaligned(as: UInt64.self)),
+        to: SIMD16<UInt8>.self)
     }
-    let halves = unsafeBitCast(bits, to: SIMD2<UInt64>.self)
-    return halves[0] | halves[1]
+    look(4, halves(u))
+    look(5, halves(v))
+    let words = unsafeBitCast(bits, to: SIMD2<UInt64>.self)
+    return words[0] | words[1]
   }
 
   /// Has the next twentieth of the calm blocks refreshed, each in every second of its turns.

@@ -11,11 +11,11 @@ public struct VPXEncoderSettings: Hashable, Sendable {
   /// Speed against quality in real-time mode. VP8: -16 (fastest) ... -1; -6 is 0.2 to 0.4 dB better than -8 for 3 % more time; beyond
   /// -12 quality falls off. VP9: 5 ... 9 (fastest); 8 is better than 7 in both, 9 is for overload.
   public var cpuUsed: Int
-  /// Differences below which a block counts as unchanged, 0... (1000 halves the cost of mostly still pictures in VP8; VP9 has
+  /// The difference below which a block counts as unchanged, a sum of squares over its 256 pixels of brightness, 0... (1000 halves the cost of mostly still pictures in VP8; VP9 has
   /// hardly a use for it).
   public var staticThreshold: Int
   /// In a file of VP8 that threshold rises up to here for blocks that move, as the quantizer does: what differs less than coding spoils
-  /// it anyway isn't coded again.
+  /// it anyway isn't coded again. 0...1000000; not above `staticThreshold`: nothing rises.
   public var movingThresholdLimit = 3000
   /// The most frames from one keyframe to the next.
   public var maximumKeyframeInterval = 300
