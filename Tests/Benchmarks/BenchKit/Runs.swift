@@ -57,10 +57,10 @@ package func run(_ words: [String], on processors: String = "0,1") -> Cost {
   return Cost(processor: usage.processor, time: elapsed, memory: usage.memory, disturbance: others)
 }
 
-/// Runs commands to their ends at the same time on one processor, so that whatever slows this machine down slows down each of them;
-/// gives their processor times in seconds.
-package func runTogether(_ commands: [[String]], on processor: String) -> [Double] {
-  commands.map { ($0, spawn($0, on: processor)) }.map { words, pid in usage(of: pid, words).processor }
+/// Runs commands to their ends at the same time, each on its processor, so that whatever slows this machine down slows down each of
+/// them; gives their processor times in seconds.
+package func runTogether(_ commands: [(words: [String], processor: String)]) -> [Double] {
+  commands.map { ($0.words, spawn($0.words, on: $0.processor)) }.map { words, pid in usage(of: pid, words).processor }
 }
 
 /// Waits for a process, and gives seconds of processor time and the most memory in MiB.
