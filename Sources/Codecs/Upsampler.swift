@@ -13,11 +13,19 @@ struct Upsampler {
   private var line = [Float](repeating: 0, count: 2 * taps)
   private var newest = 0
 
+  /// `factor`: 3 or 6.
   init(factor: Int) {
     self.factor = factor
-    let centre = factor * Self.taps / 2
-    phases = (0..<factor).flatMap { phase in
-      (0..<Self.taps).map { Self.coefficient(phase + $0 * factor - centre, of: centre, factor: factor) }
+    phases = factor == 3 ? Self.threefold : Self.sixfold
+  }
+
+  /// Made once for all tracks.
+  private static let (threefold, sixfold) = (phases(of: 3), phases(of: 6))
+
+  private static func phases(of factor: Int) -> [Float] {
+    let centre = factor * taps / 2
+    return (0..<factor).flatMap { phase in
+      (0..<taps).map { coefficient(phase + $0 * factor - centre, of: centre, factor: factor) }
     }
   }
 
