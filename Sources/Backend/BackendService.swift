@@ -38,7 +38,7 @@ public final class BackendService: Service {
     self.queue = queue
     let core = BackendCore(configuration: configuration, keys: queue.keys, logger: logger)
     self.core = core
-    database.listen("recbot_jobs") { core.changes.notifyAll() }
+    database.listen(JobHint.channel) { core.changes.heard($0) }
 
     let client = GuardedWebClient(privateAddresses: configuration.allowsPrivateAddresses ? .allow : .refuse)
     let routes = Routes(core: core)

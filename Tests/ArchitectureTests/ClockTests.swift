@@ -7,7 +7,8 @@ import Testing
   static let shells: Set<String> = [
     "Backend/Auth/APIKeySecret.swift", "Backend/Auth/Authenticator.swift", "Backend/BackendService.swift",
     "Backend/Egress/EgressRoutes.swift", "Backend/HTTP/Routes.swift",
-    "Backend/Loops/QueueMaintenance.swift", "Backend/Routes/EventRoutes.swift", "Backend/Routes/JobRoutes.swift",
+    "Backend/Loops/ClaimTurns.swift", "Backend/Loops/Notifier.swift", "Backend/Loops/QueueMaintenance.swift",
+    "Backend/Routes/EventRoutes.swift", "Backend/Routes/JobRoutes.swift",
     "Backend/Routes/RecordingRoutes.swift", "Backend/Routes/WebhookRoutes.swift",
     "Backend/Routes/WorkerRoutes.swift",
     "Backend/Webhooks/LiveKitWebhookRoutes.swift", "Backend/Webhooks/WebhookDispatcher.swift",

@@ -25,7 +25,7 @@ struct TestBackend: Sendable {
   /// Runs a backend for the time of `body`. On PostgreSQL not at all when there is none here; the reason is printed.
   static func run(
     on kind: DatabaseKind = .sqlite, _ change: (inout BackendConfiguration) -> Void = { _ in },
-    _ body: (TestBackend) async throws -> Void
+    counting statements: StatementCount? = nil, _ body: (TestBackend) async throws -> Void
   ) async throws {
     let path = NSTemporaryDirectory() + "recbot-api-\(UUID().uuidString).sqlite"
     let database: any SQLDatabase
@@ -45,7 +45,9 @@ struct TestBackend: Sendable {
     configuration.workerSecret = workerSecret
     change(&configuration)
     let backend = try await BackendService(
-      configuration: configuration, database: database, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      configuration: configuration,
+      database: statements.map { CountingDatabase(database, $0) } ?? database,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await backend.run() }
       do {

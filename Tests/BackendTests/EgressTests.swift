@@ -89,7 +89,7 @@ import WebClient
       #expect(started.status == .egressStarting && started.roomName == "talk" && started.egressID.hasPrefix("EG_"))
       #expect(started.roomComposite == request)
       #expect(started.fileResults.map(\.filename) == ["calls/talk-one.webm"])
-      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).jobs.first)
       #expect(job.request.layout == "speaker" && job.owner == "livekit:devkey")
       #expect(job.request.picture == JobPicture(width: 1920, height: 1080, framesPerSecond: 30, bitrate: 4_500_000))
       #expect(job.request.outputs == [JobOutput(path: "calls/{room}-one.webm")])
@@ -216,7 +216,7 @@ import WebClient
       #expect(jobs.map(\.request.room) == ["team-7"] && jobs.first?.origin?.key == "RM_1")
       #expect(jobs.map { EgressInfo.make($0).roomID } == ["RM_1"])
       // The room may have begun anew before the bot came; what it was told on joining is what is recorded.
-      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).jobs.first)
       let beaten = try await stores.jobs.heartbeat(job: job.id, fence: job.fence, report: JobReport(roomSID: "RM_9"))
       #expect(EgressInfo.make(beaten).roomID == "RM_9")
       var other = event

@@ -56,7 +56,7 @@ import JobsAPI
   /// Carries a job through its whole life; gives its name.
   private func life(_ stores: JobQueue, _ request: JobRequest) async throws -> String {
     let id = try await stores.jobs.submit(request, owner: "app").id
-    let job = try #require(try await stores.jobs.claim(worker: "w", count: 10).first { $0.id == id })
+    let job = try #require(try await stores.jobs.claim(worker: "w", count: 10).jobs.first { $0.id == id })
     _ = try await stores.jobs.heartbeat(job: id, fence: job.fence, report: JobReport(state: .running))
     let file = JobFile(location: "a/b.webm", size: 9, duration: 5_000_000, sha256: "00")
     _ = try await stores.jobs.complete(job: id, fence: job.fence, files: [file])
@@ -160,7 +160,7 @@ import JobsAPI
     let target = WebhookTarget(url: receiver.url(), form: form)
     try await withDispatchers(webhooks: [target]) { stores, clock, notifier in
       _ = try await stores.jobs.submit(JobRequest(room: "talk"), owner: "app").id
-      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).first)
+      let job = try #require(try await stores.jobs.claim(worker: "w", count: 1).jobs.first)
       let part = JobPart(
         attempt: 1, worker: "w", location: "/data/parts/one.webm", startedAt: clock.now, duration: 7_000_000)
       _ = try await stores.jobs.heartbeat(job: job.id, fence: job.fence, report: JobReport(state: .running, part: part))

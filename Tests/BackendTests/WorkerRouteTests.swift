@@ -156,7 +156,7 @@ import Testing
   @Test(arguments: DatabaseKind.allCases) func aHeldClaimIsServedAtOnce(kind: DatabaseKind) async throws {
     try await TestBackend.run(on: kind) { api in
       async let claimed = api.claim(wait: 10)
-      while !api.backend.core.changes.jobs.isAwaited { await Task.yield() }
+      while api.backend.core.changes.claims.waiting == 0 { await Task.yield() }
       let started = ContinuousClock.now
       let job = try await api.submit("a", TestToken.caller())
       #expect(try await claimed.map(\.job.id) == [job.id])
@@ -168,10 +168,10 @@ import Testing
     try await TestBackend.run(on: kind) { api in
       // A request that is cancelled closes its connection, as a killed process does.
       let held = Task { try await api.claim("dead", wait: 10) }
-      while !api.backend.core.changes.jobs.isAwaited { await Task.yield() }
+      while api.backend.core.changes.claims.waiting == 0 { await Task.yield() }
       held.cancel()
       _ = await held.result
-      while api.backend.core.changes.jobs.isAwaited {
+      while api.backend.core.changes.claims.waiting > 0 {
         if api.backend.core.connections.count == 0 { break }
         await Task.yield()
       }
@@ -189,7 +189,7 @@ import Testing
       let report = HeartbeatRequest(fence: fence, report: JobReport(state: .running))
       async let held = api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat?wait=10", TestBackend.workerSecret, report)
-      while !api.backend.core.changes.jobs.isAwaited { await Task.yield() }
+      while api.backend.core.changes.heartbeats.count == 0 { await Task.yield() }
       let command = #"{"verb":"layout","argument":"speaker"}"#
       async let told = api.ask("POST", "/v1/jobs/\(job.id)/commands?wait=10", ann, json: command)
       let answer = try await held.value(HeartbeatAnswer.self)
@@ -224,7 +224,7 @@ import Testing
       // One that records is not woken, nor one that waits for another room.
       _ = try await beat(jobs[1], .running, 0)
       async let held = beat(jobs[0], .waiting, 10)
-      while !api.backend.core.changes.jobs.isAwaited { await Task.yield() }
+      while api.backend.core.changes.heartbeats.count == 0 { await Task.yield() }
       let service = TestBackend.service
       let event = Livekit_WebhookEvent.with {
         ($0.event, $0.id) = ("room_started", "EV_1")

@@ -30,7 +30,7 @@ import Testing
       try await inner.transaction { connection in try body(Connection(connection, self)) }
     }
 
-    func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) { inner.listen(channel, wake) }
+    func listen(_ channel: String, _ hear: @escaping @Sendable (String) -> Void) { inner.listen(channel, hear) }
     func close() { inner.close() }
 
     private func step() {

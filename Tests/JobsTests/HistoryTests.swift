@@ -125,7 +125,7 @@ import Testing
     let deadline = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < deadline {
       try await stores.jobs.expire(limit: 1000)
-      for job in try await stores.jobs.claim(worker: "last", count: 100) {
+      for job in try await stores.jobs.claim(worker: "last", count: 100).jobs {
         _ = try await stores.jobs.complete(job: job.id, fence: job.fence, files: [])
         finished[job.id] = job.fence
       }

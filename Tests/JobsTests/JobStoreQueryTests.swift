@@ -34,7 +34,7 @@ import Testing
     ) async throws -> Value {
       try await inner.transaction { [self] in try body(Connection($0, self)) }
     }
-    func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {}
+    func listen(_ channel: String, _ hear: @escaping @Sendable (String) -> Void) {}
     func close() { inner.close() }
   }
 
@@ -57,6 +57,7 @@ import Testing
     }
     _ = try await stores.events.page(of: job.id)
     _ = try await stores.schedules.list(owner: "app")
+    _ = try await stores.jobs.hasAvailableJob(since: .seconds(2))
     _ = try await stores.jobs.claim(worker: "w", count: 1)
     _ = try await stores.jobs.expire()
     _ = try await stores.schedules.fire()
@@ -85,7 +86,7 @@ import Testing
     let request = JobRequest(room: "later", startAt: queue.clock.now + .seconds(60 * day))
     let id = try await queue.jobs.submit(request, owner: "app").id
     queue.clock.advance(.seconds(61 * day))
-    let fence = try #require(try await queue.jobs.claim(worker: "w", count: 1).first).fence
+    let fence = try #require(try await queue.jobs.claim(worker: "w", count: 1).jobs.first).fence
     let file = JobFile(location: "f", size: 1, duration: 1)
     _ = try await queue.jobs.complete(job: id, fence: fence, files: [file])
     queue.clock.advance(.seconds(29 * day))
@@ -216,7 +217,7 @@ import Testing
     }
     let stores = try await JobQueue(database: database, seed: 1)
     #expect(try await stores.counts().jobs == [.queued: 1, .failed: 1])
-    #expect(try await stores.jobs.claim(worker: "w", count: 2).map(\.id) == ["job_0"])
+    #expect(try await stores.jobs.claim(worker: "w", count: 2).jobs.map(\.id) == ["job_0"])
     try await stores.prune(keysOlderThan: .seconds(1), jobsOlderThan: .seconds(1))
     #expect(try await stores.jobs.list().map(\.id) == ["job_0"])
   }

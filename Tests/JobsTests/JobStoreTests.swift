@@ -24,26 +24,28 @@ import Testing
     let plain = try await stores.jobs.submit(JobRequest(room: "plain", layout: "grid"), owner: "app")
     let without = WorkerAbilities(hasStore: false, layouts: ["grid"])
     // However many stand before it that others must do.
-    #expect(try await stores.jobs.claim(worker: "w", count: 5, abilities: without).map(\.id) == [plain.id])
-    #expect(try await stores.jobs.claim(worker: "w", count: 5, abilities: without).isEmpty)
+    #expect(try await stores.jobs.claim(worker: "w", count: 5, abilities: without).jobs.map(\.id) == [plain.id])
+    #expect(try await stores.jobs.claim(worker: "w", count: 5, abilities: without).jobs.isEmpty)
     let other = WorkerAbilities(hasStore: false, layouts: ["grid", "mine"])
-    #expect(try await stores.jobs.claim(worker: "x", count: 5, abilities: other).map(\.id) == [own.id])
+    #expect(try await stores.jobs.claim(worker: "x", count: 5, abilities: other).jobs.map(\.id) == [own.id])
     let locked = try await stores.jobs.submit(JobRequest(room: "locked", key: "lesson-7"), owner: "app")
     for keys in [nil, [], ["lesson-8"]] as [[String]?] {
-      #expect(try await stores.jobs.claim(worker: "k", count: 5, abilities: .init(hasStore: false, keys: keys)).isEmpty)
+      #expect(
+        try await stores.jobs.claim(worker: "k", count: 5, abilities: .init(hasStore: false, keys: keys)).jobs.isEmpty)
     }
     let opening = WorkerAbilities(hasStore: false, keys: ["lesson-7"])
-    #expect(try await stores.jobs.claim(worker: "k", count: 5, abilities: opening).map(\.id) == [locked.id])
+    #expect(try await stores.jobs.claim(worker: "k", count: 5, abilities: opening).jobs.map(\.id) == [locked.id])
     let hidden = try await stores.jobs.submit(
       JobRequest(room: "hidden", processors: ["Ann=none", "bob=blur,silence"]), owner: "app")
     for words in [nil, [], ["blur"], ["none", "silence"]] as [[String]?] {
       let abilities = WorkerAbilities(hasStore: false, processors: words)
-      #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: abilities).isEmpty, "\(words ?? [])")
+      #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: abilities).jobs.isEmpty, "\(words ?? [])")
     }
     let hiding = WorkerAbilities(hasStore: false, processors: ["mask", "silence", "blur"])
-    #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: hiding).map(\.id) == [hidden.id])
+    #expect(try await stores.jobs.claim(worker: "p", count: 5, abilities: hiding).jobs.map(\.id) == [hidden.id])
     let able = WorkerAbilities(hasStore: true, layouts: ["grid"])
-    #expect(try await stores.jobs.claim(worker: "v", count: 2, abilities: able).map(\.id) == Array(stored.prefix(2)))
+    #expect(
+      try await stores.jobs.claim(worker: "v", count: 2, abilities: able).jobs.map(\.id) == Array(stored.prefix(2)))
   }
 
   static let request = JobRequest(room: "talk", metadata: ["case": "7"])
@@ -54,8 +56,8 @@ import Testing
     let stores = queue.stores
     let job = try await stores.jobs.submit(Self.request, owner: "app")
     #expect(try await stores.jobs.job(job.id) == job)
-    #expect(try await stores.jobs.claim(worker: "w", count: 5).map(\.id) == [job.id])
-    #expect(try await stores.jobs.claim(worker: "v", count: 5).isEmpty)
+    #expect(try await stores.jobs.claim(worker: "w", count: 5).jobs.map(\.id) == [job.id])
+    #expect(try await stores.jobs.claim(worker: "v", count: 5).jobs.isEmpty)
     let part = JobPart(attempt: 1, worker: "w", location: "p", startedAt: queue.clock.now, duration: 1)
     _ = try await stores.jobs.heartbeat(job: job.id, fence: 1, report: JobReport(state: .running, part: part))
     _ = try await stores.jobs.command(.layout, argument: "speaker", job: job.id)
@@ -134,9 +136,34 @@ import Testing
     let later = try await queue.jobs.submit(
       JobRequest(room: "b", startAt: queue.clock.now + .seconds(60)), owner: "app")
     let now = try await queue.jobs.submit(JobRequest(room: "a"), owner: "app")
-    #expect(try await queue.jobs.claim(worker: "w", count: 9).map(\.id) == [now.id])
+    #expect(try await queue.jobs.claim(worker: "w", count: 9).jobs.map(\.id) == [now.id])
     queue.clock.advance(.seconds(60))
-    #expect(try await queue.jobs.claim(worker: "w", count: 9).map(\.id) == [later.id])
+    #expect(try await queue.jobs.claim(worker: "w", count: 9).jobs.map(\.id) == [later.id])
+  }
+
+  /// Whoever waits is told of what is new, and the next one only when there may be something for it.
+  @Test(arguments: DatabaseKind.allCases) func onlyWhatIsNewlyFreeIsNewsAndAClaimSaysWhetherThereIsMore(
+    backend: DatabaseKind
+  ) async throws {
+    guard let queue = try await TestQueue(backend) else { return }
+    defer { queue.close() }
+    let jobs = queue.jobs
+    _ = try await jobs.submit(JobRequest(room: "later", startAt: queue.clock.now + .seconds(60)), owner: "app")
+    #expect(try await !jobs.hasAvailableJob(since: .seconds(2)))
+    _ = try await jobs.submit(JobRequest(room: "locked", key: "k"), owner: "app")
+    #expect(try await jobs.hasAvailableJob(since: .seconds(2)))
+    queue.clock.advance(.seconds(2))
+    #expect(try await !jobs.hasAvailableJob(since: .seconds(2)))
+    queue.clock.advance(.seconds(58))
+    #expect(try await jobs.hasAvailableJob(since: .seconds(2)))
+    // One is taken, and one is left for somebody who has its key.
+    let without = try await jobs.claim(worker: "v", count: 5, abilities: .init(hasStore: false, keys: []))
+    #expect(without.jobs.map(\.request.room) == ["later"] && without.mayLeaveSome)
+    let claim = try await jobs.claim(worker: "w", count: 1)
+    #expect(claim.jobs.map(\.request.room) == ["locked"] && claim.mayLeaveSome)
+    #expect(try await jobs.claim(worker: "w", count: 1) == JobClaim())
+    for room in ["a", "b"] { _ = try await jobs.submit(JobRequest(room: room), owner: "app") }
+    #expect(try await !jobs.claim(worker: "w", count: 3).mayLeaveSome)
   }
 
   @Test(arguments: DatabaseKind.allCases) func aDeadWorkerIsReplacedAndAZombieChangesNothing(backend: DatabaseKind)
@@ -150,7 +177,7 @@ import Testing
     #expect(try await queue.jobs.expire().isEmpty)
     queue.clock.advance(.seconds(1))
     #expect(try await queue.jobs.expire() == [id])
-    let second = try #require(try await queue.jobs.claim(worker: "b", count: 1).first)
+    let second = try #require(try await queue.jobs.claim(worker: "b", count: 1).jobs.first)
     #expect(second.fence == 2)
     for attempt in [1, 0, 3, Int64.max] {
       await #expect(throws: StoreError.refused(.fenced)) {
@@ -169,7 +196,7 @@ import Testing
     let job = try await queue.jobs.submit(
       JobRequest(room: "a", deadline: queue.clock.now + .seconds(30)), owner: "app")
     queue.clock.advance(.seconds(31))
-    #expect(try await queue.jobs.claim(worker: "w", count: 1).isEmpty)
+    #expect(try await queue.jobs.claim(worker: "w", count: 1).jobs.isEmpty)
     try await queue.jobs.expire()
     #expect(try await queue.jobs.job(job.id).error?.name == "deadlinePassed")
   }

@@ -58,7 +58,7 @@ struct EgressRoutes: RouteGroup {
     method(name, Request.self, routes) { request, caller in
       let rules = EgressRules(apiKey: caller.core.configuration.roomService.apiKey) { client.problem(with: $0) }
       let job = try await jobs.submit(try request.job(rules), owner: caller.owner)
-      caller.core.changes.notifyAll()
+      caller.core.changes.jobIsFree()
       return EgressInfo.make(job)
     }
   }
@@ -98,7 +98,7 @@ struct EgressRoutes: RouteGroup {
     }
     do {
       let job = try await jobs.command(verb, argument: argument, job: id)
-      core.changes.notifyAll()
+      core.changes.changed(job)
       return EgressInfo.make(job)
     } catch StoreError.refused(.isOver) {
       throw refuse(try await jobs.job(id))

@@ -40,14 +40,18 @@ final class Notifier: Sendable {
       state.nextWaiter &+= 1
       return state.nextWaiter
     }
+    // A time that is over before it waits at all ends nobody's wait: it is looked at then, too.
+    let end = ContinuousClock.now + time
     let timer = Task {
-      try? await Task.sleep(for: time)
+      try? await Task.sleep(until: end, clock: .continuous)
       wake(id)
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          if state.isClosed || state.notices != notices || Task.isCancelled { return true }
+          if state.isClosed || state.notices != notices || Task.isCancelled || ContinuousClock.now >= end {
+            return true
+          }
           state.waiters[id] = continuation
           return false
         }
@@ -60,25 +64,4 @@ final class Notifier: Sendable {
   }
 
   private func wake(_ id: UInt64) { state.withLock { $0.waiters.removeValue(forKey: id) }?.resume() }
-}
-
-/// What held requests and loops wait for. Any thread.
-struct ChangeNotifiers: Sendable {
-  /// A job may have become free.
-  let jobs = Notifier()
-  /// Something happened to a job.
-  let events = Notifier()
-  /// A recorder may have answered a command.
-  let answers = Notifier()
-  /// There may be something to tell receivers.
-  let webhooks = Notifier()
-
-  /// Says that a job was made or changed: held requests look again.
-  func notifyAll() { for notifier in [jobs, events, answers, webhooks] { notifier.notify() } }
-
-  /// True when the backend ends.
-  var isClosed: Bool { jobs.isClosed }
-
-  /// Requests that are held are answered now, and none is held any more.
-  func close() { for notifier in [jobs, events, answers] { notifier.close() } }
 }

@@ -31,15 +31,17 @@ struct QueueMaintenance: BackgroundWork {
 
   private func round(expires: Bool) async throws {
     let limit = 100
-    var hasChanged = false
+    var isFree = false
     if expires {
       var count = limit
       while count == limit {
-        count = try await queue.jobs.expire(limit: limit).count
-        if count > 0 { hasChanged = true }
+        let expired = try await queue.jobs.expire(limit: limit)
+        for id in expired { core.changes.changed(id) }
+        count = expired.count
+        if count > 0 { isFree = true }
       }
     }
-    if try await !queue.schedules.fire().isEmpty { hasChanged = true }
-    if hasChanged { core.changes.notifyAll() }
+    if try await !queue.schedules.fire().isEmpty { isFree = true }
+    if isFree { core.changes.jobIsFree() }
   }
 }

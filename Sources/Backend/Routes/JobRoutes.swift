@@ -21,7 +21,7 @@ struct JobRoutes: RouteGroup {
       try await call.core.check(layout: request.layout, "layout", in: workers)
       let submission = try await jobs.submission(
         of: request, owner: caller.name, key: try call.idempotencyKey())
-      call.core.changes.notifyAll()
+      call.core.changes.jobIsFree()
       return .json(submission.job, status: submission.isRepetition ? .ok : .created)
     }
     routes.caller(.get, "/v1/jobs", .jobsRead) { call, caller in
@@ -44,7 +44,7 @@ struct JobRoutes: RouteGroup {
       let job = try await Self.job(of: call, caller, in: jobs)
       let (next, sequence) = try await jobs.order(
         command.verb, argument: command.argument, job: job.id, key: try call.idempotencyKey(), owner: caller.name)
-      call.core.changes.notifyAll()
+      call.core.changes.changed(next)
       guard let sequence else { return .json(next) }
       return try await answer(to: sequence, of: next, call)
     }

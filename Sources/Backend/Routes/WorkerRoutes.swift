@@ -73,19 +73,11 @@ struct WorkerRoutes: RouteGroup {
     }
     try await workers.seen(worker: request.worker, status: request.status)
     guard request.count > 0, !request.status.isDraining else { return ClaimAnswer(assignments: []) }
-    let claimed = try await call.hold(
-      on: call.core.changes.jobs, for: .seconds(min(request.wait, Self.longestClaim))
-    ) {
-      call.isConnected
-        ? try await jobs.claim(
-          worker: request.worker, count: request.count, abilities: request.status.abilities) : []
-    } until: {
-      !$0.isEmpty
-    }
+    let claimed = try await jobs(for: request, call)
     guard call.isConnected else {
       // It went while it was served: the jobs are free at once, and not when the leases end.
       for job in claimed { _ = try? await jobs.release(job: job.id, fence: job.fence, report: JobReport()) }
-      call.core.changes.notifyAll()
+      if !claimed.isEmpty { call.core.changes.jobIsFree() }
       return ClaimAnswer(assignments: [])
     }
     let now = Timestamp.now
@@ -97,6 +89,31 @@ struct WorkerRoutes: RouteGroup {
       })
   }
 
+  /// Looks for jobs, and again when it is this worker's turn, until there are some, the time is over, or nobody is there any more.
+  private func jobs(for request: ClaimRequest, _ call: Call) async throws -> [Job] {
+    let turns = call.core.changes.claims
+    let end = ContinuousClock.now + .seconds(min(request.wait, Self.longestClaim))
+    var round: ClaimTurns.Round?
+    while true {
+      let rounds = turns.rounds
+      let found = try await look(for: request, in: round, call)
+      let left = end - .now
+      if !found.isEmpty || left <= .zero || turns.isClosed || !call.isConnected { return found }
+      round = await turns.wait(since: rounds, atMost: left)
+    }
+  }
+
+  /// Looks once. Whatever comes of it, the next in the round looks when there may be something left.
+  private func look(for request: ClaimRequest, in round: ClaimTurns.Round?, _ call: Call) async throws -> [Job] {
+    var mayLeaveSome = true
+    defer { if let round, mayLeaveSome { call.core.changes.claims.goOn(round) } }
+    guard call.isConnected else { return [] }
+    let claim = try await jobs.claim(
+      worker: request.worker, count: request.count, abilities: request.status.abilities)
+    mayLeaveSome = claim.mayLeaveSome
+    return claim.jobs
+  }
+
   /// A sign of life. With `?wait=SECONDS` in the query the answer is held until there is a command for the recording,
   /// or the room begins that it waits for, so that nobody waits for the next heartbeat.
   private func heartbeat(_ call: Call) async throws -> HeartbeatAnswer {
@@ -106,10 +123,12 @@ struct WorkerRoutes: RouteGroup {
     var job = try await jobs.heartbeat(job: id, fence: request.fence, report: request.report)
     if request.report.confirmed > 0 { call.core.changes.answers.notify() }
     if wait > 0, job.commands.isEmpty, !call.core.credentials.hasBegun(job) {
-      job = try await call.hold(on: call.core.changes.jobs, for: .seconds(wait)) {
-        try await jobs.job(id)
-      } until: {
-        !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.credentials.hasBegun($0)
+      job = try await call.core.changes.heartbeats.hold(job: id, room: job.request.room) { notifier in
+        try await call.hold(on: notifier, for: .seconds(wait)) {
+          try await jobs.job(id)
+        } until: {
+          !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.credentials.hasBegun($0)
+        }
       }
       guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
     }
@@ -119,7 +138,7 @@ struct WorkerRoutes: RouteGroup {
   /// The worker has nothing to do with the job any more.
   private static func over(_ job: Job, _ call: Call, _ answer: some Encodable) -> Response {
     call.core.credentials.forget(job.id)
-    call.core.changes.notifyAll()
+    call.core.changes.changed(job)
     return .json(answer, for: .workers)
   }
 }

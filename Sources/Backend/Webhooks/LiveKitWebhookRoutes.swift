@@ -24,7 +24,8 @@ struct LiveKitWebhookRoutes: RouteGroup {
         let jobs = try await schedules.roomStarted(event.room.name, sid: event.room.sid)
         // Who waits for the room hears of it at once.
         call.core.credentials.began(event.room.name, at: .now)
-        if jobs.isEmpty { call.core.changes.jobs.notify() } else { call.core.changes.notifyAll() }
+        call.core.changes.heartbeats.notify(room: event.room.name)
+        if !jobs.isEmpty { call.core.changes.jobIsFree() }
       }
       return .json(["status": "ok"])
     }

@@ -43,14 +43,14 @@ public final class PostgresDatabase: SQLDatabase {
     try await queue.run(body)
   }
 
-  /// Calls `wake`, on a thread of its own, whenever any process notifies `channel` (LISTEN).
-  public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {
+  /// Calls `hear`, on a thread of its own, with what any process says on `channel` (LISTEN).
+  public func listen(_ channel: String, _ hear: @escaping @Sendable (String) -> Void) {
     let address = address.wrappedValue
     // Without a thread, what others say is found by polling.
     _ = DetachedThread.isStarted(name: "postgres-listen") { [weak self] in
       while self?.isClosed.load(ordering: .relaxed) == false {
         let connection = PostgresConnection(address: address, clock: .system)
-        connection.listen(channel, while: { self?.isClosed.load(ordering: .relaxed) == false }, wake)
+        connection.listen(channel, while: { self?.isClosed.load(ordering: .relaxed) == false }, hear)
         // The connection is gone; what was said meanwhile is found by polling.
         sleep(1)
       }
@@ -135,7 +135,7 @@ private final class PostgresConnection: SQLConnection {
   }
 
   /// Waits for notifications until the connection breaks or `isWanted` says no.
-  func listen(_ channel: String, while isWanted: () -> Bool, _ wake: () -> Void) {
+  func listen(_ channel: String, while isWanted: () -> Bool, _ hear: (String) -> Void) {
     guard (try? connect()) != nil, (try? command("LISTEN \"\(channel.filter { $0 != "\"" })\"")) != nil else { return }
     while isWanted() {
       var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
@@ -143,12 +143,10 @@ private final class PostgresConnection: SQLConnection {
       if count < 0 && errno != EINTR { return }
       guard count > 0 else { continue }
       guard PQconsumeInput(connection) == 1 else { return }
-      var isTold = false
       while let notification = PQnotifies(connection) {
-        isTold = true
+        hear(notification.pointee.extra.map { String(cString: $0) } ?? "")
         PQfreemem(notification)
       }
-      if isTold { wake() }
     }
   }
 

@@ -118,8 +118,8 @@ public protocol SQLDatabase: Sendable {
   func transaction<Value: Sendable>(
     _ body: @escaping @Sendable (any SQLConnection) throws -> Value
   ) async throws -> Value
-  /// Calls `wake` when another backend said on `channel` that there is something to do. Only a hint: it may be missed.
-  func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void)
+  /// Calls `hear` with what a backend said on `channel`, this one too. Only a hint: it may be missed.
+  func listen(_ channel: String, _ hear: @escaping @Sendable (String) -> Void)
   /// Ends the threads and connections; what waits fails with `SQLError.closed`.
   func close()
 }

@@ -50,7 +50,7 @@ public final class SQLiteDatabase: SQLDatabase {
   }
 
   /// One process has all the state: whoever changes something wakes the others itself.
-  public func listen(_ channel: String, _ wake: @escaping @Sendable () -> Void) {}
+  public func listen(_ channel: String, _ hear: @escaping @Sendable (String) -> Void) {}
 
   /// Lets what waits end, and takes nothing more.
   public func close() { queue.close() }

@@ -69,7 +69,7 @@ public final class JobStore: Sendable {
       SQLValue(machine.nextExpiry(of: job)), SQLValue(origin?.schedule), SQLValue(origin?.key), SQLValue(now),
       .text(body))
     try events.record(.created, of: job, text: body, at: now, in: connection)
-    try notify(connection)
+    try tell(.free, connection)
     return job
   }
 
@@ -136,12 +136,13 @@ public final class JobStore: Sendable {
     return told
   }
 
-  /// True when a worker that asks now would be given a job.
-  public func hasAvailableJob() async throws -> Bool {
+  /// True when there is a job that became free within this span: a worker that asks now may be given it.
+  public func hasAvailableJob(since span: Duration) async throws -> Bool {
     try await database.transaction { connection in
       let now = try connection.now()
       return try !connection(
-        "SELECT 1 FROM jobs WHERE state = 'queued' AND available_at <= ?1 LIMIT 1", SQLValue(now)
+        "SELECT 1 FROM jobs WHERE state = 'queued' AND available_at > ?1 AND available_at <= ?2 LIMIT 1",
+        SQLValue(now - span), SQLValue(now)
       ).isEmpty
     }
   }
@@ -150,14 +151,14 @@ public final class JobStore: Sendable {
 
   /// Gives a worker up to `count` jobs whose time has come, the longest waiting first. Each has a lease. With
   /// `abilities`, only those that it can carry out.
-  public func claim(worker: String, count: Int, abilities: WorkerAbilities? = nil) async throws -> [Job] {
+  public func claim(worker: String, count: Int, abilities: WorkerAbilities? = nil) async throws -> JobClaim {
     let count = max(0, min(count, 100))
     return try await database.transaction { [self] connection in
       let now = try connection.now()
-      var claimed: [Job] = []
+      var claim = JobClaim()
       var last = (at: Timestamp(microseconds: .min), id: "")
       // What this worker can't do is passed over; a queue in which nothing else stands is looked at from its head only.
-      for _ in 0..<Self.longestLook where claimed.count < count {
+      for _ in 0..<Self.longestLook where claim.jobs.count < count {
         let rows = try connection(
           """
           SELECT available_at, id, body FROM jobs
@@ -169,14 +170,18 @@ public final class JobStore: Sendable {
         for row in rows {
           let job = try JSONColumn.decode(Job.self, row.text(2))
           // One whose deadline passed is left to `expire`.
-          guard claimed.count < count, abilities?.lack(for: job) == nil,
+          guard claim.jobs.count < count, abilities?.lack(for: job) == nil,
             let next = try? machine.apply(.claim(worker: worker), to: job, now: now)
-          else { continue }
+          else {
+            claim.mayLeaveSome = true
+            continue
+          }
           try keep(next, before: job, at: now, in: connection)
-          claimed.append(next)
+          claim.jobs.append(next)
         }
       }
-      return claimed
+      if claim.jobs.count == count { claim.mayLeaveSome = true }
+      return claim
     }
   }
 
@@ -230,7 +235,8 @@ public final class JobStore: Sendable {
         try keep(next, before: job, at: now, in: connection)
         expired.append(next)
       }
-      if !expired.isEmpty { try notify(connection) }
+      if !expired.isEmpty { try tell(.free, connection) }
+      for job in expired { try tell(.changed(job.id), connection) }
       return expired
     }
     count(expired.map(\.state))
@@ -270,7 +276,8 @@ public final class JobStore: Sendable {
     try keep(next, before: job, at: now, in: connection)
     // A worker's heartbeat may be held by another backend, and must hear of a command at once.
     // So must whoever waits for the recorder's answer to one.
-    if next.state == .queued || next.commands.count != job.commands.count { try notify(connection) }
+    if next.commands.count != job.commands.count { try tell(.changed(id), connection) }
+    if next.state == .queued { try tell(.free, connection) }
     return next
   }
 
@@ -356,8 +363,8 @@ public final class JobStore: Sendable {
     }
   }
 
-  private func notify(_ connection: any SQLConnection) throws {
-    // A hint for other backends; polling, or the next heartbeat, finds it in any case.
-    if connection.dialect == .postgres { try connection("SELECT pg_notify('recbot_jobs', '')") }
+  private func tell(_ hint: JobHint, _ connection: any SQLConnection) throws {
+    guard connection.dialect == .postgres else { return }
+    try connection("SELECT pg_notify(?1, ?2)", .text(JobHint.channel), .text(hint.text))
   }
 }

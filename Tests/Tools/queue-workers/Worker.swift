@@ -33,7 +33,7 @@ func work(_ name: String, store: JobStore, history: History, seed: UInt64) async
     do {
       switch Int.random(in: 0..<20, using: &random) {
       case 0..<7:
-        let jobs = try await store.claim(worker: name, count: Int.random(in: 1...3, using: &random))
+        let jobs = try await store.claim(worker: name, count: Int.random(in: 1...3, using: &random)).jobs
         for job in jobs { history.add("claimed", job.id, job.fence, name, since: start) }
         if jobs.isEmpty { history.add("nothing", "-", 0, name, since: start) }
         mine += jobs
