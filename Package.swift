@@ -277,6 +277,8 @@ let package = Package(
     .executableTarget(
       name: "backend-bench", dependencies: ["WebClient", nioFoundation] + nio, path: "Tests/Benchmarks/backend-bench"),
     .executableTarget(
+      name: "fleet-bench", dependencies: ["Jobs", "JobsAPI", "MediaCore"], path: "Tests/Benchmarks/fleet-bench"),
+    .executableTarget(
       name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),
     .target(name: "BenchKit", path: "Tests/Benchmarks/BenchKit"),
     .executableTarget(name: "room-bench", dependencies: ["BenchKit"], path: "Tests/Benchmarks/room-bench"),

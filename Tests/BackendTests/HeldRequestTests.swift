@@ -54,15 +54,18 @@ import Testing
 
   @Test func aHeldHeartbeatIsWokenByItsOwnJobAndRoomOnly() async {
     let held = HeldHeartbeats()
-    await held.hold(job: "a", room: "x") { a in
-      await held.hold(job: "b", room: "y") { b in
+    await held.hold(job: "a") { heldA in
+      await held.hold(job: "b") { heldB in
+        let (a, b) = (heldA.notifier, heldB.notifier)
+        heldA.wait(for: "x")
+        heldB.wait(for: "y")
         #expect(held.count == 2)
         held.notify(job: "b")
         #expect(a.notices == 0 && b.notices == 1)
         held.notify(room: "x")
         #expect(a.notices == 1 && b.notices == 1)
         // Two heartbeats of a job are woken together.
-        await held.hold(job: "a", room: "x") { #expect($0 === a) }
+        await held.hold(job: "a") { #expect($0.notifier === a) }
         held.notifyAll()
         #expect(a.notices == 2 && b.notices == 2)
         held.close()
@@ -70,7 +73,7 @@ import Testing
       }
     }
     #expect(held.count == 0)
-    await held.hold(job: "c", room: "x") { #expect($0.isClosed) }
+    await held.hold(job: "c") { #expect($0.notifier.isClosed) }
   }
 
   @Test func hintsAreReadAsTheyAreTold() {
@@ -93,6 +96,21 @@ import Testing
         #expect(looks.value - before <= 4, "\(looks.value - before) looks")
         group.cancelAll()
       }
+    }
+  }
+
+  /// A recording has one in four seconds, all day.
+  @Test(arguments: DatabaseKind.allCases) func aHeldHeartbeatIsOneTransaction(kind: DatabaseKind) async throws {
+    let reads = StatementCount(of: "FROM jobs WHERE id = ")
+    try await TestBackend.run(on: kind, counting: reads) { api in
+      let job = try await api.submit("a", TestToken.caller())
+      let fence = try #require(try await api.claim().first).job.fence
+      let before = reads.value
+      let beat = HeartbeatRequest(fence: fence, report: JobReport(state: .running))
+      let answer = try await api.send(
+        "POST", "/v1/workers/jobs/\(job.id)/beat?wait=1", TestBackend.workerSecret, beat)
+      #expect(answer.status == 200, "\(answer.text)")
+      #expect(reads.value - before == 1)
     }
   }
 

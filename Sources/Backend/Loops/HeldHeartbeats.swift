@@ -2,11 +2,23 @@ import Synchronization
 
 /// Wakes heartbeats that are held, each by what concerns its own job. Any thread.
 final class HeldHeartbeats: Sendable {
+  /// One that is held.
+  struct Held: Sendable {
+    /// Wakes it.
+    let notifier: Notifier
+    fileprivate let job: String
+    fileprivate let owner: HeldHeartbeats
+
+    /// From now on this room's beginning wakes it.
+    func wait(for room: String) { owner.state.withLock { $0.entries[job]?.room = room } }
+  }
+
   private struct Entry {
     let notifier = Notifier()
     /// How many heartbeats of the job are held.
     var count = 0
-    var room: String
+    /// Nil as long as it is not known.
+    var room: String?
   }
 
   private struct State {
@@ -19,25 +31,20 @@ final class HeldHeartbeats: Sendable {
   /// How many jobs have one.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Holds one of a job, which may wait for this room, as long as `body` takes.
-  func hold<Value>(
-    job: String, room: String, _ body: (Notifier) async throws -> Value
-  ) async rethrows -> Value {
+  /// Holds one of a job as long as `body` takes.
+  func hold<Value>(job: String, _ body: (Held) async throws -> Value) async rethrows -> Value {
     let (notifier, isClosed) = state.withLock { state in
-      var entry = state.entries[job] ?? Entry(room: room)
-      entry.count += 1
-      state.entries[job] = entry
-      return (entry.notifier, state.isClosed)
+      state.entries[job, default: Entry()].count += 1
+      return (state.entries[job]?.notifier ?? Notifier(), state.isClosed)
     }
     if isClosed { notifier.close() }
     defer {
       state.withLock { state in
-        guard var entry = state.entries[job] else { return }
-        entry.count -= 1
-        state.entries[job] = entry.count > 0 ? entry : nil
+        state.entries[job]?.count -= 1
+        if state.entries[job]?.count == 0 { state.entries[job] = nil }
       }
     }
-    return try await body(notifier)
+    return try await body(Held(notifier: notifier, job: job, owner: self))
   }
 
   /// Something about a job has changed.

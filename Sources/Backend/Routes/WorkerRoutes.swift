@@ -100,6 +100,8 @@ struct WorkerRoutes: RouteGroup {
       let left = end - .now
       if !found.isEmpty || left <= .zero || turns.isClosed || !call.isConnected { return found }
       round = await turns.wait(since: rounds, atMost: left)
+      // Nobody called it: its next question looks.
+      if round == nil, ContinuousClock.now >= end { return [] }
     }
   }
 
@@ -119,20 +121,26 @@ struct WorkerRoutes: RouteGroup {
   private func heartbeat(_ call: Call) async throws -> HeartbeatAnswer {
     let request = try await call.decode(HeartbeatRequest.self, isFromWorker: true)
     let id = try call.parameter("id")
-    let wait = min(try call.number("wait", in: 0...3600, default: 0), 10)
-    var job = try await jobs.heartbeat(job: id, fence: request.fence, report: request.report)
-    if request.report.confirmed > 0 { call.core.changes.answers.notify() }
-    if wait > 0, job.commands.isEmpty, !call.core.credentials.hasBegun(job) {
-      job = try await call.core.changes.heartbeats.hold(job: id, room: job.request.room) { notifier in
-        try await call.hold(on: notifier, for: .seconds(wait)) {
-          try await jobs.job(id)
-        } until: {
-          !$0.commands.isEmpty || $0.fence != request.fence || $0.lease == nil || call.core.credentials.hasBegun($0)
-        }
+    let end = ContinuousClock.now + .seconds(min(try call.number("wait", in: 0...3600, default: 0), 10))
+    let core = call.core
+    let job = try await core.changes.heartbeats.hold(job: id) { held in
+      var notices = held.notifier.notices
+      var job = try await jobs.heartbeat(job: id, fence: request.fence, report: request.report)
+      held.wait(for: job.request.room)
+      if request.report.confirmed > 0 { core.changes.answers.notify() }
+      while job.commands.isEmpty, !core.credentials.hasBegun(job), !held.notifier.isClosed, call.isConnected {
+        let left = end - .now
+        guard left > .zero else { break }
+        await held.notifier.wait(since: notices, atMost: left)
+        // When nothing was heard the answer is as it was: the next sign of life finds what a lost hint was about.
+        guard held.notifier.notices != notices else { break }
+        notices = held.notifier.notices
+        job = try await jobs.job(id)
+        guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
       }
-      guard job.fence == request.fence, job.lease != nil else { throw StoreError.refused(.fenced) }
+      return job
     }
-    return HeartbeatAnswer(job: job, ticket: try call.core.credentials.renewal(for: job, now: .now))
+    return HeartbeatAnswer(job: job, ticket: try core.credentials.renewal(for: job, now: .now))
   }
 
   /// The worker has nothing to do with the job any more.
