@@ -11,11 +11,16 @@ final class AudioEncoder {
   /// Samples at the beginning of every file that a player skips: by so much libopus looks ahead, at every rate.
   static let preSkip = (try? OpusEncoder())?.preSkip ?? 312
 
+  /// From this rate on libopus codes all sound by transform (CELT), and its look at whether it is speech decides nothing: that, and the
+  /// search for a better stereo angle, take 40 % of its time for 0.16 dB.
+  private static let plentiful = 96_000
+
   /// Makes an encoder of this rate.
   init(bitrate: Int) throws(RecordingError) {
     self.bitrate = bitrate
     var settings = OpusEncoderSettings()
     settings.bitrate = bitrate
+    if bitrate >= Self.plentiful { settings.complexity = 6 }
     do {
       encoder = try OpusEncoder(settings: settings)
     } catch {

@@ -65,7 +65,7 @@ final class ClaimTurns: Sendable {
       defer { state.nextNumber &+= 1 }
       return state.nextNumber
     }
-    // A time that is over before it waits at all ends nobody's wait: it is looked at then, too.
+    // The timer may be done before there is anybody whom it could wake: so the time is looked at then, too.
     let end = ContinuousClock.now + time
     let timer = Task {
       try? await Task.sleep(until: end, clock: .continuous)

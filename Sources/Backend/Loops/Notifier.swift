@@ -40,7 +40,7 @@ final class Notifier: Sendable {
       state.nextWaiter &+= 1
       return state.nextWaiter
     }
-    // A time that is over before it waits at all ends nobody's wait: it is looked at then, too.
+    // The timer may be done before there is anybody whom it could wake: so the time is looked at then, too.
     let end = ContinuousClock.now + time
     let timer = Task {
       try? await Task.sleep(until: end, clock: .continuous)
