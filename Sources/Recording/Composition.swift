@@ -74,7 +74,7 @@ public final class Composition {
   public func run(
     report: (RecordingProgress, _ read: Int64, _ size: Int64) -> Void
   ) throws(RecordingError) -> RecordingSummary {
-    // On one processor a thread for the encoder would only cost: its queue, and each picture's way out of the caches.
+    // On one processor other threads would only cost: their queues, and each picture's way out of the caches.
     let isThreaded = Processors.count > 1
     let makeOutput = { [from = options.from] (settings: RecordingSettings) throws(RecordingError) -> any MediaOutput in
       var settings = settings
@@ -83,8 +83,8 @@ public final class Composition {
       return try ThreadedOutput(.waits) { () throws(RecordingError) in try FileOutput(settings) }
     }
     let pipeline = try Pipeline(
-      settings: settings, control: NoRoom(), listener: nil, logger: logger, makeOutput: makeOutput,
-      makeFurther: makeOutput)
+      settings: settings, control: NoRoom(), listener: nil, usesAllProcessors: isThreaded, logger: logger,
+      makeOutput: makeOutput, makeFurther: makeOutput)
     let excerpt = Excerpt(of: pipeline, from: options.from, settings: settings.session)
     let core = SessionCore(settings: settings.planned)
     // A failure of the file itself leaves the others as whole as they can be.

@@ -66,7 +66,7 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         core.advance(to: reached, until: limit)
         while let output = core.pollOutput() { outputs.append(output) }
         Burst.order(&outputs)
-        handler.beginBurst()
+        handler.beginBurst(outputs)
         for output in outputs {
           if case .ended(let end) = output { return end }
           if let end = isOver() { return end }

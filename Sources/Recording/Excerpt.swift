@@ -37,9 +37,9 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
     if isRoom || event.arrived + Self.audioLead >= from { work.prepare(&event) }
   }
 
-  func beginBurst() {
+  func beginBurst(_ outputs: [SessionOutput]) {
     burst &+= 1
-    work.beginBurst()
+    work.beginBurst(hasBegun ? outputs : [])
   }
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
@@ -112,7 +112,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
       _ = try decode(Array(older[first...]), of: track)
     }
     // Of these frames each picture may be named by a plan of this burst.
-    work.beginBurst()
+    work.beginBurst([])
     for (track, entry) in tracks {
       for (id, frame, _) in entry.frames.filter({ $0.burst == burst }) {
         _ = try work.perform(.decode(id, frame, of: track, at: .zero), isLate: false)
@@ -124,7 +124,7 @@ final class Excerpt<Work: OutputHandler>: OutputHandler {
   private func decode(_ frames: [Held], of track: TrackID) throws(RecordingError) -> SessionFinding? {
     var finding: SessionFinding?
     for (id, frame, _) in frames {
-      work.beginBurst()
+      work.beginBurst([])
       finding = try work.perform(.decode(id, frame, of: track, at: .zero), isLate: false)
     }
     return finding

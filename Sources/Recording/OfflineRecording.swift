@@ -41,7 +41,7 @@ public final class OfflineRecording {
   }
 
   private func perform() throws(RecordingError) {
-    pipeline.beginBurst()
+    pipeline.beginBurst([])
     while let output = core.pollOutput() {
       if let found = try pipeline.perform(output, isLate: false) { core.take(found) }
     }

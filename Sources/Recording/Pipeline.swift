@@ -22,6 +22,7 @@ final class Pipeline: OutputHandler {
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
+  private let decodesAhead: Bool
   private var audio: AudioTracks
   private let compositor: PictureCompositor
   private let output: any MediaOutput
@@ -37,11 +38,12 @@ final class Pipeline: OutputHandler {
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
+  /// `usesAllProcessors`: for who has the machine for himself, several tracks are decoded at once.
   /// `listener` is told what goes into the timeline, `sinks` are given sound and pictures,
   /// and `logger` is told of images that cannot be used and of low bandwidth.
   init(
     settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, sinks: [SinkServer] = [],
-    logger: Logger,
+    usesAllProcessors: Bool = false, logger: Logger,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
       try FileOutput(settings)
     },
@@ -52,6 +54,7 @@ final class Pipeline: OutputHandler {
     self.settings = settings
     self.control = control
     self.logger = logger
+    decodesAhead = usesAllProcessors && !settings.isWithoutPictures
     let session = settings.session
     audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
@@ -89,8 +92,11 @@ final class Pipeline: OutputHandler {
     event.payload = .frame(frame, of: track)
   }
 
-  /// Says that outputs of other instants begin: of a track's pictures only the newest is needed any more.
-  func beginBurst() { videos.beginBurst() }
+  /// Says that these outputs of other instants begin: of a track's pictures only the newest is needed any more.
+  func beginBurst(_ outputs: [SessionOutput]) {
+    videos.beginBurst()
+    if decodesAhead { videos.decodeAhead(outputs) }
+  }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of
   /// this slot is left out, and what is to be decoded waits for a keyframe.

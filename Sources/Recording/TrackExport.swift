@@ -101,7 +101,7 @@ private final class TrackExporter: OutputHandler {
     if case .room(.track(let track)) = event.payload { tracks[track.id] = track }
   }
 
-  func beginBurst() {}
+  func beginBurst(_ outputs: [SessionOutput]) {}
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {

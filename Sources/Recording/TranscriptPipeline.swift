@@ -7,8 +7,8 @@ protocol OutputHandler: AnyObject {
   var progress: RecordingProgress { get }
   /// Looks at an event before the core does.
   func prepare(_ event: inout SessionEvent)
-  /// The outputs of a few slots follow.
-  func beginBurst()
+  /// These outputs of a few slots follow.
+  func beginBurst(_ outputs: [SessionOutput])
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so what is only for
   /// the eye is left out.
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding?
@@ -50,7 +50,7 @@ final class TranscriptPipeline: OutputHandler {
 
   func prepare(_ event: inout SessionEvent) {}
 
-  func beginBurst() {}
+  func beginBurst(_ outputs: [SessionOutput]) {}
 
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {

@@ -1,4 +1,5 @@
 import Codecs
+import Dispatch
 import MediaCore
 import Session
 
@@ -18,68 +19,89 @@ struct VideoTracks {
   }
 
   private struct Entry {
-    /// Nil before the first frame.
-    var decoder: (any VideoDecoder)?
-    var codec: Codec?
-    // The pictures of a burst, the newest before it, and one to decode into.
-    var pool = PicturePool(limit: 8)
+    let decoder = TrackDecoder()
     /// Those that plans may still name, the oldest first: of this burst, and the newest before it.
     var pictures: [(id: FrameID, picture: Picture)] = []
     /// The burst of the last one.
     var burst: UInt64 = 0
-    /// The form that can't be shown, as long as no other keyframe comes.
-    var unsupported: String?
     /// True when what its decoder had to say has been told.
     var isFailureTold = false
+
+    /// In a burst that follows, only the newest picture before it is needed.
+    mutating func begin(_ burst: UInt64) {
+      guard self.burst != burst else { return }
+      self.burst = burst
+      pictures.removeFirst(max(0, pictures.count - 1))
+    }
+  }
+
+  /// Frames of one track that are decoded one after another, beside those of others.
+  private struct Lane {
+    let decoder: TrackDecoder
+    var frames: [(id: FrameID, frame: EncodedFrame)] = []
+    var outcomes: [TrackDecoder.Outcome] = []
+
+    mutating func decode() { outcomes = frames.map { decoder.decode($0.frame) } }
   }
 
   private var entries: [TrackID: Entry] = [:]
   /// The number of this burst.
   private var burst: UInt64 = 0
+  /// What came of frames of this burst that were decoded ahead.
+  private var decodedAhead: [FrameID: TrackDecoder.Outcome] = [:]
   /// Frames that could not be decoded.
   private(set) var errors: UInt64 = 0
 
   /// Outputs of other instants begin: of a track's pictures only the newest is needed any more.
   mutating func beginBurst() { burst &+= 1 }
 
+  /// Decodes the frames of a burst that has begun ahead of `decode`, the tracks side by side on all processors. Those behind a
+  /// release are left to `decode`.
+  mutating func decodeAhead(_ outputs: [SessionOutput]) {
+    var lanes: [Lane] = []
+    var places: [TrackID: Int] = [:]
+    for output in outputs {
+      if case .release = output { break }
+      guard case .decode(let id, let frame, let track, _) = output else { continue }
+      let place = places[track] ?? lanes.count
+      if place == lanes.count {
+        places[track] = place
+        entries[track, default: Entry()].begin(burst)
+        lanes.append(Lane(decoder: entries[track, default: Entry()].decoder))
+      }
+      lanes[place].frames.append((id, frame))
+    }
+    guard lanes.count > 1 else { return }
+    lanes.withUnsafeMutableBufferPointer { buffer in
+      nonisolated(unsafe) let lanes = buffer
+      DispatchQueue.concurrentPerform(iterations: lanes.count) { lanes[$0].decode() }
+    }
+    decodedAhead.removeAll(keepingCapacity: true)
+    for lane in lanes {
+      for (frame, outcome) in zip(lane.frames, lane.outcomes) { decodedAhead[frame.id] = outcome }
+    }
+  }
+
   /// Decodes the next frame of its track.
   mutating func decode(_ id: FrameID, _ frame: EncodedFrame, of track: TrackID) -> Outcome {
     var entry = entries.removeValue(forKey: track) ?? Entry()
     defer { entries[track] = entry }
-    if entry.codec != frame.codec {
-      // A publisher may change its codec in the middle of a track.
-      entry.codec = frame.codec
-      entry.decoder = VideoDecoders.make(frame.codec)
-      entry.unsupported = nil
+    let found = decodedAhead.removeValue(forKey: id) ?? entry.decoder.decode(frame)
+    if let form = found.unsupported { return .unsupported(form) }
+    if let picture = found.picture {
+      entry.begin(burst)
+      entry.pictures.append((id, picture))
     }
-    guard let decoder = entry.decoder else { return .decoded }
-    if let form = entry.unsupported, !frame.isKeyframe { return .unsupported(form) }
-    entry.unsupported = nil
-    var failure: CodecError?
-    do {
-      let bytes = frame.payload.bytes
-      if let picture = try decoder.decode(bytes, isKeyframe: frame.isKeyframe, into: &entry.pool) {
-        picture.rotation = frame.rotation
-        if entry.burst != burst {
-          entry.burst = burst
-          entry.pictures.removeFirst(max(0, entry.pictures.count - 1))
-        }
-        entry.pictures.append((id, picture))
-      }
-    } catch  where error.reason == .unsupported {
-      let form = "\(frame.codec.title) (\(error.text))"
-      entry.unsupported = form
-      return .unsupported(form)
-    } catch {
+    let error = entry.isFailureTold ? nil : found.error
+    if found.error != nil {
       errors += 1
-      if !entry.isFailureTold { failure = error }
       entry.isFailureTold = true
     }
-    return decoder.needsKeyframe ? .needsKeyframe(error: failure) : .decoded
+    return found.needsKeyframe ? .needsKeyframe(error: error) : .decoded
   }
 
   /// Leaves a frame out: there is no time for it.
-  mutating func skip(_ track: TrackID) { entries[track]?.decoder?.reset() }
+  mutating func skip(_ track: TrackID) { entries[track]?.decoder.skip() }
 
   /// The newest picture of a track that is not newer than the frame that a plan names.
   func picture(_ frame: FrameID, of track: TrackID) -> (id: FrameID, picture: Picture)? {

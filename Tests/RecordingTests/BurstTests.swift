@@ -77,4 +77,50 @@ struct BurstTests {
     for number in 5...6 as ClosedRange<UInt64> { try decode(number) }
     #expect((2...6).map { shown($0) } == [nil, 3, 3, 5, 6], "of the burst before only the newest picture is left")
   }
+
+  @Test func whatIsDecodedAheadIsWhatIsDecodedInOrder() throws {
+    // Two bursts of four tracks: one that goes on does so with what it has.
+    var bursts: [[SessionOutput]] = [[], []]
+    for (place, codec) in [Codec.vp8, .vp9, .vp8, .h264].enumerated() {
+      let encoder = try VPXEncoder(
+        codec == .vp9 ? .vp9 : .vp8, width: 64, height: 48, framesPerSecond: 30, bitrate: 100_000)
+      let source = Picture(width: 64, height: 48)
+      source.fill(y: UInt8(40 * place + 40), u: 100, v: 160)
+      for number in 0..<6 {
+        var frame = EncodedFrame(codec: codec, payload: MediaBuffer([0]), rtpTime: 0, isKeyframe: false)
+        _ = try encoder.encode(source, pts: Int64(number) * 3000) { bytes, isKeyframe in
+          frame = EncodedFrame(codec: codec, payload: MediaBuffer(copying: bytes), rtpTime: 0, isKeyframe: isKeyframe)
+        }
+        // The third track breaks in the middle, and what the fourth sends is no H.264.
+        if place == 2, number == 4 { frame.payload = MediaBuffer([0, 0, 0]) }
+        bursts[number / 3].append(
+          .decode(FrameID(UInt64(10 * number + place)), frame, of: TrackID("\(place)"), at: .zero))
+      }
+    }
+    // Behind a release a track begins anew.
+    bursts[1] += [.release(TrackID("0"))] + bursts[1].prefix(3)
+    func decoded(isAhead: Bool) -> [String] {
+      var videos = VideoTracks()
+      var lines: [String] = []
+      for burst in bursts {
+        videos.beginBurst()
+        if isAhead { videos.decodeAhead(burst) }
+        for output in burst {
+          switch output {
+          case .decode(let id, let frame, let track, _):
+            let outcome = videos.decode(id, frame, of: track)
+            let shown = videos.picture(id, of: track).map { "\($0.id.rawValue): \($0.picture.y[0])" } ?? "nothing"
+            lines.append("\(track) \(id.rawValue) \(outcome), shows \(shown)")
+          case .release(let track): videos.release(track)
+          default: break
+          }
+        }
+        lines.append("\(videos.errors) errors")
+      }
+      return lines
+    }
+    let inOrder = decoded(isAhead: false)
+    #expect(decoded(isAhead: true) == inOrder)
+    #expect(inOrder.count == 29 && inOrder.last == "2 errors")
+  }
 }

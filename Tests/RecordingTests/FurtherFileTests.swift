@@ -83,7 +83,7 @@ import WebM
       settings: settings, control: NoRoom(), listener: nil, logger: Logger(label: "test"), makeFurther: makeFurther)
     var core = SessionCore(settings: settings.planned)
     func perform() throws {
-      pipeline.beginBurst()
+      pipeline.beginBurst([])
       while let output = core.pollOutput() { _ = try pipeline.perform(output, isLate: false) }
     }
     for (number, entry) in try Self.session().enumerated() {

@@ -24,7 +24,7 @@ final class Spy: OutputHandler {
   private var pictures: [TrackID: (burst: Int, ids: [FrameID])] = [:]
   private var burst = 0
   func prepare(_ event: inout SessionEvent) { prepared += 1 }
-  func beginBurst() { burst += 1 }
+  func beginBurst(_ outputs: [SessionOutput]) { burst += 1 }
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .compose(let plan):
