@@ -42,6 +42,49 @@ import Testing
     isRefused(.bytes(16, atLeast: .max)) { try frame(4, 4, stride: .max, bytes: 16) }
   }
 
+  @Test func planesGoInAndOutAsOneBlock() throws {
+    for (width, height) in [(1, 1), (3, 5), (33, 2), (640, 360)] {
+      let bytes = (0..<width * height + 2 * ((width + 1) / 2) * ((height + 1) / 2)).map {
+        UInt8(truncatingIfNeeded: $0 * 7)
+      }
+      let frame = try VideoFrame(width: width, height: height, i420: bytes, time: .seconds(2), rotation: 90)
+      #expect(frame.i420 == bytes)
+      #expect(frame.rotation == 90 && frame.time == .seconds(2))
+      #expect(throws: VideoFrame.Fault.bytes(bytes.count - 1, atLeast: bytes.count)) {
+        _ = try VideoFrame(width: width, height: height, i420: bytes.dropLast())
+      }
+    }
+    #expect(throws: VideoFrame.Fault.size(width: 1 << 62, height: 4)) {
+      _ = try VideoFrame(width: 1 << 62, height: 4, i420: [])
+    }
+  }
+
+  @Test func pixelsAreConvertedThereAndBack() throws {
+    let colours: [[UInt8]] = [[255, 255, 255], [0, 0, 0], [200, 30, 30], [30, 160, 60], [40, 60, 220]]
+    for (width, height) in [(1, 1), (7, 3), (64, 48)] {
+      for colour in colours {
+        // What the fourth byte says does not matter.
+        let pixels = [[UInt8]](repeating: colour + [9], count: width * height).flatMap(\.self)
+        let frame = try VideoFrame(width: width, height: height, rgba: pixels)
+        let back = frame.rgba
+        #expect(back.count == pixels.count && back.indices.filter { $0 % 4 == 3 }.allSatisfy { back[$0] == 255 })
+        let far = zip(back, pixels).enumerated().filter { $0.offset % 4 < 3 }.map {
+          abs(Int($0.element.0) - Int($0.element.1))
+        }
+        #expect(far.max() ?? 0 <= 5, "\(width)x\(height) \(colour) came back as \(back.prefix(4))")
+      }
+    }
+    // Limited range (BT.601).
+    #expect(
+      try VideoFrame(width: 2, height: 2, rgba: [UInt8](repeating: 255, count: 16)).i420 == [
+        235, 235, 235, 235, 128, 128,
+      ])
+    #expect(throws: VideoFrame.Fault.bytes(15, atLeast: 16)) {
+      _ = try VideoFrame(width: 2, height: 2, rgba: [UInt8](repeating: 0, count: 15))
+    }
+    #expect(throws: VideoFrame.Fault.size(width: 0, height: 2)) { _ = try VideoFrame(width: 0, height: 2, rgba: []) }
+  }
+
   @Test func blocksHaveWholeInstants() {
     #expect(AudioBlock([0, 0, 0], channels: 2).samples.count == 2)
     #expect(AudioBlock([0, 0, 0], channels: 1).samples.count == 3)

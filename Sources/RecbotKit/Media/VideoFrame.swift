@@ -23,7 +23,7 @@ public struct VideoFrame: Sendable {
     case size(width: Int, height: Int)
     /// A row has fewer bytes than the picture is wide.
     case stride(Int, atLeast: Int)
-    /// A plane has fewer bytes than its rows.
+    /// A plane, or all of the picture, has fewer bytes than its rows.
     case bytes(Int, atLeast: Int)
 
     /// What is wrong, and what to do.
@@ -32,7 +32,8 @@ public struct VideoFrame: Sendable {
       case .size(let width, let height):
         "A picture of \(width)x\(height) cannot be used. Give sides of 1 to \(VideoFrame.maximumSide) pixels."
       case .stride(let bytes, let least): "A row of \(bytes) bytes is too short. Give at least \(least)."
-      case .bytes(let bytes, let least): "A plane of \(bytes) bytes is too short. Give at least \(least)."
+      case .bytes(let bytes, let least):
+        "\(bytes) bytes are too few for a picture of this size. Give at least \(least)."
       }
     }
   }
@@ -69,9 +70,7 @@ public struct VideoFrame: Sendable {
   public init(
     width: Int, height: Int, y: Plane, u: Plane, v: Plane, time: Duration? = nil, rotation: Int = 0
   ) throws(Fault) {
-    guard (1...Self.maximumSide).contains(width), (1...Self.maximumSide).contains(height) else {
-      throw .size(width: width, height: height)
-    }
+    try Self.check(width: width, height: height)
     let picture = Picture(width: width, height: height)
     try Self.copy(y, width, height, to: picture.y, picture.strideY)
     try Self.copy(u, picture.chromaWidth, picture.chromaHeight, to: picture.u, picture.strideUV)
@@ -116,6 +115,13 @@ public struct VideoFrame: Sendable {
     }
   }
 
+  /// Throws when there can be no picture of this size.
+  static func check(width: Int, height: Int) throws(Fault) {
+    guard (1...maximumSide).contains(width), (1...maximumSide).contains(height) else {
+      throw .size(width: width, height: height)
+    }
+  }
+
   /// The nearest of the four rotations that a picture can have.
-  private static func quarter(_ degrees: Int) -> Int { ((degrees % 360 + 360) % 360 + 45) / 90 % 4 * 90 }
+  static func quarter(_ degrees: Int) -> Int { ((degrees % 360 + 360) % 360 + 45) / 90 % 4 * 90 }
 }

@@ -67,15 +67,7 @@ struct Painter: VideoCapturer {
     }
     let blue = [UInt8](repeating: 150, count: width / 2 * height / 2)
     let red = [UInt8](repeating: 110, count: width / 2 * height / 2)
-    return try luma.withUnsafeBytes { y in
-      try blue.withUnsafeBytes { u in
-        try red.withUnsafeBytes { v in
-          try VideoFrame(
-            width: width, height: height, y: .init(y, stride: width), u: .init(u, stride: width / 2),
-            v: .init(v, stride: width / 2), time: time)
-        }
-      }
-    }
+    return try VideoFrame(width: width, height: height, i420: luma + blue + red, time: time)
   }
 }
 
