@@ -16,6 +16,8 @@ from scenarios.common import in_step, load
 from stage import Process, Stage
 from verdict import Verdict
 
+UNREAD = 70  # seconds
+
 
 def sinks(stage: Stage, verdict: Verdict) -> None:
     """ffmpeg hears the mix while it is recorded, timed blocks of one person and a pipe of the other have their sound alone, at the
@@ -135,6 +137,55 @@ def watched(stage: Stage, verdict: Verdict) -> None:
     verdict.check(10 < lost[0] < 90 and lost[1:] == [0, 0] and not any(sink["failure"] for sink in ends), f"at the end: {ends}")
     verdict.figure(f"{lost[0]} pictures were not read")
     in_step(recording, [ann], 1.5, recording.duration, verdict)
+
+
+def unread(stage: Stage, verdict: Verdict) -> None:
+    """Who reads nothing for a minute costs neither memory nor the recording anything, and gets on with what is new, told how much
+    is gone."""
+    stage.server()
+    ann = stage.publisher("ann", colour="red").join()
+    heard, seen = (stage.folder / f"{name}.sock" for name in ("heard", "seen"))
+    recorder = stage.recorder("talk", "--size", "640x360", "--sink", f"audio:mixed=unix:{heard},framing=timed",
+                              "--sink", f"video:ann=unix:{seen},size=640x360,fps=15,framing=timed")
+    began = recorder.recording()
+    links = [connect(heard), connect(seen)]
+    stage.until(began + 10)
+    before = resident(recorder)
+    stage.until(began + UNREAD)
+    grown = resident(recorder) - before
+    verdict.check(grown < 24 << 20, f"{grown >> 20} MiB more in the minute")
+    read = [Reader(link.makefile("rb"), 1 << 16) for link in links]
+    stage.until(began + UNREAD + 5)
+    recorder.stop()
+    found = [blocks(reader.finish(), unit) for reader, unit in zip(read, (4, 1), strict=True)]
+
+    recording = load(recorder, verdict)
+    in_step(recording, [ann], 1.5, recording.duration, verdict)
+    gone = [sink["lost_blocks"] for sink in recorder.last_progress["sinks"]]
+    for name, rate, parts, count in zip(("sound", "pictures"), (48_000, 15), found, gone, strict=True):
+        told = sum(lost for _, lost in parts)
+        last = parts[-1][0] / rate if parts else 0
+        verdict.check(told == count > 0, f"{name}: {count} blocks are lost, {told} are told")
+        verdict.check(abs(last - recording.duration) < 0.5, f"{name} end at {last:.1f} s of {recording.duration:.1f}")
+        places = [place for place, _ in parts]
+        verdict.check(places == sorted(set(places)), f"{name}: places go back")
+    verdict.figure(f"{grown >> 20} MiB more, {gone[0]} blocks of sound and {gone[1]} pictures not read")
+
+
+def blocks(data: bytes, unit: int) -> list[tuple[int, int]]:
+    """Where each timed block begins, and how many were lost before it; `unit`: bytes of what is counted."""
+    found, at = [], 0
+    while at + 16 <= len(data):
+        place, count, lost = struct.unpack("<qII", data[at:at + 16])
+        found.append((place, lost))
+        at += 16 + unit * count
+    return found
+
+
+def resident(process: Process) -> int:
+    """Memory of a process, bytes."""
+    pages = pathlib.Path(f"/proc/{process.child.pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def colour(planes: bytes, width: int, height: int) -> np.ndarray:
