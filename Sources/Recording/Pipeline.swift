@@ -38,7 +38,7 @@ final class Pipeline: OutputHandler {
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
-  /// `usesAllProcessors`: for who has the machine for himself, several tracks are decoded at once.
+  /// `usesAllProcessors`: several tracks are decoded at once; for compositions, beside which nothing must be on time.
   /// `listener` is told what goes into the timeline, `sinks` are given sound and pictures,
   /// and `logger` is told of images that cannot be used and of low bandwidth.
   init(
