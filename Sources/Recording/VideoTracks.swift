@@ -66,17 +66,20 @@ struct VideoTracks {
       let place = places[track] ?? lanes.count
       if place == lanes.count {
         places[track] = place
-        entries[track, default: Entry()].begin(burst)
-        lanes.append(Lane(decoder: entries[track, default: Entry()].decoder))
+        var entry = entries[track] ?? Entry()
+        entry.begin(burst)
+        entries[track] = entry
+        lanes.append(Lane(decoder: entry.decoder))
       }
       lanes[place].frames.append((id, frame))
     }
+    decodedAhead.removeAll(keepingCapacity: true)
     guard lanes.count > 1 else { return }
+    // Each call has a lane for itself, and none goes on after the last.
     lanes.withUnsafeMutableBufferPointer { buffer in
       nonisolated(unsafe) let lanes = buffer
       DispatchQueue.concurrentPerform(iterations: lanes.count) { lanes[$0].decode() }
     }
-    decodedAhead.removeAll(keepingCapacity: true)
     for lane in lanes {
       for (frame, outcome) in zip(lane.frames, lane.outcomes) { decodedAhead[frame.id] = outcome }
     }

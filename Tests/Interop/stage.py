@@ -152,6 +152,16 @@ class Process:
                     os.kill(self.child.pid, number)
         return time.time()
 
+    def memory(self, field: str = "VmRSS") -> int:
+        """KiB that it has in memory now; `VmHWM`: that it has at most had (proc(5), status)."""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
+            for line in status.splitlines():
+                if line.startswith(f"{field}:"):
+                    return int(line.split()[1])
+        # What has ended holds nothing.
+        raise Failed(f"{self.name} has ended before its memory was looked at: {self.tail()}")
+
     def close(self) -> None:
         """Ends the process, whatever it does."""
         for number, patience in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0)):
@@ -276,8 +286,7 @@ class Recorder(Process):
     def stop(self, number: signal.Signals = signal.SIGINT, timeout: float = 10.0) -> float:
         """Ends the recording as Ctrl-C does and waits for the finished file; gives the time of the signal."""
         # The usage that wait4 gives would count what this process had when it forked.
-        status = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
-        self.resident = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024
+        self.resident = self.memory("VmHWM") // 1024
         self.stopped_at = self.send(number)
         status = self.exit(timeout)
         if status != 0:

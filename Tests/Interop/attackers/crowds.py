@@ -10,7 +10,7 @@ import attackers
 from crowding_proxy import CrowdingProxy, phantom, rtc, models, update
 from judge import Recording
 from scenarios.common import continuous, in_step
-from stage import Publisher, Recorder, Stage
+from stage import Failed, Publisher, Recorder, Stage
 from verdict import Verdict, ms
 
 CROWD = 3000
@@ -38,10 +38,16 @@ def processor(process: Recorder) -> float:
     return total / 1e9
 
 
-def resident(process: Recorder) -> float:
-    """MiB that it has at most had."""
-    status = pathlib.Path(f"/proc/{process.child.pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+def peak(stage: Stage, process: Recorder, until: float) -> float:
+    """MiB that it has at most had until a time, or until it ended before."""
+    most = 0
+    while time.time() < until:
+        try:
+            most = process.memory("VmHWM")
+        except Failed:
+            break
+        stage.until(min(until, time.time() + 0.1))
+    return most / 1024
 
 
 def crowds_cost_what_is_shown(stage: Stage, verdict: Verdict) -> None:
@@ -62,7 +68,7 @@ def compare(stage: Stage, ann: Publisher, size: int, verdict: Verdict) -> None:
         start, used = time.monotonic(), [processor(side.process) for side in sides]
         stage.until(began + 2 + WATCHED)
         costs = [(processor(side.process) - before) / (time.monotonic() - start) for side, before in zip(sides, used)]
-        memory = [resident(side.process) for side in sides]
+        memory = [side.process.memory("VmHWM") / 1024 for side in sides]
         for side, cost, most in zip(sides, costs, memory):
             side.judge(ann, verdict)
             verdict.figure(f"{side.people}: {cost:.3f} core, {most:.0f} MiB, {side.proxy.asked} asked for, "
@@ -130,8 +136,7 @@ def floods_do_not_hold_up_the_end(stage: Stage, verdict: Verdict) -> None:
             recording = recorder(stage, name, proxy, *options)
             began = recording.recording(30)
             proxy.pour()
-            stage.until(began + 5)
-            used = resident(recording)
+            used = peak(stage, recording, began + 5)
             if name == "stopped":
                 due = recording.send(signal.SIGTERM)
             else:

@@ -53,12 +53,6 @@ def ports(process: Process) -> set[int]:
     return found
 
 
-def resident(process: Process) -> int:
-    """KiB of memory that a process has now."""
-    status = pathlib.Path(f"/proc/{process.child.pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
-
-
 class Tap:
     """Sees the datagrams of the loopback interface and sends forged ones. A context manager."""
 
@@ -283,11 +277,11 @@ def forged_datagrams(stage: Stage, verdict: Verdict) -> None:
             return
         # The first seconds touch what was not touched before.
         flood(tap, flows, 1, chance, sum(kinds.values(), []))
-        before = {process.name: resident(process) for process in (bot, server)}
+        before = {process.name: process.memory() for process in (bot, server)}
         for make in kinds.values():
             flood(tap, flows, 20 if attackers.LONG else 3, chance, make)
         for process in (bot, server):
-            grown = resident(process) - before[process.name]
+            grown = process.memory() - before[process.name]
             verdict.check(grown < GROWTH, f"{process.name} grew by {grown} KiB")
             verdict.figure(f"{process.name} {grown:+} KiB")
         verdict.figure(f"{tap.sent} forged to {len(flows)} flows")
@@ -314,14 +308,14 @@ def seen_checks_again(stage: Stage, verdict: Verdict) -> None:
         checks = [(flow, payload) for flow in flows for payload in tap.seen[flow] if payload[:2] == b"\0\x01"]
         if not verdict.check(bool(checks), "no check was seen"):
             return
-        before = {process.name: resident(process) for process in (bot, server)}
+        before = {process.name: process.memory() for process in (bot, server)}
         for number in range(8 * RATE):
             (source, destination), payload = checks[number % len(checks)]
             tap.send(((source[0], 20000 + number % 1000), destination), payload)
             if number % 20 == 0:
                 time.sleep(20 / RATE)
         for process in (bot, server):
-            grown = resident(process) - before[process.name]
+            grown = process.memory() - before[process.name]
             verdict.check(grown < GROWTH, f"{process.name} grew by {grown} KiB")
             verdict.figure(f"{process.name} {grown:+} KiB")
         verdict.figure(f"{tap.sent} sent again")

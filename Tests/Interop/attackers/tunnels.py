@@ -11,7 +11,6 @@ import aiohttp
 from livekit.protocol import rtc
 
 import attackers
-from attackers.datagrams import resident
 from scenarios.common import in_step, load
 from stage import Failed, Stage, free_port, make_token
 from verdict import Verdict
@@ -87,7 +86,7 @@ def strangers_at_the_tcp_port(stage: Stage, verdict: Verdict) -> None:
     recorder = stage.recorder("attacked")
     began = recorder.recording()
     stage.until(began + 2)
-    before = resident(server)
+    before = server.memory()
 
     silent = [dial(port) for _ in range(STRANGERS)]
     # The oldest of those who say nothing make room at once; the last have their time.
@@ -127,7 +126,7 @@ def strangers_at_the_tcp_port(stage: Stage, verdict: Verdict) -> None:
             except OSError:
                 verdict.check(False, "somebody of the room is thrown out for junk")
         time.sleep(PACE)
-    growth = resident(server) - before
+    growth = server.memory() - before
     insider.loop.run_until_complete(insider.leave())
     stage.until(time.time() + 1)
     gone = 0

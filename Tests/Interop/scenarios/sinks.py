@@ -150,10 +150,10 @@ def unread(stage: Stage, verdict: Verdict) -> None:
     began = recorder.recording()
     links = [connect(heard), connect(seen)]
     stage.until(began + 10)
-    before = resident(recorder)
+    before = recorder.memory()
     stage.until(began + UNREAD)
-    grown = resident(recorder) - before
-    verdict.check(grown < 24 << 20, f"{grown >> 20} MiB more in the minute")
+    grown = (recorder.memory() - before) // 1024
+    verdict.check(grown < 24, f"{grown} MiB more in the minute")
     read = [Reader(link.makefile("rb"), 1 << 16) for link in links]
     stage.until(began + UNREAD + 5)
     recorder.stop()
@@ -169,7 +169,7 @@ def unread(stage: Stage, verdict: Verdict) -> None:
         verdict.check(abs(last - recording.duration) < 0.5, f"{name} end at {last:.1f} s of {recording.duration:.1f}")
         places = [place for place, _ in parts]
         verdict.check(places == sorted(set(places)), f"{name}: places go back")
-    verdict.figure(f"{grown >> 20} MiB more, {gone[0]} blocks of sound and {gone[1]} pictures not read")
+    verdict.figure(f"{grown} MiB more, {gone[0]} blocks of sound and {gone[1]} pictures not read")
 
 
 def blocks(data: bytes, unit: int) -> list[tuple[int, int]]:
@@ -180,12 +180,6 @@ def blocks(data: bytes, unit: int) -> list[tuple[int, int]]:
         found.append((place, lost))
         at += 16 + unit * count
     return found
-
-
-def resident(process: Process) -> int:
-    """Memory of a process, bytes."""
-    pages = pathlib.Path(f"/proc/{process.child.pid}/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def colour(planes: bytes, width: int, height: int) -> np.ndarray:

@@ -1,9 +1,7 @@
 """A recording that takes long: it stays in step, and does not grow."""
 
-import pathlib
-
 from scenarios.common import in_step, load
-from stage import Recorder, Stage
+from stage import Stage
 from verdict import Verdict
 
 LENGTH = 600.0  # seconds
@@ -21,9 +19,9 @@ def soak(stage: Stage, verdict: Verdict) -> None:
     recorder = stage.recorder("soak", "--size", "640x360")
     began = recorder.recording()
     stage.until(began + SETTLED)
-    settled = resident(recorder)
+    settled = recorder.memory() // 1024
     stage.until(began + LENGTH)
-    growth = resident(recorder) - settled
+    growth = recorder.memory() // 1024 - settled
     recorder.stop()
     verdict.check(growth <= GROWTH, f"the resident memory grew by {growth} MB after the first {SETTLED:.0f} s")
     verdict.figure(f"{settled} MB, {growth:+d} MB afterwards (limit {GROWTH})")
@@ -32,9 +30,3 @@ def soak(stage: Stage, verdict: Verdict) -> None:
     for start in (3.0, recording.duration - 60):
         in_step(recording, people, max(3.0, start) + 1 - recording.zero % 1, min(start + 57, recording.duration), verdict)
     verdict.figure(recorder.cost)
-
-
-def resident(recorder: Recorder) -> int:
-    """What a process holds in memory now, in MB."""
-    status = pathlib.Path(f"/proc/{recorder.child.pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) // 1024
