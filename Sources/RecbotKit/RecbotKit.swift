@@ -4,6 +4,7 @@ import Logging
 import MediaCore
 import Rooms
 import Session
+import Signaling
 import Transport
 
 /// What went wrong between the bot and a room; each has a stable name, a cause, and a remedy.
@@ -18,6 +19,8 @@ public typealias ReconnectSettings = Rooms.ReconnectPolicy.Settings
 public typealias SendingStatistics = Rooms.SendingStatistics
 /// The keys of a room whose media is encrypted end to end: a passphrase or key for everybody, or one for each participant.
 public typealias FrameKeys = FrameEncryption.FrameKeys
+/// Which of the two sides of a two-party room one is: the host makes the offers, the guest answers them.
+public typealias PeerRole = Signaling.PeerRole
 /// A STUN or TURN server.
 public typealias ICEServer = Transport.ICEServer
 /// A participant as its token names it; the same when it leaves and comes back.

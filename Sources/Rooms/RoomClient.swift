@@ -1,5 +1,6 @@
 import Logging
 import Session
+import Signaling
 import Transport
 
 /// A bot's connection to one room, of any kind: it joins, receives every track, puts room events and encoded frames
@@ -35,6 +36,21 @@ extension RoomOptions {
         room: room, role: role, options: self, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
     }
   }
+
+  /// Makes the client of one side of a two-party room that sends, too, whatever `kind` says; `role` nil takes the seat that is free.
+  /// `onPublishing` is called on the loop's thread when what is sent begins to arrive, and when it does not any more. Throws when the
+  /// address or the profile cannot be used. For the rest see `makeClient`.
+  public func makePeer(
+    room: String, role: PeerRole?, profile: PeerProfile, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
+  ) throws(RoomError) -> any TrackPublisher {
+    try PeerRoomClient(
+      room: room, role: role, profile: profile, options: self, loop: loop, sink: sink, logger: logger,
+      onStatus: onStatus, onPublishing: onPublishing, onEnd: onEnd)
+  }
+
   /// Makes the client of a participant that publishes, too; of LiveKit rooms only. `onPublishing` is called on the loop's
   /// thread. For the rest see `makeClient`.
   public func makePublisher(

@@ -22,12 +22,31 @@ private func exchange(_ a: inout Negotiation, _ b: inout Negotiation) throws {
 }
 
 extension Negotiation {
-  fileprivate mutating func add(_ codec: Codec, _ track: String, layers: [RID] = []) -> LocalTrack {
-    addTrack(codec: codec, stream: .init(stream: "s", track: track), layers: layers, alsoReceives: false)
+  fileprivate mutating func add(_ codec: Codec, _ track: String, layers: [RID] = [], alsoReceives: Bool = false) -> LocalTrack {
+    addTrack(codec: codec, stream: .init(stream: "s", track: track), layers: layers, alsoReceives: alsoReceives)
   }
 }
 
 @Suite struct OfferTests {
+  @Test func whoSendsAndReceivesOffersAllCodecsItsOwnFirst() throws {
+    var policy = NegotiationPolicy()
+    policy.codecs = [.vp8, .vp9, .h264, .opus]
+    for alsoReceives in [true, false] {
+      var machine = Negotiation(policy: policy, seed: 42, cname: "me")
+      _ = machine.add(.vp9, "camera", alsoReceives: alsoReceives)
+      let offer = try machine.createOffer(left)
+      let names = offer.media[0].rtpMaps.map(\.name).filter { $0 != "rtx" }
+      #expect(names == (alsoReceives ? ["VP9", "VP8", "H264"] : ["VP9"]))
+      // What the other side sends and gets may be two codecs.
+      var other = Negotiation(policy: policy, seed: 43, cname: "other")
+      _ = other.add(.vp8, "camera")
+      _ = try other.setRemoteOffer(try travel(offer))
+      let answer = try travel(other.createAnswer(right))
+      #expect(answer.media[0].direction == (alsoReceives ? .sendrecv : .recvonly))
+      #expect(answer.media[0].rtpMaps.contains { $0.name == "VP9" })
+    }
+  }
+
   @Test func anOfferShowsTracksAndData() throws {
     var machine = Negotiation(policy: NegotiationPolicy(), seed: 42, cname: "me")
     let track = machine.add(.vp8, "camera")

@@ -102,8 +102,9 @@ final class Counter: Sendable {
 final class Events: Sendable {
   private let heard = Mutex<[RoomEvent]>([])
 
-  init(of room: Room) {
-    let events = room.events
+  convenience init(of room: Room) { self.init(of: room.events) }
+
+  init(of events: RoomEvents) {
     Task { [self] in for await event in events { heard.withLock { $0.append(event) } } }
   }
 

@@ -21,13 +21,13 @@ struct PeerScript {
 
   init(
     role: PeerRole? = nil, hasRelays: Bool = false, canRenewToken: Bool = false,
-    _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
+    profile: PeerProfile = .recorder, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
   ) {
     var reconnect = ReconnectPolicy.Settings()
     change(&reconnect)
     flow = PeerFlow(
       settings: .init(
-        room: "booth", role: role, name: "recbot", session: "S", reconnect: reconnect, hasRelays: hasRelays,
+        room: "booth", role: role, profile: profile, session: "S", reconnect: reconnect, hasRelays: hasRelays,
         canRenewToken: canRenewToken, seed: 1))
   }
   /// What was told of the connection, in order.
@@ -121,7 +121,14 @@ struct PeerScript {
       return ["accept"]
     case .addCandidate(let text): return [text]
     case .closeMedia: return ["close media"]
-    case .perform(.say(let message)): return ["say recording=\(message.recording == true)"]
+    case .perform(.say(let message)):
+      func text(_ name: String, _ isOn: Bool?) -> String? { isOn.map { "\(name)=\($0)" } }
+      let words = [
+        message.name ?? "-", text("camera", message.camera), text("microphone", message.microphone),
+        text("recording", message.recording),
+      ]
+      return ["say " + words.compactMap { $0 }.joined(separator: " ")]
+    case .perform(.tell(let event)): return ["tell \(Self.text(event))"]
     case .bind(let tracks):
       return ["bind \(tracks.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))"]
     case .emit(let event): return ["> \(Script.text(event))"]
@@ -131,6 +138,14 @@ struct PeerScript {
       statuses.append(status)
       return []
     case .log, .updateMedia, .probeMedia, .requestKeyframes: return []
+    }
+  }
+
+  private static func text(_ event: PublishingEvent) -> String {
+    switch event {
+    case .published(let id, let sid): "published \(id.rawValue) \(sid)"
+    case .interrupted(let id): "interrupted \(id.rawValue)"
+    case .muted, .keyframeWanted, .ended: "\(event)"
     }
   }
 
@@ -182,7 +197,40 @@ struct PeerScript {
         "> subscribed ann/camera/1 true", "> subscribed ann/microphone/1 true",
         "bind 0=ann/microphone/1 1=ann/camera/1",
       ])
-    #expect(script.handle(.channelOpened(generation: 1)) == ["say recording=true"])
+    #expect(script.handle(.channelOpened(generation: 1)) == ["say recbot recording=true"])
+  }
+
+  /// A microphone and a camera that is off.
+  static var speaker: PeerProfile {
+    var profile = PeerProfile()
+    profile.tracks = [
+      .init(name: "voice", source: .microphone, codec: .opus), .init(name: "face", source: .camera, codec: .vp8),
+    ]
+    profile.tracks[1].isMuted = true
+    return profile
+  }
+
+  @Test func whatTheBotSendsIsToldWhenItArrivesAndWhenItDoesNotAnyMore() {
+    var script = PeerScript(profile: Self.speaker)
+    script.connectedHost()
+    #expect(script.handle(.channelOpened(generation: 1)) == ["say - camera=false microphone=true"])
+    let lost = script.handle(.transport(generation: 1, .disconnected))
+    #expect(lost.contains("tell interrupted 1") && lost.contains("tell interrupted 2"))
+    let back = script.handle(.transport(generation: 1, .connected))
+    #expect(back.contains("tell published 1 microphone") && back.contains("tell published 2 camera"))
+    #expect(!script.handle(.heard(generation: 1)).contains { $0.hasPrefix("tell") })
+  }
+
+  @Test func aTrackThatIsDisabledIsToldAtOnce() {
+    var script = PeerScript(profile: Self.speaker)
+    script.connectedHost()
+    // Before there is a channel it is remembered.
+    #expect(script.handle(.muted(LocalTrackID(1), true)).isEmpty)
+    #expect(script.handle(.channelOpened(generation: 1)) == ["say - camera=false microphone=false"])
+    #expect(script.handle(.muted(LocalTrackID(2), false)) == ["say - camera=true microphone=false"])
+    // No news, and no track.
+    #expect(
+      script.handle(.muted(LocalTrackID(2), false)).isEmpty && script.handle(.muted(LocalTrackID(3), true)).isEmpty)
   }
 
   @Test func theGuestAnswersAnOfferThatIsMeantForIt() {

@@ -28,16 +28,17 @@ import Transport
     }
 
     func client(
-      _ identity: String, as role: PeerRole?, room: String = "booth", sink: CollectingSink = CollectingSink(),
-      prepare: @escaping @Sendable (RTCPeerConnection) -> Void = { _ in }
+      _ identity: String, as role: PeerRole?, room: String = "booth", profile: PeerProfile = .recorder,
+      sink: CollectingSink = CollectingSink()
     ) throws -> PeerRoomClient {
       let tokens = TokenSource.minted(
         apiKey: "devkey", apiSecret: "secret", room: room, identity: identity, name: identity)
       var options = RoomOptions(url: "ws://127.0.0.1:\(port)", tokens: tokens, seed: 1)
       options.localAddresses = ["127.0.0.1"]
       return PeerRoomClient(
-        room: room, role: role, mailbox: try HTTPMailbox(url: options.url, room: room, tokens: tokens),
-        options: options, loop: loop, sink: sink, logger: LoopbackTests.quiet, prepare: prepare)
+        room: room, role: role, profile: profile,
+        mailbox: try HTTPMailbox(url: options.url, room: room, tokens: tokens), options: options, loop: loop,
+        sink: sink, logger: LoopbackTests.quiet)
     }
 
     func isUp(_ client: PeerRoomClient) -> Bool { loop.sync { client.machine.media.isUp } }
@@ -147,24 +148,26 @@ import Transport
     }
   }
 
-  @Test func whatTheOtherSideSendsIsReceivedAndSurvivesAResetOfTheFlow() async throws {
+  @Test(arguments: [PeerRole.host, .guest])
+  func whatIsSentIsReceivedBothWaysAndSurvivesAResetOfTheFlow(bot role: PeerRole) async throws {
     let booth = try Booth()
-    let sink = CollectingSink()
-    let senders = Senders()
-    let bot = try booth.client("bot", as: .host, sink: sink)
-    let ann = try booth.client("ann", as: .guest) { connection in
-      senders.add(connection.addSender(kind: .video, codec: .vp8, streamID: "s", trackID: "v"))
-      senders.add(connection.addSender(kind: .audio, codec: .opus, streamID: "s", trackID: "a"))
-    }
+    let (sink, other) = (CollectingSink(), CollectingSink())
+    let profile = PeerFlowTests.speaker
+    let bot = try booth.client("bot", as: role, profile: profile, sink: sink)
+    let ann = try booth.client("ann", as: role.other, profile: profile, sink: other)
+    let sender = Sender(on: booth.loop, [bot, ann])
     try await bot.join()
     try await ann.join()
-    booth.loop.sync { senders.start(on: booth.loop) }
     #expect(await eventually { sink.frames(of: "ann/camera/1") > 5 && sink.frames(of: "ann/microphone/1") > 5 })
+    #expect(await eventually { other.frames(of: "bot/camera/1") > 5 && other.frames(of: "bot/microphone/1") > 5 })
+    let sent = await bot.statistics(of: LocalTrackID(1))
+    #expect(sent.map { $0.packets > 5 } == true)
+    #expect(await bot.statistics(of: LocalTrackID(3)) == nil)
     booth.loop.sync { ann.media?.close() }
     #expect(await eventually { sink.texts.contains { $0.hasPrefix("lost") } })
-    #expect(await eventually { sink.frames(of: "ann/camera/2") > 5 })
+    #expect(await eventually { sink.frames(of: "ann/camera/2") > 5 && other.frames(of: "bot/camera/2") > 5 })
     #expect(sink.texts.contains("restored"))
-    booth.loop.sync { senders.stop() }
+    booth.loop.sync { sender.stop() }
     ann.leave()
     #expect(await eventually { sink.texts.last == "ended roomEnded" })
     #expect(sink.texts.contains("left ann"))
@@ -204,28 +207,27 @@ import Transport
 }
 
 // Sendable: touched on the loop only.
-/// Tracks that are sent to the bot.
-private final class Senders: @unchecked Sendable {
-  private var senders: [RTPSender] = []
+/// Sends frames of the tracks 1 (sound) and 2 (pictures) of some peers on and on: keyframes of 16x16 that no decoder has to like.
+private final class Sender: @unchecked Sendable {
+  private static let sound = MediaBuffer([0xf8, 0xff, 0xfe])
+  private static let keyframe = MediaBuffer(
+    [0x10, 0, 0, 0x9d, 0x01, 0x2a, 16, 0, 16, 0] + [UInt8](repeating: 7, count: 90))
   private var count: UInt32 = 0
   private var timer: LoopTimer?
 
-  func add(_ sender: RTPSender) { senders.append(sender) }
+  init(on loop: MediaLoop, _ peers: [PeerRoomClient]) {
+    loop.sync { self.timer = loop.timer(after: .milliseconds(20), repeats: true) { [self] in send(by: peers) } }
+  }
 
   func stop() { timer?.cancel() }
 
-  /// Sends a frame of each on and on: keyframes of 16x16 that no decoder has to like.
-  func start(on loop: MediaLoop) {
-    let keyframe: [UInt8] = [0x10, 0, 0, 0x9d, 0x01, 0x2a, 16, 0, 16, 0] + [UInt8](repeating: 7, count: 90)
-    let packet: [UInt8] = [0xf8, 0xff, 0xfe]
-    timer = loop.timer(after: .milliseconds(20), repeats: true) { [self] in
-      count += 1
-      for sender in senders {
-        let bytes = sender.kind == .video ? keyframe : packet
-        bytes.withUnsafeBytes {
-          _ = sender.send(
-            frame: $0, rtpTimestamp: count &* (sender.kind == .video ? 1800 : 960), capturedAt: MonotonicClock.now)
-        }
+  private func send(by peers: [PeerRoomClient]) {
+    count += 1
+    for (index, (frame, ticks)) in [(Self.sound, UInt32(960)), (Self.keyframe, 1800)].enumerated() {
+      for peer in peers {
+        peer.send(
+          frame, of: LocalTrackID(index + 1), layer: 0, rtpTime: count &* ticks, capturedAt: MonotonicClock.now,
+          audioLevel: nil, isVoice: false)
       }
     }
   }

@@ -130,8 +130,9 @@ final class PeerWorld {
   @discardableResult
   func begin(_ identity: String, as role: PeerRole?) -> End {
     made += 1
-    let settings = PeerFlow.Settings(
-      room: "booth", role: role, name: identity, session: "\(identity)\(made)", seed: random.next())
+    var settings = PeerFlow.Settings(
+      room: "booth", role: role, session: "\(identity)\(made)", seed: random.next())
+    settings.profile.name = identity
     let end = End(identity: identity, role: role, flow: PeerFlow(settings: settings))
     if let before = ends.first(where: { $0.identity == identity && !$0.isGone }) { abort(before) }
     ends.append(end)
@@ -220,7 +221,8 @@ final class PeerWorld {
     case .finished(let reason, _):
       closeMedia(of: end)
       end.finished = reason
-    case .perform(.say), .bind, .status, .joined, .log, .updateMedia, .probeMedia, .requestKeyframes: break
+    case .perform(.say), .perform(.tell), .bind, .status, .joined, .log, .updateMedia, .probeMedia, .requestKeyframes:
+      break
     }
     connect()
   }

@@ -10,6 +10,7 @@ let usage = """
          bots scribe URL TOKEN FOLDER [COMMAND]
          bots bridge URL TOKEN URL TOKEN
          bots moderate URL TOKEN [DECIBELS]
+         bots answer URL TOKEN ROOM FILE.webm
   """
 
 /// Says what is wrong, and ends.
@@ -24,8 +25,13 @@ func say(_ text: String) {
   FileHandle.standardOutput.write(Data("\(plain)\n".utf8))
 }
 
+/// What a bot leaves in the end.
+protocol Leavable: Sendable { func disconnect() async }
+extension Room: Leavable {}
+extension PeerRoom: Leavable {}
+
 /// Runs until the bot is done, or somebody stops it; then it leaves its rooms.
-func run(_ rooms: [Room], _ bot: @escaping @Sendable () async throws -> Void) async throws {
+func run(_ rooms: [any Leavable], _ bot: @escaping @Sendable () async throws -> Void) async throws {
   signal(SIGINT, SIG_IGN)
   signal(SIGTERM, SIG_IGN)
   let stop = AsyncStream<Void> { continuation in
@@ -48,8 +54,8 @@ func run(_ rooms: [Room], _ bot: @escaping @Sendable () async throws -> Void) as
   for room in rooms { await room.disconnect() }
 }
 
-do {
-  guard arguments.count >= 3 else { fail(usage, code: 64) }
+/// Runs a bot in a room of a server.
+func runInRoom() async throws {
   let room = try await Room.connect(url: arguments[1], token: arguments[2])
   say("joined \(room.name)")
   switch (arguments[0], arguments.count) {
@@ -72,6 +78,21 @@ do {
     await room.disconnect()
     fail(usage, code: 64)
   }
+}
+
+/// Runs a bot in a two-party room.
+func runInPeerRoom() async throws {
+  guard arguments.count == 5 else { fail(usage, code: 64) }
+  let file = try WebMFile(path: arguments[4])
+  let room = try await PeerRoom.connect(
+    url: arguments[1], room: arguments[3], token: arguments[2], publishing: tracks(of: file))
+  say("joined \(room.name)")
+  try await run([room]) { try await answer(in: room, with: file) }
+}
+
+do {
+  guard arguments.count >= 3 else { fail(usage, code: 64) }
+  try await arguments[0] == "answer" ? runInPeerRoom() : runInRoom()
 } catch {
   fail("\(error)", code: 1)
 }

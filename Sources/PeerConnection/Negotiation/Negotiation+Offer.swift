@@ -64,7 +64,7 @@ extension Negotiation {
       // A section that the peer offered goes on receiving what the peer wants to send.
       let receives = section.wantsToReceive || (section.remote?.direction.sends ?? false)
       offer.direction = Direction(sends: track != nil, receives: receives)
-      addCodecs(to: &offer, kind: kind, preferred: track?.codec)
+      addCodecs(to: &offer, kind: kind, sending: track?.codec, receives: receives)
       addExtensions(to: &offer, kind: kind, isSimulcast: (track?.encodings.count ?? 0) > 1)
       if let track {
         describe(track, in: &offer)
@@ -90,15 +90,17 @@ extension Negotiation {
 
   /// Codecs with the payload types that the connection uses for them already: inside of a bundle a type may not
   /// change its meaning (RFC 8843 section 9.1).
-  private func addCodecs(to offer: inout MediaDescription, kind: MediaKind, preferred: Codec?) {
+  private func addCodecs(to offer: inout MediaDescription, kind: MediaKind, sending: Codec?, receives: Bool) {
     var names = PayloadNames(sections)
     func add(_ map: RTPMap, parameters: String?) {
       offer.formats.append(map.payloadType.description)
       offer.rtpMaps.append(map)
       if let parameters { offer.formatParameters.append(.init(payloadType: map.payloadType, text: parameters)) }
     }
-    // One track has one codec; a section that only receives lists all.
-    for codec in policy.codecs where codec.kind == kind && (preferred == nil || preferred == codec) {
+    // One track has one codec; a section that receives lists all, that one first.
+    let all = policy.codecs.filter { $0.kind == kind }
+    let codecs = all.filter { $0 == sending } + (receives || sending == nil ? all.filter { $0 != sending } : [])
+    for codec in codecs {
       let parameters = CodecTable.row(of: codec)?.parameters
       let type = names.type(
         for: PayloadNames.name(codec, parameters: parameters), usual: codec.usualPayloadType)

@@ -7,7 +7,7 @@ final class SendQueue<Processor: Sendable>: Sendable {
   /// Does some work later, after what it was given before.
   typealias Post = @Sendable (@escaping @Sendable () -> Void) -> Void
   /// Sends something of a track. False when it was left out.
-  typealias Send = @Sendable (any RoomPublisher, LocalTrackID, Processor?) -> Bool
+  typealias Send = @Sendable (any TrackPublisher, LocalTrackID, Processor?) -> Bool
 
   private struct State {
     var id: LocalTrackID?

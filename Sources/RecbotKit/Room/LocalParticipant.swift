@@ -8,8 +8,11 @@ public final class LocalParticipant: Sendable {
   public let identity: ParticipantIdentity
   // The room is not kept by it.
   private let core: RoomCore
+  private let client: any RoomPublisher
 
-  init(core: RoomCore, identity: ParticipantIdentity) { (self.core, self.identity) = (core, identity) }
+  init(core: RoomCore, client: any RoomPublisher, identity: ParticipantIdentity) {
+    (self.core, self.client, self.identity) = (core, client, identity)
+  }
 
   /// What it publishes, the oldest first.
   public var publications: [LocalTrackPublication] { core.publications }
@@ -20,7 +23,7 @@ public final class LocalParticipant: Sendable {
   public func publish(
     _ track: LocalVideoTrack, options: VideoPublishOptions = VideoPublishOptions()
   ) async throws(RoomError) -> LocalTrackPublication {
-    try await publish(LocalTrackPublication(track, options, core: core), claiming: track.use)
+    try await publish(LocalTrackPublication(track, options, core: core))
   }
 
   /// Publishes sound, as `publish` of pictures.
@@ -28,7 +31,7 @@ public final class LocalParticipant: Sendable {
   public func publish(
     _ track: LocalAudioTrack, options: AudioPublishOptions = AudioPublishOptions()
   ) async throws(RoomError) -> LocalTrackPublication {
-    try await publish(LocalTrackPublication(track, options, core: core), claiming: track.use)
+    try await publish(LocalTrackPublication(track, options, core: core))
   }
 
   /// Publishes pictures that are encoded already, as `publish` of pictures. Throws also when the source's layers are not one to three, or
@@ -43,7 +46,7 @@ public final class LocalParticipant: Sendable {
         .rejected, "the track \(track.name) has \(track.frames.layers.count) layers",
         advice: "Give it at least one, at most three of VP8 and one of VP9")
     }
-    return try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core), claiming: track.use)
+    return try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core))
   }
 
   /// Publishes sound that is encoded already, as `publish` of pictures.
@@ -51,18 +54,13 @@ public final class LocalParticipant: Sendable {
   public func publish(
     _ track: EncodedAudioTrack, isMuted: Bool = false
   ) async throws(RoomError) -> LocalTrackPublication {
-    try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core), claiming: track.use)
+    try await publish(LocalTrackPublication(track, isMuted: isMuted, core: core))
   }
 
-  private func publish(
-    _ publication: LocalTrackPublication, claiming use: TrackUse
-  ) async throws(RoomError) -> LocalTrackPublication {
-    guard use.claim() else {
-      throw RoomError(
-        .rejected, "the track \(publication.name) is published already", advice: "Publish a clone() of it")
-    }
+  private func publish(_ publication: LocalTrackPublication) async throws(RoomError) -> LocalTrackPublication {
+    try publication.claim()
     do {
-      try await core.publish(publication)
+      try await core.publish(publication, by: client)
     } catch {
       publication.end()
       throw error
@@ -71,7 +69,7 @@ public final class LocalParticipant: Sendable {
   }
 
   /// Withdraws a track.
-  public func unpublish(_ publication: LocalTrackPublication) { core.unpublish(publication) }
+  public func unpublish(_ publication: LocalTrackPublication) { core.unpublish(publication, by: client) }
 
   /// Sends bytes to the others' applications, at most 15000; `recipients`: only to them. Lost packets are sent again unless
   /// `isReliable` is false. Returns when they are on their way.
@@ -95,7 +93,7 @@ public final class LocalParticipant: Sendable {
 
   private func send(_ message: OutgoingMessage) async throws(RoomError) {
     try core.checkSending()
-    guard let client = core.client else { throw RoomError(.leftAlready, "the message was not sent") }
+    guard core.client != nil else { throw RoomError(.leftAlready, "the message was not sent") }
     try await client.send(message)
   }
 }

@@ -21,9 +21,11 @@ public final class Room: Sendable {
   private let core: RoomCore
   private let options: RoomOptions
 
-  private init(core: RoomCore, options: RoomOptions, identity: ParticipantIdentity) {
+  private init(
+    core: RoomCore, client: any RoomPublisher, options: RoomOptions, identity: ParticipantIdentity
+  ) {
     (self.core, self.options) = (core, options)
-    localParticipant = LocalParticipant(core: core, identity: identity)
+    localParticipant = LocalParticipant(core: core, client: client, identity: identity)
   }
 
   /// Who lets the room go, and its events, leaves it.
@@ -42,15 +44,14 @@ public final class Room: Sendable {
   ) async throws(RoomError) -> Room {
     let threads = options.threads ?? RoomThreads()
     let core = RoomCore(threads: threads, isSecret: options.keys != nil)
-    let token = try tokens.token(now: WallClock.seconds, refreshed: nil)
-    let identity = (try? AccessToken(reading: token))?.identity ?? ""
+    let identity = try tokens.identity
     let connection = options.room(url: url, tokens: tokens)
     let client = connection.makePublisher(
       loop: threads.loop, sink: core, logger: options.logger,
       onPublishing: { [weak core] in core?.receive($0) })
     core.use(client)
     try await client.join()
-    return Room(core: core, options: connection, identity: ParticipantIdentity(identity))
+    return Room(core: core, client: client, options: connection, identity: identity)
   }
 
   /// The room's name.
@@ -72,14 +73,7 @@ public final class Room: Sendable {
 
   /// What was sent and received of every track so far.
   public func reportStatistics() async -> RoomStatistics {
-    var statistics = RoomStatistics(network: core.network)
-    for participant in core.participants {
-      for track in participant.tracks { statistics.remote[track.id] = track.statistics }
-    }
-    for publication in core.publications {
-      if let id = publication.id { statistics.local[id] = await publication.statistics }
-    }
-    return statistics
+    await core.report()
   }
 
   /// Disables somebody's track for everybody. Throws `notPermitted` unless the bot's token says `roomAdmin`.
@@ -104,4 +98,14 @@ public struct RoomStatistics: Sendable {
   public var remote: [TrackID: ReceivingStatistics] = [:]
   /// What was sent of each track of the bot's.
   public var local: [TrackID: SendingStatistics] = [:]
+}
+
+extension TokenSource {
+  /// Who its tokens are for. Throws when none can be had; empty when it cannot be read.
+  var identity: ParticipantIdentity {
+    get throws(RoomError) {
+      let token = try token(now: WallClock.seconds, refreshed: nil)
+      return ParticipantIdentity((try? AccessToken(reading: token))?.identity ?? "")
+    }
+  }
 }

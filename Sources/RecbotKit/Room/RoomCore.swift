@@ -15,7 +15,7 @@ final class RoomCore: SessionSink {
     var publications: [LocalTrackID: LocalTrackPublication] = [:]
     /// Who waits until a track is published, or is not.
     var publishing: [LocalTrackID: CheckedContinuation<RoomError?, Never>] = [:]
-    var client: (any RoomPublisher)?
+    var client: (any TrackPublisher)?
     var subscribers: [Int: AsyncStream<RoomEvent>.Continuation] = [:]
     var nextSubscriber = 0
     /// What happened before the first subscriber came.
@@ -41,7 +41,7 @@ final class RoomCore: SessionSink {
   var connection: ConnectionState { state.withLock { $0.connection } }
   var network: NetworkReport { state.withLock { $0.network } }
   /// The connection to the room; nil before and after.
-  var client: (any RoomPublisher)? { state.withLock { $0.client } }
+  var client: (any TrackPublisher)? { state.withLock { $0.client } }
   var participants: [RemoteParticipant] {
     state.withLock { $0.participants.values.sorted { $0.identity < $1.identity } }
   }
@@ -53,8 +53,27 @@ final class RoomCore: SessionSink {
     state.withLock { $0.participants[identity] }
   }
 
-  /// The connection that is used from now on.
-  func use(_ client: any RoomPublisher) { state.withLock { $0.client = client } }
+  /// What was sent and received of every track so far.
+  func report() async -> RoomStatistics {
+    var statistics = RoomStatistics(network: network)
+    for participant in participants {
+      for track in participant.tracks { statistics.remote[track.id] = track.statistics }
+    }
+    for publication in publications {
+      if let id = publication.id { statistics.local[id] = await publication.statistics }
+    }
+    return statistics
+  }
+
+  /// The connection that is used from now on, and what it sends from the beginning: the n-th, counted from 1, is `LocalTrackID(n)`.
+  func use(_ client: any TrackPublisher, sending publications: [LocalTrackPublication] = []) {
+    state.withLock { $0.client = client }
+    for (index, publication) in publications.enumerated() {
+      let id = LocalTrackID(index + 1)
+      state.withLock { $0.publications[id] = publication }
+      publication.begin(as: id)
+    }
+  }
 
   // MARK: Events
 
@@ -215,12 +234,12 @@ final class RoomCore: SessionSink {
       advice: "Connect without keys to send in the clear")
   }
 
-  /// Publishes a track; returns when the room has it.
-  func publish(_ publication: LocalTrackPublication) async throws(RoomError) {
+  /// Publishes a track over the room's connection; returns when the room has it.
+  func publish(_ publication: LocalTrackPublication, by client: any RoomPublisher) async throws(RoomError) {
     try checkSending()
     let error = await withCheckedContinuation { (continuation: CheckedContinuation<RoomError?, Never>) in
       let isLeft = state.withLock { state in
-        guard let client = state.client else { return true }
+        guard state.client != nil else { return true }
         // The connection's answer comes on its loop, and waits for the lock.
         let id = client.publish(publication.description)
         publication.begin(as: id)
@@ -233,13 +252,13 @@ final class RoomCore: SessionSink {
   }
 
   /// Withdraws a track; who waits for it to be published hears that.
-  func unpublish(_ publication: LocalTrackPublication) {
+  func unpublish(_ publication: LocalTrackPublication, by client: any RoomPublisher) {
     guard let id = publication.localID else { return }
-    let (client, waiting) = state.withLock { state in
+    let waiting = state.withLock { state in
       state.publications[id] = nil
-      return (state.client, state.publishing.removeValue(forKey: id))
+      return state.publishing.removeValue(forKey: id)
     }
-    client?.unpublish(id)
+    client.unpublish(id)
     publication.end()
     waiting?.resume(returning: RoomError(.leavingAlready, "the track was withdrawn"))
   }
@@ -271,7 +290,7 @@ final class RoomCore: SessionSink {
   /// Leaves; returns when the connection is closed.
   func leave() async {
     await withCheckedContinuation { continuation in
-      let client = state.withLock { state -> (any RoomPublisher)? in
+      let client = state.withLock { state -> (any TrackPublisher)? in
         if case .disconnected = state.connection { return nil }
         guard let client = state.client else { return nil }
         state.leaving.append(continuation)

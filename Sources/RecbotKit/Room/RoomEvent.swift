@@ -67,7 +67,7 @@ public struct RoomEvents: AsyncSequence, Sendable {
   /// Goes through the events.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private var events: AsyncStream<RoomEvent>.Iterator
-    private let room: Room
+    private let room: any AnyObject & Sendable
 
     fileprivate init(_ events: RoomEvents) { (self.events, room) = (events.stream.makeAsyncIterator(), events.room) }
 
@@ -81,9 +81,11 @@ public struct RoomEvents: AsyncSequence, Sendable {
   }
 
   fileprivate let stream: AsyncStream<RoomEvent>
-  fileprivate let room: Room
+  fileprivate let room: any AnyObject & Sendable
 
-  init(_ stream: AsyncStream<RoomEvent>, of room: Room) { (self.stream, self.room) = (stream, room) }
+  init(_ stream: AsyncStream<RoomEvent>, of room: any AnyObject & Sendable) {
+    (self.stream, self.room) = (stream, room)
+  }
 
   /// Goes through the events; of several readers each event goes to one.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }

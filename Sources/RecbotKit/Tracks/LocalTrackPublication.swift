@@ -19,6 +19,7 @@ public final class LocalTrackPublication: Sendable {
   /// Begins to give frames to the sender for a publication, and ends that.
   private let start: @Sendable (LocalTrackPublication) -> Void
   private let stop: @Sendable (LocalTrackPublication) -> Void
+  private let use: TrackUse
   private let core: RoomCore
   private let state: Mutex<State>
 
@@ -66,6 +67,7 @@ public final class LocalTrackPublication: Sendable {
     var description = description
     description.isMuted = isMuted
     (name, self.description, self.sender, self.core) = (description.name, description, sender, core)
+    self.use = use
     start = { publication in
       let end: Capture<Sender.Element>.End = { [weak publication] error in publication?.captureEnded(error) }
       capture.begin(for: publication, onEnd: end) { sender.take($0) }
@@ -109,6 +111,13 @@ public final class LocalTrackPublication: Sendable {
     }
     sender.pause(isMuted)
     if let id { core.client?.setMuted(id, isMuted) }
+  }
+
+  /// The track is published by this from now on. Throws when it is published already.
+  func claim() throws(RoomError) {
+    guard use.claim() else {
+      throw RoomError(.rejected, "the track \(name) is published already", advice: "Publish a clone() of it")
+    }
   }
 
   // MARK: What the room's core tells

@@ -38,11 +38,14 @@ protocol RoomInput: Sendable {
   static func noMedia(generation: Int, _ reason: String) -> Self?
   /// What the recording asks for; nil where there is nothing to choose.
   static func wish(_ wish: RoomWish) -> Self?
+  /// The bot disables a track of its own, or enables it; nil where it sends nothing.
+  static func mute(_ track: LocalTrackID, _ isMuted: Bool) -> Self?
 }
 
 extension RoomInput {
   static func noMedia(generation: Int, _ reason: String) -> Self? { nil }
   static func wish(_ wish: RoomWish) -> Self? { nil }
+  static func mute(_ track: LocalTrackID, _ isMuted: Bool) -> Self? { nil }
 }
 
 /// What a recording asks of the room's connection.
@@ -76,6 +79,10 @@ protocol RoomTransport: AnyObject {
   func bound(_ tracks: [MID: TrackID])
   /// Looks how the peer connection does.
   func sample(_ media: RTCPeerConnection, for connection: RoomConnection<Self>)
+  /// What sends a track of the bot's own; nil while nothing does.
+  func sender(of track: LocalTrackID) -> RTPSender?
+  /// The peer asked for a keyframe of what the bot sends over this connection.
+  func wantsKeyframe(of sender: RTPSender)
   /// A frame of a track, as the recording gets it; nil when it is not passed on.
   func passed(_ frame: EncodedFrame, of track: TrackID, in mid: MID, for connection: RoomConnection<Self>)
     -> EncodedFrame?
@@ -87,9 +94,11 @@ protocol RoomTransport: AnyObject {
   func pathFailed(_ reason: String, for connection: RoomConnection<Self>)
 }
 
-/// What a protocol without data channels, and without interest in ways that failed, leaves out.
+/// What a protocol leaves out that has no data channels, sends nothing, or does not care for ways that failed.
 extension RoomTransport {
   func bound(_ tracks: [MID: TrackID]) {}
+  func sender(of track: LocalTrackID) -> RTPSender? { nil }
+  func wantsKeyframe(of sender: RTPSender) {}
   func opened(channel label: String, for connection: RoomConnection<Self>) {}
   func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: RoomConnection<Self>) {}
   func pathFailed(_ reason: String, for connection: RoomConnection<Self>) {}

@@ -88,25 +88,23 @@ final class RoomConnection<Link: RoomTransport>: RoomClient, @unchecked Sendable
   }
 
   /// Asks again for a track that should have come.
-  func subscribe(_ track: TrackID) { post(.subscribe(track)) }
+  func subscribe(_ track: TrackID) { post(.wish(.subscribe(track))) }
 
   /// Says what is wanted of some video tracks; remembered across reconnects.
-  func receive(_ wishes: [ReceptionWish]) { post(.receive(wishes)) }
+  func receive(_ wishes: [ReceptionWish]) { post(.wish(.receive(wishes))) }
 
   /// Says which video tracks are in view; remembered across reconnects.
-  func view(_ tracks: Set<TrackID>) { post(.view(tracks)) }
+  func view(_ tracks: Set<TrackID>) { post(.wish(.view(tracks))) }
 
   /// The room may have begun: when it is waited for, it is tried at once.
-  func roomMayHaveBegun() { post(.roomBegan) }
+  func roomMayHaveBegun() { post(.wish(.roomBegan)) }
 
   /// Leaves the room and closes everything; `.ended(.stopped)` follows. Leaving twice is no fault.
-  func leave() {
-    loop.post { [self] in handle(.leave) }
-  }
+  func leave() { post(.leave) }
 
-  private func post(_ wish: RoomWish) {
-    guard let input = Link.Machine.Input.wish(wish) else { return }
-    loop.post { [self] in handle(input) }
+  /// Gives an input to the machine, where its protocol has one for that.
+  func post(_ input: Link.Machine.Input?) {
+    if let input { loop.post { [self] in handle(input) } }
   }
 
   // MARK: The machine
@@ -277,6 +275,11 @@ extension RoomConnection: PeerConnectionDelegate {
     let mid = receiver.mid
     guard let track = routes[mid], let frame = transport.passed(frame, of: track, in: mid, for: self) else { return }
     sink.put(.frame(frame, of: track))
+  }
+
+  /// The other side wants a keyframe of what the bot sends.
+  func peerConnection(_ pc: RTCPeerConnection, senderWantsKeyframe sender: RTPSender, rid: RID?) {
+    if pc === media { transport.wantsKeyframe(of: sender) }
   }
 
   /// Tells that a data channel can be used.

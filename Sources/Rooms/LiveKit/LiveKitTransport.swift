@@ -249,6 +249,8 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
     return passes ? frame : nil
   }
 
+  func sender(of track: LocalTrackID) -> RTPSender? { publisher?.sender(of: track) }
+
   func opened(channel label: String, for connection: Connection) {}
 
   func received(_ bytes: UnsafeRawBufferPointer, on label: String, for connection: Connection) {
@@ -280,6 +282,8 @@ extension LiveKitInput: RoomInput {
   static func noMedia(generation: Int, _ reason: String) -> LiveKitInput? {
     .offerFailed(generation: generation, reason)
   }
+
+  static func mute(_ track: LocalTrackID, _ isMuted: Bool) -> LiveKitInput? { .publishing(.mute(track, isMuted)) }
 
   static func wish(_ wish: RoomWish) -> LiveKitInput? {
     switch wish {

@@ -96,7 +96,7 @@ struct MailboxLink: Sendable {
     case .free:
       let wanted = keepsRole && !mayChangeRole ? role ?? settings.role : settings.role
       let seat = SeatRequest(
-        session: settings.session, role: wanted, name: settings.name, description: description)
+        session: settings.session, role: wanted, name: settings.profile.name, description: description)
       let request = number(.takeSeat(seat))
       place = .asked(request: requests)
       return [request]

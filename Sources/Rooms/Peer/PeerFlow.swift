@@ -17,6 +17,7 @@ import Transport
 /// | `PeerMedia` | the peer connection: generations, signs of life, tracks |
 /// | `PeerRecovery` | what is lost; attempts, pauses, relays, the end of patience |
 /// | `PeerReport` | who sits opposite, and what the recording was told |
+/// | `PeerSending` | what the bot sends itself, and whether it arrives |
 /// | `PeerStatus` | what was told of where the connection stands |
 ///
 /// ```
@@ -56,6 +57,7 @@ struct PeerFlow: Sendable {
   private(set) var media = PeerMedia()
   private(set) var recovery: PeerRecovery
   private var report = PeerReport()
+  private var sending: PeerSending
   private var status = PeerStatus()
   private var actions: [Action] = []
   private let settings: Settings
@@ -65,6 +67,7 @@ struct PeerFlow: Sendable {
     self.settings = settings
     mailbox = MailboxLink(settings: settings)
     negotiation = PeerNegotiation(session: settings.session)
+    sending = PeerSending(settings.profile)
     recovery = PeerRecovery(settings: settings.reconnect, seed: settings.seed &+ 1)
   }
 
@@ -97,6 +100,7 @@ struct PeerFlow: Sendable {
       depart(at: now)
       if isLive {
         tell()
+        for event in sending.news(isUp: media.isUp) { add(.perform(.tell(event))) }
         askMailbox()
       }
       if let news = status.news(phase, mailbox, negotiation, media, recovery, at: now) { add(.status(news)) }
@@ -125,6 +129,11 @@ struct PeerFlow: Sendable {
         heard(at: now)
         media.take(message)
         if let name = message.name { report.rename(name) }
+      }
+    case .muted(let id, let isMuted):
+      if sending.mute(id, isMuted) {
+        media.sayNow(at: now)
+        say(at: now)
       }
     case .networkChanged: networkChanged(at: now)
     case .leave: leave(at: now)
@@ -372,7 +381,13 @@ extension PeerFlow {
 
   private mutating func say(at now: Instant) {
     guard media.mustSay(at: now) else { return }
-    add(.perform(.say(PeerMessage(name: settings.name, recording: true))))
+    let profile = settings.profile
+    add(
+      .perform(
+        .say(
+          PeerMessage(
+            name: profile.name, camera: sending.isOn(.camera), microphone: sending.isOn(.microphone),
+            recording: profile.isRecording ? true : nil))))
   }
 }
 

@@ -18,6 +18,8 @@ enum PeerInput: Sendable {
   case heard(generation: Int)
   case channelOpened(generation: Int)
   case message(generation: Int, PeerMessage)
+  /// The bot disables a track of its own, or enables it.
+  case muted(LocalTrackID, Bool)
   /// This machine's addresses or routes changed.
   case networkChanged
   case leave
@@ -35,6 +37,8 @@ enum PeerRequest: Hashable, Sendable {
   /// Take the answer; `applied` or `unusable` follows.
   case accept(exchange: Int, sdp: String)
   case say(PeerMessage)
+  /// Says what becomes of what the bot sends.
+  case tell(PublishingEvent)
 }
 
 /// What doesn't change while a peer is in its room.
@@ -42,7 +46,8 @@ struct PeerSettings: Sendable {
   var room: String
   /// Nil to take the seat that is free.
   var role: PeerRole?
-  var name: String
+  /// What the bot says of itself, and sends.
+  var profile = PeerProfile.recorder
   /// New for every run.
   var session: String
   /// When to wait, to come back, and to give up.

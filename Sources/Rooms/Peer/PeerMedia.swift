@@ -147,6 +147,9 @@ struct PeerMedia: Sendable {
   /// The channel can be used: the first word is due.
   mutating func channelOpened(at now: Instant) { connection?.sayAt = now }
 
+  /// Something is otherwise than it was said: it is said at once, where the channel can be used.
+  mutating func sayNow(at now: Instant) { if connection?.sayAt != nil { connection?.sayAt = now } }
+
   /// Whether a word is due now; it counts as said then.
   mutating func mustSay(at now: Instant) -> Bool {
     guard let due = connection?.sayAt, due <= now else { return false }

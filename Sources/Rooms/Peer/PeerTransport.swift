@@ -5,7 +5,7 @@ import Session
 import Signaling
 import Transport
 
-/// A recording's connection to one two-party room: the bot is one of two peers, receives what the other one sends, and
+/// A bot's connection to one two-party room: it is one of two peers, sends what it is given, receives what the other one sends, and
 /// puts room events and encoded frames into a sink. It comes back by itself when the connection is lost, and ends when
 /// the other side says goodbye. The decisions are `PeerFlow`'s.
 typealias PeerRoomClient = RoomConnection<PeerTransport>
@@ -15,34 +15,39 @@ extension RoomConnection where Link == PeerTransport {
   /// room's name; `role` nil takes the seat that is free. Throws when the address is none. For the rest see
   /// `RoomOptions.makeClient`.
   convenience init(
-    room: String, role: PeerRole?, options: RoomOptions, loop: MediaLoop, sink: any SessionSink, logger: Logger,
+    room: String, role: PeerRole?, profile: PeerProfile = .recorder, options: RoomOptions, loop: MediaLoop,
+    sink: any SessionSink, logger: Logger,
     onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) throws(RoomError) {
+    if let fault = profile.fault { throw RoomError(.rejected, fault) }
     let mailbox = try HTTPMailbox(
       url: options.url, room: room, tokens: options.tokens, tlsCAFile: options.tlsCAFile)
     self.init(
-      room: room, role: role, mailbox: mailbox, options: options, loop: loop, sink: sink, logger: logger,
-      onStatus: onStatus, onEnd: onEnd)
+      room: room, role: role, profile: profile, mailbox: mailbox, options: options, loop: loop, sink: sink,
+      logger: logger, onStatus: onStatus, onPublishing: onPublishing, onEnd: onEnd)
   }
 
-  /// Makes a client for any mailbox. `prepare` is called on the loop with each new connection before it is used; for tests
-  /// that send as well.
+  /// Makes a client for any mailbox, of a profile without fault.
   convenience init(
-    room: String, role: PeerRole?, mailbox: any Mailbox, options: RoomOptions, loop: MediaLoop, sink: any SessionSink,
-    logger: Logger, prepare: @escaping @Sendable (RTCPeerConnection) -> Void = { _ in },
+    room: String, role: PeerRole?, profile: PeerProfile = .recorder, mailbox: any Mailbox, options: RoomOptions,
+    loop: MediaLoop, sink: any SessionSink, logger: Logger,
     onStatus: @escaping @Sendable (RoomStatus) -> Void = { _ in },
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void = { _ in },
     onEnd: @escaping @Sendable (SessionEnd, RoomError?) -> Void = { _, _ in }
   ) {
     var system = SystemRandomNumberGenerator()
     let flow = PeerFlow(
       settings: .init(
-        room: room, role: role, name: "recbot", session: String(system.next(), radix: 36),
+        room: room, role: role, profile: profile, session: String(system.next(), radix: 36),
         reconnect: options.reconnect,
         hasRelays: options.iceServers.contains { $0.urls.contains { $0.hasPrefix("turn:") } },
         canRenewToken: options.tokens.canRenew, seed: options.seed))
     self.init(
-      machine: flow, transport: PeerTransport(mailbox: mailbox, iceServers: options.iceServers, prepare: prepare),
+      machine: flow,
+      transport: PeerTransport(
+        mailbox: mailbox, iceServers: options.iceServers, sending: profile, onPublishing: onPublishing),
       options: options, loop: loop, sink: sink, logger: logger, onStatus: onStatus, onEnd: onEnd)
   }
 }
@@ -58,14 +63,20 @@ final class PeerTransport: RoomTransport {
 
   private let mailbox: any Mailbox
   private let iceServers: [ICEServer]
-  private let prepare: @Sendable (RTCPeerConnection) -> Void
+  private let profile: PeerProfile
+  private let onPublishing: @Sendable (PublishingEvent) -> Void
+  private var senders: [LocalTrackID: RTPSender] = [:]
   private var heardPackets: UInt64 = 0
   private var toldPath: NetworkPath?
 
-  init(mailbox: any Mailbox, iceServers: [ICEServer], prepare: @escaping @Sendable (RTCPeerConnection) -> Void) {
+  init(
+    mailbox: any Mailbox, iceServers: [ICEServer], sending profile: PeerProfile,
+    onPublishing: @escaping @Sendable (PublishingEvent) -> Void
+  ) {
     self.mailbox = mailbox
     self.iceServers = iceServers
-    self.prepare = prepare
+    self.profile = profile
+    self.onPublishing = onPublishing
   }
 
   func start(_ connection: Connection) -> PeerFlow.Input { .join }
@@ -97,6 +108,7 @@ final class PeerTransport: RoomTransport {
     case .say(let message):
       let bytes = MailboxCoding.encode(message)
       bytes.withUnsafeBytes { _ = connection.media?.sendData(label: PeerMessage.channel, $0, isText: true) }
+    case .tell(let event): onPublishing(event)
     }
   }
 
@@ -119,11 +131,15 @@ final class PeerTransport: RoomTransport {
 
   func opened(_ media: RTCPeerConnection, _ request: MediaRequest) {
     heardPackets = 0
-    prepare(media)
+    senders = [:]
+    for (id, track) in profile.ordered {
+      senders[id] = media.addSender(
+        kind: track.codec.kind, codec: track.codec, streamID: "recbot", trackID: id.cid,
+        alsoReceives: request.isOfferer)
+    }
     guard request.isOfferer else { return }
-    if media.senders.isEmpty {
-      media.addReceiver(kind: .audio)
-      media.addReceiver(kind: .video)
+    for kind in [MediaKind.audio, .video] where !profile.tracks.contains(where: { $0.codec.kind == kind }) {
+      media.addReceiver(kind: kind)
     }
     media.openDataChannel(label: PeerMessage.channel)
   }
@@ -137,6 +153,13 @@ final class PeerTransport: RoomTransport {
       toldPath = path
       connection.sink.put(.room(.network(NetworkReport(path: path))))
     }
+  }
+
+  func sender(of track: LocalTrackID) -> RTPSender? { senders[track] }
+
+  func wantsKeyframe(of sender: RTPSender) {
+    guard let id = senders.first(where: { $0.value === sender })?.key else { return }
+    onPublishing(.keyframeWanted(id, layer: nil))
   }
 
   func passed(
@@ -162,6 +185,8 @@ final class PeerTransport: RoomTransport {
 }
 
 extension PeerInput: RoomInput {
+  static func mute(_ track: LocalTrackID, _ isMuted: Bool) -> PeerInput? { .muted(track, isMuted) }
+
   static func candidate(generation: Int, _ candidate: String, mid: MID, index: Int) -> PeerInput {
     .gathered(generation: generation, candidate)
   }

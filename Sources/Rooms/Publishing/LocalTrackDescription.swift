@@ -80,13 +80,8 @@ public struct SendingStatistics: Hashable, Sendable {
   public init() {}
 }
 
-/// A room connection that publishes, too: tracks, and messages over data channels (RFC 8831). May be called on any thread.
-public protocol RoomPublisher: RoomClient {
-  /// Publishes a track from now on, also after every return of the connection, until it is withdrawn; a `PublishingEvent` tells
-  /// what becomes of it. In a room that is joined later it waits for that.
-  func publish(_ track: LocalTrackDescription) -> LocalTrackID
-  /// Withdraws a track; no event follows.
-  func unpublish(_ track: LocalTrackID)
+/// A room connection that sends tracks, too. May be called on any thread.
+public protocol TrackPublisher: RoomClient {
   /// Tells the room that a track is disabled or enabled. What is sent of it the caller decides.
   func setMuted(_ track: LocalTrackID, _ isMuted: Bool)
   /// Sends an encoded frame, if the track is published and the way there stands: a layer's number counts from the smallest.
@@ -94,8 +89,17 @@ public protocol RoomPublisher: RoomClient {
   func send(
     _ frame: MediaBuffer, of track: LocalTrackID, layer: Int, rtpTime: UInt32, capturedAt: Instant, audioLevel: UInt8?,
     isVoice: Bool)
-  /// Sends a message to the others, or to some. Returns when it is on its way.
-  func send(_ message: OutgoingMessage) async throws(RoomError)
   /// What was sent of a track; nil while it is not published.
   func statistics(of track: LocalTrackID) async -> SendingStatistics?
+}
+
+/// A connection to a room whose server takes tracks at any time, and messages over data channels (RFC 8831). May be called on any thread.
+public protocol RoomPublisher: TrackPublisher {
+  /// Publishes a track from now on, also after every return of the connection, until it is withdrawn; a `PublishingEvent` tells
+  /// what becomes of it. In a room that is joined later it waits for that.
+  func publish(_ track: LocalTrackDescription) -> LocalTrackID
+  /// Withdraws a track; no event follows.
+  func unpublish(_ track: LocalTrackID)
+  /// Sends a message to the others, or to some. Returns when it is on its way.
+  func send(_ message: OutgoingMessage) async throws(RoomError)
 }

@@ -1,5 +1,6 @@
 import Logging
 import MediaCore
+import PeerConnection
 import Platform
 import Session
 import Signaling
@@ -9,31 +10,45 @@ import Transport
 /// The numbers of the tracks of this process; one room's need not be without gaps.
 private let trackNumbers = Atomic<Int>(0)
 
-extension RoomConnection: RoomPublisher where Link == LiveKitTransport {
-  func publish(_ track: LocalTrackDescription) -> LocalTrackID {
-    let id = LocalTrackID(trackNumbers.add(1, ordering: .relaxed).newValue)
-    input(.publish(id, track))
-    return id
-  }
-
-  func unpublish(_ track: LocalTrackID) { input(.unpublish(track)) }
-
-  func setMuted(_ track: LocalTrackID, _ isMuted: Bool) { input(.mute(track, isMuted)) }
-
-  private func input(_ input: PublishingInput) {
-    loop.post { [self] in handle(.publishing(input)) }
-  }
+extension RoomConnection: TrackPublisher {
+  func setMuted(_ track: LocalTrackID, _ isMuted: Bool) { post(.mute(track, isMuted)) }
 
   func send(
     _ frame: MediaBuffer, of track: LocalTrackID, layer: Int, rtpTime: UInt32, capturedAt: Instant, audioLevel: UInt8?,
     isVoice: Bool
   ) {
     loop.post { [self] in
-      transport.publisher?.sender(of: track)?.send(
+      transport.sender(of: track)?.send(
         frame: frame.bytes, rtpTimestamp: rtpTime, capturedAt: capturedAt, audioLevel: audioLevel, isVoice: isVoice,
         layer: layer)
     }
   }
+
+  func statistics(of track: LocalTrackID) async -> SendingStatistics? {
+    await withCheckedContinuation { continuation in
+      loop.post { [self] in continuation.resume(returning: transport.sender(of: track).map(SendingStatistics.init)) }
+    }
+  }
+}
+
+extension SendingStatistics {
+  fileprivate init(_ sender: RTPSender) {
+    packets = sender.packetCount
+    bytes = sender.byteCount
+    retransmitted = sender.retransmittedCount
+    fractionLost = sender.fractionLost
+    roundTripTime = sender.roundTripTime
+  }
+}
+
+extension RoomConnection: RoomPublisher where Link == LiveKitTransport {
+  func publish(_ track: LocalTrackDescription) -> LocalTrackID {
+    let id = LocalTrackID(trackNumbers.add(1, ordering: .relaxed).newValue)
+    post(.publishing(.publish(id, track)))
+    return id
+  }
+
+  func unpublish(_ track: LocalTrackID) { post(.publishing(.unpublish(track))) }
 
   func send(_ message: OutgoingMessage) async throws(RoomError) {
     if let fault = message.fault { throw RoomError(.rejected, fault) }
@@ -51,20 +66,5 @@ extension RoomConnection: RoomPublisher where Link == LiveKitTransport {
       }
     }
     if let error { throw error }
-  }
-
-  func statistics(of track: LocalTrackID) async -> SendingStatistics? {
-    await withCheckedContinuation { continuation in
-      loop.post { [self] in
-        guard let sender = transport.publisher?.sender(of: track) else { return continuation.resume(returning: nil) }
-        var statistics = SendingStatistics()
-        statistics.packets = sender.packetCount
-        statistics.bytes = sender.byteCount
-        statistics.retransmitted = sender.retransmittedCount
-        statistics.fractionLost = sender.fractionLost
-        statistics.roundTripTime = sender.roundTripTime
-        continuation.resume(returning: statistics)
-      }
-    }
   }
 }

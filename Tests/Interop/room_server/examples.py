@@ -5,18 +5,38 @@ import wave
 
 import numpy
 
+from browser import Browser
 from room_server.bots import COLOUR, BotsTest
 from stage import Process, make_token
+
+
+# The middle of what the other side shows; how loud it is at most during half a second.
+PIXEL = """(() => {
+  const video = document.querySelector("#other");
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+  canvas.drawImage(video, video.videoWidth / 2, video.videoHeight / 2, 1, 1, 0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map((x) => x.toString(16).padStart(2, "0")).join("");
+})()"""
+LEVEL = """(async () => {
+  const context = new AudioContext();
+  const analyser = context.createAnalyser();
+  context.createMediaStreamSource(document.querySelector("#other").srcObject).connect(analyser);
+  await new Promise((go) => setTimeout(go, 500));
+  const samples = new Float32Array(analyser.fftSize);
+  analyser.getFloatTimeDomainData(samples);
+  await context.close();
+  return Math.max(...samples.map(Math.abs));
+})()"""
 
 
 class ExamplesTest(BotsTest):
     def token(self, identity: str, room: str = "", **grants) -> str:
         return make_token(identity, room or self.room, canPublish=True, canPublishData=True, hidden=None, **grants)
 
-    def example(self, name: str, *arguments: str, **grants) -> Process:
+    def example(self, name: str, *arguments: str, room: str = "", **grants) -> Process:
         """Starts one in the room; waits until it has joined."""
         bots = self.stage.start(Process(name, [
-            self.stage.tool("bots"), name, self.url, self.token(name, **grants), *arguments], self.stage.folder))
+            self.stage.tool("bots"), name, self.url, self.token(name, room, **grants), *arguments], self.stage.folder))
         bots.line(lambda text: text.startswith("joined"), 20)
         return bots
 
@@ -40,6 +60,36 @@ class ExamplesTest(BotsTest):
         self.assertGreater(video["total"], 100)
         loud = [line for line in self.events(lines, "track", kind="audio") if line["level"] > 0.05]
         self.assertGreaterEqual(len(loud), 3, "the tone is not heard")
+
+    def test_the_answer_talks_to_a_browser(self) -> None:
+        """Somebody opens the page of a two-party room, sees and hears a film there, is seen, and is told that it is over."""
+        film = self.stage.folder / "film.webm"
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=c=0x3030c0:size=320x180:rate=25", "-f", "lavfi", "-i",
+                        "sine=frequency=440:sample_rate=48000", "-t", "6", "-c:v", "libvpx", "-c:a", "libopus", str(film)], check=True)
+        for first in ("bot", "page"):
+            room = f"{self.room}-{first}"
+            link = f"{self.url.replace('ws', 'http', 1)}/peer/{room}#token={self.token('ann', room)}"
+            browser = Browser(self.stage.folder, f"browser-{first}")
+            self.addCleanup(browser.close)
+            browser.open(link)
+            browser.until("document.querySelector('#join')?.disabled === false")
+            join = "document.querySelector('#name').value = 'Ann'; document.querySelector('#join').click()"
+            if first == "page":
+                browser.run(join)
+                browser.until("document.body.dataset.state === 'waiting'")
+            answer = self.example("answer", room, str(film), room=room)
+            if first == "bot":
+                browser.run(join)
+            answer.line(lambda text: text == "Ann is there", 20)
+            browser.until("document.body.dataset.other === 'seen'")
+            # Chromium takes pictures of WebRTC for BT.709 ones.
+            self.assertColour(browser.run(PIXEL), "3030c0", tolerance=24)
+            self.assertGreater(browser.run(LEVEL), 0.05, "the film is not heard")
+            answer.line(lambda text: text.startswith("ann is seen in "), 10)
+            browser.until("document.body.dataset.stage === 'end'")
+            self.assertEqual(browser.run("document.querySelector('#end-title').textContent"), "Call ended")
+            self.assertEqual(answer.exit(10), 0, answer.tail())
+            self.assertFalse([line for line in browser.console if "exception" in line], browser.console)
 
     def test_the_echo_says_back_what_it_hears(self) -> None:
         """A client's beeps come back after 1.5 s."""

@@ -12,7 +12,7 @@ import Testing
 
   static func link(role: PeerRole? = nil, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }) -> MailboxLink
   {
-    var settings = PeerSettings(room: "booth", role: role, name: "recbot", session: "S", seed: 1)
+    var settings = PeerSettings(room: "booth", role: role, session: "S", seed: 1)
     change(&settings.reconnect)
     return MailboxLink(settings: settings)
   }

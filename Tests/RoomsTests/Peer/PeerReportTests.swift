@@ -94,7 +94,7 @@ import Transport
   }
 
   @Test func aStatusIsToldWhenItIsNewsAndATimeThatMovesIsNone() {
-    let settings = PeerSettings(room: "booth", name: "recbot", session: "S", seed: 1)
+    let settings = PeerSettings(room: "booth", session: "S", seed: 1)
     var (status, mailbox) = (PeerStatus(), MailboxLink(settings: settings))
     let negotiation = PeerNegotiation(session: "S")
     var recovery = PeerRecovery(settings: .init(), seed: 1)

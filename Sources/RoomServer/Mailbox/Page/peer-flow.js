@@ -18,8 +18,9 @@ class Refusal extends Error {
 }
 
 /**
- * Connects to whoever sits opposite, and again, until `leave`. Fires `change` when `state`, `other` or `isRecorded`
- * has changed; `state` is "joining", "waiting", "connecting", "connected", "reconnecting", or finally "left",
+ * Connects to whoever sits opposite, and again, until `leave`. `remote` is a MediaStream of what the other side sends;
+ * `isCall` is true once it has sent anything.
+ * Fires `change` when `state`, `other`, `isRecorded` or `isOtherSeen` has changed; `state` is "joining", "waiting", "connecting", "connected", "reconnecting", or finally "left",
  * "finished" (the other side said goodbye), "replaced" or "failed" (then `problem` says why).
  */
 export class PeerFlow extends EventTarget {
@@ -31,9 +32,11 @@ export class PeerFlow extends EventTarget {
     this.state = "joining";
     this.problem = "";
     this.isRecorded = false;
+    this.remote = new MediaStream();
+    this.isOtherCameraOn = true;
     this.isOver = false;
     this.role = this.own = this.other = this.local = this.exchange = this.pc = null;
-    this.isSeated = this.hasConnected = this.isUp = this.isReachable = this.hasHeartbeat =
+    this.isSeated = this.hasConnected = this.isCall = this.isUp = this.isReachable = this.hasHeartbeat =
       this.mayChangeRole = false;
     this.revision = this.number = this.resets = this.failures = 0;
     this.busy = new Set();
@@ -70,6 +73,11 @@ export class PeerFlow extends EventTarget {
     this.isOver = true;
     this.ask("DELETE", `/description?session=${this.session}`, null, { keepalive: true }).catch(() => {});
     this.pc?.close();
+  }
+
+  /** Whether the other side sends pictures that are to be seen. */
+  get isOtherSeen() {
+    return this.isUp && this.isOtherCameraOn && this.remote.getVideoTracks().some((track) => !track.muted);
   }
 
   // MARK: Mailbox
@@ -224,7 +232,11 @@ export class PeerFlow extends EventTarget {
     if (!before) {
       const pc = this.open();
       for (const track of this.stream.getTracks()) {
-        pc.addTransceiver(track, { direction: "sendonly", streams: [this.stream] });
+        pc.addTransceiver(track, { direction: "sendrecv", streams: [this.stream] });
+      }
+      // What this side does not send it may receive nevertheless.
+      for (const kind of ["audio", "video"]) {
+        if (!this.stream.getTracks().some((track) => track.kind === kind)) pc.addTransceiver(kind, { direction: "recvonly" });
       }
       this.use(pc.createDataChannel(CHANNEL));
     }
@@ -304,6 +316,13 @@ export class PeerFlow extends EventTarget {
       if (this.local.candidates.length < 60) this.local.candidates.push(candidate.candidate);
       this.drive();
     };
+    pc.ontrack = ({ track }) => {
+      if (pc !== this.pc) return;
+      this.remote.addTrack(track);
+      this.isCall = true;
+      track.onmute = track.onunmute = () => this.tell();
+      this.tell();
+    };
     pc.onconnectionstatechange = () => {
       if (pc === this.pc) this.connectionChanged(pc.connectionState);
     };
@@ -350,6 +369,7 @@ export class PeerFlow extends EventTarget {
       this.hasHeartbeat = true;
       if (!this.isUp && this.pc.connectionState === "connected") this.found();
       this.isRecorded = message?.recording === true;
+      this.isOtherCameraOn = message?.camera !== false;
       this.tell();
     };
   }
@@ -364,6 +384,8 @@ export class PeerFlow extends EventTarget {
     this.pc?.close();
     this.pc = this.channel = this.exchange = this.local = null;
     this.hasHeartbeat = false;
+    this.isOtherCameraOn = true;
+    for (const track of this.remote.getTracks()) this.remote.removeTrack(track);
     this.resets += 1;
     this.offerAt = Date.now() + (this.resets > 1 ? Math.min(RETRY_CAP, 125 * 2 ** this.resets) : 0);
   }
@@ -406,7 +428,7 @@ export class PeerFlow extends EventTarget {
   }
 
   show(state) {
-    const shown = `${state} ${this.isRecorded} ${this.other?.name}`;
+    const shown = `${state} ${this.isRecorded} ${this.isOtherSeen} ${this.other?.name}`;
     if (shown === this.shown) return;
     this.shown = shown;
     this.state = state;

@@ -118,11 +118,11 @@ function join() {
   const name = $("name").value.trim();
   localStorage.setItem("recbot-name", name);
   sessionStorage.setItem(memory, "yes");
-  $("name-tag").textContent = name;
   context?.resume();
   stage("call");
   flow = new PeerFlow({ room, token, name, stream });
   flow.addEventListener("change", changed);
+  $("other").srcObject = flow.remote;
   changed();
 }
 
@@ -140,11 +140,14 @@ function changed() {
   }
   document.body.dataset.recording = String(flow.isRecorded);
   document.body.dataset.state = flow.state;
+  document.body.dataset.other = flow.isOtherSeen ? "seen" : "";
+  $("name-tag").textContent = flow.isOtherSeen ? flow.other?.name ?? "" : flow.name;
   $("status").textContent = texts[flow.state] ?? "";
   const wasRecorded = recordedFor + (recordedSince ? now - recordedSince : 0) > 0;
   switch (flow.state) {
     case "left":
     case "finished":
+      if (flow.isCall && !wasRecorded) return end("Call ended", "Nothing was recorded. You can close this page.", "good");
       return end(wasRecorded ? "Message recorded" : "Nothing was recorded",
         wasRecorded ? "Thank you. You can close this page." : "", wasRecorded ? "good" : "error");
     case "replaced": return end("Opened elsewhere", "This link was opened in another window.", "error");
