@@ -22,6 +22,28 @@ public final class AESGCM: @unchecked Sendable {
 
   deinit { EVP_CIPHER_CTX_free(context) }
 
+  /// Encrypts: `output` gets the ciphertext and behind it the tag, and has room for both. What is `clear` is authenticated only. A nonce is
+  /// used once with a key, or both are worth nothing. False when a length is none that can be.
+  public func seal(
+    _ plain: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer, clear: UnsafeRawBufferPointer,
+    into output: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard plain.count <= Int(Int32.max), clear.count <= Int(Int32.max), nonce.count == Self.nonceLength else {
+      return false
+    }
+    let bytes = output.assumingMemoryBound(to: UInt8.self)
+    var written: Int32 = 0
+    return EVP_EncryptInit_ex(context, nil, nil, nil, nonce.assumingMemoryBound(to: UInt8.self).baseAddress) == 1
+      && (clear.isEmpty
+        || EVP_EncryptUpdate(
+          context, nil, &written, clear.assumingMemoryBound(to: UInt8.self).baseAddress, Int32(clear.count)) == 1)
+      && (plain.isEmpty
+        || EVP_EncryptUpdate(
+          context, bytes, &written, plain.assumingMemoryBound(to: UInt8.self).baseAddress, Int32(plain.count)) == 1)
+      && EVP_EncryptFinal_ex(context, bytes + plain.count, &written) == 1
+      && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, Int32(Self.tagLength), output + plain.count) == 1
+  }
+
   /// Decrypts what `seal` has encrypted. `sealed` is the ciphertext with its tag, `output` has room for the ciphertext's
   /// bytes. False when key, nonce, tag or `clear` (which was authenticated, not encrypted) are not the right ones: then
   /// what stands in `output` is worth nothing.

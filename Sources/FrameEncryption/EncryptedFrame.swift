@@ -13,6 +13,8 @@ struct EncryptedFrame {
 
   /// The nonce's length and the key's index.
   private static let suffix = 2
+  /// By so many bytes a frame grows that is encrypted.
+  static let overhead = AESGCM.tagLength + AESGCM.nonceLength + suffix
 
   /// `rest` is all that follows the clear bytes, without what escapes it. Nil when that cannot be an encrypted frame's.
   init?(clear: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer) {

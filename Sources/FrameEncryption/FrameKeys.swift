@@ -20,6 +20,8 @@ public struct FrameKeys: Sendable {
   public var derivation = Derivation.pbkdf2
   /// What goes into each derivation.
   @Redacted public var salt: [UInt8] = Array("LKFrameEncryptionKey".utf8)
+  /// Which of its keys a bot sends with, by index; nil: the first.
+  public var sendingIndex: UInt8?
   /// How many steps a sender may be ahead with its key (each is derived from the one before).
   public var ratchetWindow = 16
 
@@ -33,6 +35,16 @@ public struct FrameKeys: Sendable {
 
   /// True when there is a key for what somebody sends.
   public func has(participant: String) -> Bool { own[participant] != nil || !shared.isEmpty }
+
+  /// True when somebody of this identity can encrypt what it sends.
+  public func canSend(as participant: String) -> Bool { sending(as: participant) != nil }
+
+  /// The key that somebody sends with.
+  func sending(as participant: String) -> KeyChain.Name? {
+    let ring = own[participant] ?? shared
+    guard let index = sendingIndex ?? ring.keys.min(), ring[index] != nil else { return nil }
+    return KeyChain.Name(participant: own[participant] == nil ? nil : participant, index: index)
+  }
 
   /// Derives a key: `count` bytes.
   func derive(_ material: [UInt8], count: Int) -> [UInt8] {

@@ -15,6 +15,8 @@ public final class RTPSender: @unchecked Sendable {
   public let layers: [RID]
   /// Section; nil until an exchange gave it one.
   public private(set) var mid: MID?
+  /// What is done to each encoded frame before it is cut into packets (W3C's encoded transform); nil instead of a frame: it is not sent.
+  public var transform: ((UnsafeRawBufferPointer) -> MediaBuffer?)?
   /// Round-trip time by the peer's last report; nil before.
   public private(set) var roundTripTime: Duration?
   /// The fraction of packets lost, 0...1, by the peer's last report.
@@ -90,10 +92,15 @@ public final class RTPSender: @unchecked Sendable {
     guard isSending, let context, let engine, let now = engine.host?.now, streams.indices.contains(layer) else {
       return false
     }
-    return streams[layer].send(
-      frame, timestamp: rtpTimestamp, capturedAt: capturedAt,
-      level: audioLevel.map { AudioLevelExtension(voiceActivity: isVoice, level: $0) }, context: context,
-      through: engine, at: now)
+    let level = audioLevel.map { AudioLevelExtension(voiceActivity: isVoice, level: $0) }
+    func send(_ sent: UnsafeRawBufferPointer) -> Bool {
+      streams[layer].send(
+        frame, as: sent, timestamp: rtpTimestamp, capturedAt: capturedAt, level: level, context: context,
+        through: engine, at: now)
+    }
+    guard let transform else { return send(frame) }
+    guard let changed = transform(frame) else { return false }
+    return send(changed.bytes)
   }
 
   /// Forwards a received packet under this sender's SSRC and payload type, with a new sequence number and

@@ -59,27 +59,28 @@ final class SendStream {
 
   // MARK: Media
 
-  /// Packetizes and sends a frame. False when a packet was not sent.
+  /// Packetizes and sends a frame, of which `sent` are the bytes that go out: the frame's own, or encrypted ones. False when a packet was
+  /// not sent.
   func send(
-    _ frame: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Instant, level: AudioLevelExtension?,
+    _ frame: UnsafeRawBufferPointer, as sent: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Instant, level: AudioLevelExtension?,
     context: SendContext,
     through engine: MediaEngine, at now: Instant
   ) -> Bool {
-    guard !frame.isEmpty else { return false }
+    guard !frame.isEmpty, !sent.isEmpty else { return false }
     anchor = (timestamp, capturedAt, nil)
     switch codec {
     case .opus:
       let marker = opus.marker(for: frame, timestamp: timestamp)
       guard let buffer = begin(nextSequence, timestamp, marker, level, nil, context, engine, now),
-        buffer.append(frame)
+        buffer.append(sent)
       else { return false }
-      return finish(buffer, nextSequence, frame.count, engine, now)
+      return finish(buffer, nextSequence, sent.count, engine, now)
     case .vp8:
-      let packets = vp8.packetize(frameCount: frame.count)
-      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: frame, to: $1) }
+      let packets = vp8.packetize(frameCount: sent.count)
+      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: sent, to: $1) }
     case .vp9:
-      let packets = vp9.packetize(frame)
-      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: frame, to: $1) }
+      let packets = vp9.packetize(frame, count: sent.count)
+      return send(packets.count, timestamp, context, engine, now) { packets.append($0, of: sent, to: $1) }
     case .h264, .av1, .h265, .g722, .pcmu, .pcma:
       // Forwarded only: nobody here makes frames of these.
       return false

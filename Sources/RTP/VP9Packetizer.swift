@@ -54,13 +54,15 @@ public struct VP9Packetizer: Sendable {
     self.pictureID = pictureID & 0x7fff
   }
 
-  /// Plans the packets of the next frame, of at least one byte. Its first bytes say whether it is a keyframe, and of which size.
-  public mutating func packetize(_ frame: UnsafeRawBufferPointer) -> Packets {
+  /// Plans the packets of the next frame, of at least one byte. Its first bytes say whether it is a keyframe, and of which size. `count`:
+  /// how many bytes go out, when they are others (encrypted ones).
+  public mutating func packetize(_ frame: UnsafeRawBufferPointer, count: Int? = nil) -> Packets {
+    let count = count ?? frame.count
     let header = VP9FrameHeader(frame)
     let room = maximumPayload - Self.descriptorSize
     defer { pictureID = (pictureID &+ 1) & 0x7fff }
     return Packets(
-      count: (frame.count + room - 1) / room, frameCount: frame.count, pictureID: pictureID,
+      count: (count + room - 1) / room, frameCount: count, pictureID: pictureID,
       keyframe: header.flatMap { header in
         header.isKeyframe ? (UInt16(clamping: header.width), UInt16(clamping: header.height)) : nil
       })

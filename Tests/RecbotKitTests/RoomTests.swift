@@ -227,11 +227,54 @@ import Testing
     await ann.disconnect()
   }
 
-  @Test func whoHasKeysSendsNothingInTheClear() async throws {
+  /// In both codecs; who has no key gets nothing of it.
+  @Test func whatIsSentInAnEncryptedRoomIsForThoseWithTheKey() async throws {
     let test = try TestRoom()
     defer { test.stop() }
     var keys = FrameKeys()
-    keys.shared[0] = Array("open sesame".utf8)
+    keys.shared[3] = Array("open sesame".utf8)
+    let ann = try await test.join("ann", keys: keys)
+    // At once, before there is a key.
+    try await ann.localParticipant.send(chat: "hello")
+    let (bob, eve) = (try await test.join("bob", keys: keys), try await test.join("eve"))
+    let (events, spied) = (Events(of: bob), Events(of: eve))
+    var small = VideoPublishOptions()
+    small.codec = .vp9
+    let painter = Painter(dimensions: .init(width: 640, height: 360))
+    let camera = LocalVideoTrack(capturer: painter)
+    try await ann.localParticipant.publish(camera)
+    try await ann.localParticipant.publish(camera.clone(name: "small"), options: small)
+    try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    for name in ["camera", "small"] {
+      for await frame in try #require(await events.video(named: name)).frames() {
+        #expect(frame.withPlanes { y, _, _ in abs(Int(y.bytes[0]) - 120) <= 4 })
+        break
+      }
+    }
+    for await block in try #require(await events.audio()).blocks()
+    where block.samples.contains(where: { $0.magnitude > 0.3 }) { break }
+    let long = String(repeating: "Grüße! ", count: 4000)
+    try await ann.localParticipant.send(chat: long)
+    try await ann.localParticipant.publish(data: [1, 2, 3], topic: "secret")
+    #expect(await events.first { if case .chatReceived(let message) = $0 { message.text } else { nil } } == long)
+    #expect(await events.first { if case .dataReceived(let message) = $0 { message.payload } else { nil } } == [1, 2, 3])
+    let track = try #require(await spied.video())
+    #expect(track.track.statistics.frames == 0)
+    #expect(
+      spied.now { event in
+        switch event {
+        case .chatReceived, .dataReceived: true
+        default: nil
+        }
+      } == nil)
+    for room in [ann, bob, eve] { await room.disconnect() }
+  }
+
+  @Test func whoHasNoKeyOfItsOwnSendsNothingInTheClear() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    var keys = FrameKeys()
+    keys.own["ben"] = [0: Array("open sesame".utf8)]
     let ann = try await test.join("ann", keys: keys)
     let track = LocalAudioTrack(capturer: Tone())
     await #expect(throws: RoomError.self) { try await ann.localParticipant.publish(track) }

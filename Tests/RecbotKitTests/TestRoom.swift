@@ -112,12 +112,14 @@ final class Events: Sendable {
   func first<T>(_ find: (RoomEvent) -> T?) async -> T? {
     var found: T?
     _ = await eventually {
-      let soFar = heard.withLock { $0 }
-      found = soFar.lazy.compactMap(find).first
+      found = now(find)
       return found != nil
     }
     return found
   }
+
+  /// The first event that fits; nil when it has not come.
+  func now<T>(_ find: (RoomEvent) -> T?) -> T? { heard.withLock { $0 }.lazy.compactMap(find).first }
 
   func video(named name: String = "camera") async -> RemoteVideoTrack? {
     await first { if case .trackPublished(.video(let track)) = $0, track.name == name { track } else { nil } }

@@ -8,8 +8,9 @@ import Transport
 public struct ConnectOptions: Sendable {
   /// Whether the bot receives what others publish; without, it hears data and chat only.
   public var receivesMedia = true
-  /// The keys of a room whose media and messages are encrypted end to end; nil: what is encrypted is neither seen nor heard. With keys the
-  /// bot publishes and says nothing: it cannot encrypt, and what it sent would be open to the server.
+  /// The keys of a room whose media and messages are encrypted end to end; nil: what is encrypted is neither seen nor heard, and what
+  /// the bot sends is open to the server. With keys all that it publishes and says is encrypted; without one for the bot itself it sends
+  /// nothing.
   public var keys: FrameKeys?
   /// STUN and TURN servers in addition to those that the room server names.
   public var iceServers: [ICEServer] = []

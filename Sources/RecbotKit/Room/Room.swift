@@ -43,8 +43,8 @@ public final class Room: Sendable {
     url: String, tokens: TokenSource, options: ConnectOptions = ConnectOptions()
   ) async throws(RoomError) -> Room {
     let threads = options.threads ?? RoomThreads()
-    let core = RoomCore(threads: threads, isSecret: options.keys != nil)
     let identity = try tokens.identity
+    let core = RoomCore(threads: threads, canSend: options.keys?.canSend(as: identity.rawValue) ?? true)
     let connection = options.room(url: url, tokens: tokens)
     let client = connection.makePublisher(
       loop: threads.loop, sink: core, logger: options.logger,

@@ -30,10 +30,10 @@ final class RoomCore: SessionSink {
   let threads: RoomThreads
   private let state = Mutex(State())
 
-  /// Whether what the bot sends would have to be encrypted.
-  private let isSecret: Bool
+  /// False in a room that is encrypted end to end, when the bot has no key to send with.
+  private let canSend: Bool
 
-  init(threads: RoomThreads, isSecret: Bool = false) { (self.threads, self.isSecret) = (threads, isSecret) }
+  init(threads: RoomThreads, canSend: Bool = true) { (self.threads, self.canSend) = (threads, canSend) }
 
   // MARK: What is known
 
@@ -228,10 +228,10 @@ final class RoomCore: SessionSink {
 
   /// Throws when the bot must not send anything.
   func checkSending() throws(RoomError) {
-    guard isSecret else { return }
+    guard !canSend else { return }
     throw RoomError(
-      .rejected, "the room is encrypted end to end, and RecbotKit cannot encrypt what it sends",
-      advice: "Connect without keys to send in the clear")
+      .rejected, "the room is encrypted end to end, and the bot has no key to send with",
+      advice: "Give FrameKeys a shared key, or one of the bot's own")
   }
 
   /// Publishes a track over the room's connection; returns when the room has it.

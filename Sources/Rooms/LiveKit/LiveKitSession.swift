@@ -43,7 +43,7 @@ struct LiveKitSession: Sendable {
   var media = MediaLink()
   var room: LiveKitRoom
   var outage = OutageWatch()
-  var publishing = Publishing()
+  var publishing: Publishing
   private var poll: RoomPoll
   private var presence = Presence.outside
   private var status = StatusReport()
@@ -57,6 +57,7 @@ struct LiveKitSession: Sendable {
     self.policy.canRenewToken = settings.tokens.canRenew
     signal = SignalLink(settings: settings)
     room = LiveKitRoom(settings: settings)
+    publishing = Publishing(isEncrypted: settings.keys != nil)
     poll = RoomPoll(settings: settings)
   }
 
@@ -308,7 +309,10 @@ extension LiveKitSession {
       log(.notice, crowd)
       return begin(kind, at: now)
     }
-    if settings.keys != nil { perform(.setServerTrailer(Array(join.sifTrailer))) }
+    if settings.keys != nil {
+      let identity = ParticipantIdentity(join.participant.identity)
+      perform(.beginEncryption(trailer: Array(join.sifTrailer), identity: identity))
+    }
     if outage.text.isEmpty { outage.explain("joined anew") }
     tellLoss(at: now)
     signal.open(at: now)

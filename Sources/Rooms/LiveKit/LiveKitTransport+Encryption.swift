@@ -3,9 +3,10 @@ import MediaCore
 import PeerConnection
 import Platform
 import Session
+import Signaling
 import Transport
 
-/// What comes encrypted end to end. On the loop.
+/// What comes and goes encrypted end to end. On the loop.
 extension LiveKitTransport {
   /// The frame as its sender encoded it; nil when it cannot be decrypted, or is none of its track's sender.
   func decrypted(
@@ -15,7 +16,7 @@ extension LiveKitTransport {
     guard frame.payload.count > 0, connection.machine.room.report.roster.encrypted.contains(track) else { return frame }
     guard let owner = connection.machine.room.report.roster.track(track)?.participant.rawValue else { return nil }
     let now = MonotonicClock.now
-    let outcome = decryption?.open(
+    let outcome = cryptor?.open(
       frame.payload.bytes, codec: frame.codec, layers: frame.layerCount, from: owner, at: now)
     deriveKeys(for: connection)
     switch outcome {
@@ -38,7 +39,7 @@ extension LiveKitTransport {
 
   /// Decrypts a message of a data channel for the session.
   func decrypt(_ message: EncryptedMessage, for connection: Connection) {
-    let content = decryption?.open(
+    let content = cryptor?.open(
       message: message.sealed, nonce: message.nonce, keyIndex: message.keyIndex, from: message.sender.rawValue,
       at: MonotonicClock.now)
     deriveKeys(for: connection)
@@ -47,19 +48,55 @@ extension LiveKitTransport {
 
   /// Has the next key derived, which takes too long for the loop.
   func deriveKeys(for connection: Connection) {
-    guard let work = decryption?.nextWork() else { return }
+    guard let work = cryptor?.nextWork() else { return }
     connection.loop.offload {
       work.perform()
     } completion: { [weak self, weak connection] result in
       guard let self, let connection else { return }
-      decryption?.finish(result)
+      let wasReady = cryptor?.canSeal
+      cryptor?.finish(result)
+      if wasReady == false, cryptor?.canSeal == true { publisher?.wantKeyframes() }
       deriveKeys(for: connection)
     }
   }
 
+  /// The packets of a message as they go over the data channel: encrypted, in a room where everything is. Nil while the key is derived, or
+  /// when there is none.
+  func wire(_ packets: [Livekit_DataPacket]) -> [[UInt8]]? {
+    var wire: [[UInt8]] = []
+    for packet in packets {
+      guard let packet = cryptor == nil ? packet : sealed(packet) else { return nil }
+      if let bytes: [UInt8] = try? packet.serializedBytes() { wire.append(bytes) }
+    }
+    return wire
+  }
+
+  private func sealed(_ packet: Livekit_DataPacket) -> Livekit_DataPacket? {
+    let content: Livekit_EncryptedPacketPayload.OneOf_Value
+    switch packet.value {
+    case .user(let value): content = .user(value)
+    case .streamHeader(let value): content = .streamHeader(value)
+    case .streamChunk(let value): content = .streamChunk(value)
+    case .streamTrailer(let value): content = .streamTrailer(value)
+    default: return nil
+    }
+    let payload = Livekit_EncryptedPacketPayload.with { $0.value = content }
+    guard let plain: [UInt8] = try? payload.serializedBytes(), let message = cryptor?.seal(message: plain) else {
+      return nil
+    }
+    var packet = packet
+    packet.value = .encryptedPacket(
+      .with {
+        $0.encryptionType = .gcm
+        ($0.encryptedValue, $0.iv) = (.init(message.sealed), .init(message.nonce))
+        $0.keyIndex = UInt32(message.keyIndex)
+      })
+    return packet
+  }
+
   /// Tells the session when a track begins, or ceases, to be readable.
   private func note(
-    _ refusal: FrameDecryption.Refusal?, of track: TrackID, in mid: MID, at now: Instant, for connection: Connection
+    _ refusal: FrameCryptor.Refusal?, of track: TrackID, in mid: MID, at now: Instant, for connection: Connection
   ) {
     guard routes[mid]?.readability.note(isOpened: refusal == nil, at: now) ?? false else { return }
     let reason: String? =

@@ -58,7 +58,7 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   private static let crowdPause = Duration.milliseconds(20)
 
   var routes: [MID: Route] = [:]
-  var decryption: FrameDecryption?
+  var cryptor: FrameCryptor?
   /// What the bot publishes goes through it; nil before the first.
   private(set) var publisher: PublisherMedia?
   private let options: RoomOptions
@@ -75,7 +75,10 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
   init(options: RoomOptions, onPublishing: @escaping @Sendable (PublishingEvent) -> Void) {
     self.options = options
     self.onPublishing = onPublishing
-    decryption = options.keys.map { FrameDecryption(keys: $0) }
+    cryptor = options.keys.map { keys in
+      var random = SystemRandomNumberGenerator()
+      return FrameCryptor(keys: keys, nonceSeed: random.next())
+    }
   }
 
   func start(_ connection: Connection) -> LiveKitInput {
@@ -108,7 +111,10 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
       lookout = nil
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp, for: connection)
     case .decrypt(let message): decrypt(message, for: connection)
-    case .setServerTrailer(let bytes): decryption?.serverTrailer = bytes
+    case .beginEncryption(let trailer, let identity):
+      cryptor?.serverTrailer = trailer
+      cryptor?.send(as: identity.rawValue)
+      deriveKeys(for: connection)
     case .openPublisher(let number, let media): openPublisher(number, media, for: connection)
     case .closePublisher:
       publisher?.close()
@@ -190,8 +196,10 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
 
   private func openPublisher(_ number: Int, _ request: MediaRequest, for connection: Connection) {
     publisher?.close()
+    let seal: PublisherMedia.Seal = { [weak self] frame, codec in self?.cryptor?.seal(frame, codec: codec) }
     publisher = PublisherMedia(
-      options.configuration(request), generation: number, loop: connection.loop, logger: connection.logger
+      options.configuration(request), generation: number, sealing: cryptor == nil ? nil : seal, loop: connection.loop,
+      logger: connection.logger
     ) { [weak connection] in
       connection?.handle(.publishing($0))
     } onKeyframe: { [onPublishing] in

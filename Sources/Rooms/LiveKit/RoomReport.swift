@@ -112,7 +112,7 @@ struct RoomReport: Sendable {
     guard keys.has(participant: owner.rawValue) else {
       return "it is encrypted end to end, and the key file has no key for '\(PeerText.line(owner.rawValue, limit: 80))'"
     }
-    if let codec = roster.encryptedCodecs[id], !FrameDecryption.opens(codec) { return Self.lockReason(of: codec) }
+    if let codec = roster.encryptedCodecs[id], !FrameCryptor.opens(codec) { return Self.lockReason(of: codec) }
     return unreadable[id]
   }
 

@@ -12,6 +12,9 @@ final class PublisherMedia: @unchecked Sendable {
   /// The most bytes that wait for a channel.
   private static let waitingLimit = 1 << 20
 
+  /// Encrypts a frame; nil when it cannot be, and must not be sent.
+  typealias Seal = (UnsafeRawBufferPointer, Codec) -> MediaBuffer?
+
   private struct Waiting {
     var label: String
     var packets: [[UInt8]]
@@ -19,6 +22,7 @@ final class PublisherMedia: @unchecked Sendable {
   }
 
   private let generation: Int
+  private let seal: Seal?
   private let onInput: (PublishingInput) -> Void
   private let onKeyframe: (LocalTrackID, Int?) -> Void
   private var media: RTCPeerConnection?
@@ -26,12 +30,14 @@ final class PublisherMedia: @unchecked Sendable {
   private var waiting: [Waiting] = []
 
   /// Makes the connection, with its data channels. When that fails, `onInput` hears it later. `onKeyframe` is called when
-  /// somebody needs a keyframe.
+  /// somebody needs a keyframe. `seal`: in a room that is encrypted end to end.
   init(
-    _ configuration: RTCPeerConnection.Configuration, generation: Int, loop: MediaLoop, logger: Logger,
+    _ configuration: RTCPeerConnection.Configuration, generation: Int, sealing seal: Seal?, loop: MediaLoop,
+    logger: Logger,
     onInput: @escaping (PublishingInput) -> Void, onKeyframe: @escaping (LocalTrackID, Int?) -> Void
   ) {
     self.generation = generation
+    self.seal = seal
     self.onInput = onInput
     self.onKeyframe = onKeyframe
     do throws(PeerConnectionError) {
@@ -67,8 +73,15 @@ final class PublisherMedia: @unchecked Sendable {
 
   /// Adds a sender; it is in the next offer.
   func add(_ id: LocalTrackID, _ track: LocalTrackDescription) {
-    senders[id] = media?.addSender(
+    let sender = media?.addSender(
       kind: track.codec.kind, codec: track.codec, streamID: "recbot", trackID: id.cid, layers: track.rids)
+    if let seal { sender?.transform = { seal($0, track.codec) } }
+    senders[id] = sender
+  }
+
+  /// Says that keyframes of all pictures are needed: what came before could not be encrypted.
+  func wantKeyframes() {
+    for (id, sender) in senders where sender.kind == .video { onKeyframe(id, nil) }
   }
 
   /// Removes a sender.

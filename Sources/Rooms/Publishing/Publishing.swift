@@ -48,6 +48,8 @@ struct Publishing: Sendable {
   /// The most tracks of one bot.
   static let limit = 64
 
+  /// Whether the room is told that what comes is encrypted end to end.
+  private let isEncrypted: Bool
   /// The number of the peer connection; 0 before the first.
   private(set) var generation = 0
   private var isOpen = false
@@ -63,6 +65,9 @@ struct Publishing: Sendable {
   private var failure: String?
   /// When what failed counts as failed: a server that sends the bot away closes the way first, and says then why.
   private var failsAt: Instant?
+
+  /// Nothing is published yet.
+  init(isEncrypted: Bool = false) { self.isEncrypted = isEncrypted }
 
   /// When something is due by time; nil for never.
   var nextDeadline: Instant? {
@@ -324,7 +329,7 @@ struct Publishing: Sendable {
   private mutating func ask(_ id: LocalTrackID, at now: Instant) -> [Action] {
     guard let track = entries[id]?.description else { return [] }
     entries[id]?.phase = .asked(since: now)
-    return [.send { $0.addTrack = track.request(cid: id.cid) }]
+    return [.send { $0.addTrack = track.request(cid: id.cid, isEncrypted: isEncrypted) }]
   }
 }
 
@@ -340,10 +345,11 @@ extension LocalTrackID {
 
 extension LocalTrackDescription {
   /// What the room is asked.
-  fileprivate func request(cid: String) -> Livekit_AddTrackRequest {
+  fileprivate func request(cid: String, isEncrypted: Bool) -> Livekit_AddTrackRequest {
     .with {
       ($0.cid, $0.name, $0.type) = (cid, name, codec.kind == .audio ? .audio : .video)
       ($0.source, $0.muted, $0.disableRed) = (source.wire, isMuted, true)
+      if isEncrypted { $0.encryption = .gcm }
       guard let largest = layers.last else { return }
       ($0.width, $0.height) = (UInt32(clamping: largest.width), UInt32(clamping: largest.height))
       let qualities: [Livekit_VideoQuality] = layers.count == 1 ? [.high] : [.low, .medium, .high]

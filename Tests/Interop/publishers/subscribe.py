@@ -170,7 +170,11 @@ class Watcher:
             loop.add_signal_handler(number, self.stopping.set)
         token = o.token or make_token(o.api_key, o.api_secret, o.room, o.identity, hidden=o.hidden)
         self.listen()
-        await self.room.connect(o.url, token, rtc.RoomOptions())
+        how = rtc.RoomOptions()
+        if o.e2ee:
+            how.encryption = rtc.E2EEOptions()
+            how.encryption.key_provider_options.shared_key = o.e2ee.encode()
+        await self.room.connect(o.url, token, how)
         emit("joined", sid=self.room.local_participant.sid, people=sorted(self.room.remote_participants))
         end = time.time() + o.duration if o.duration else float("inf")
         while not self.stopping.is_set() and time.time() < end:
@@ -197,6 +201,7 @@ def main() -> None:
     parser.add_argument("--identity", default="watcher")
     parser.add_argument("--hidden", action="store_true")
     parser.add_argument("--quality", choices=["low", "medium", "high"], default="")
+    parser.add_argument("--e2ee", default="", metavar="PASSPHRASE", help="read what is encrypted end to end")
     parser.add_argument("--duration", type=float, default=0.0, help="seconds; without it until it is told to stop")
     options = parser.parse_args()
 

@@ -43,6 +43,17 @@ import Testing
     #expect(script.handle(.publishing(.transport(generation: 1, .connected))) == ["! keyframe 1 all"])
   }
 
+  @Test func anEncryptedRoomIsToldThatWhatComesIsEncrypted() {
+    for isEncrypted in [true, false] {
+      var machine = Publishing(isEncrypted: isEncrypted)
+      _ = machine.joined(MediaRequest(iceServers: [], relayOnly: false), at: .zero)
+      let asked = machine.publish(LocalTrackID(1), Self.camera, at: .zero).compactMap { action in
+        if case .perform(.send(let request)) = action { request.addTrack.encryption } else { nil }
+      }
+      #expect(asked == [isEncrypted ? .gcm : .none])
+    }
+  }
+
   @Test func whatIsPublishedBeforeTheJoinWaitsForIt() {
     var script = Script()
     #expect(publish(&script, 1, Self.voice).isEmpty)

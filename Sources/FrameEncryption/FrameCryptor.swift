@@ -1,9 +1,9 @@
 import Digests
 import MediaCore
 
-/// Decrypts what people send in a room, and finds out which of their keys it takes. Without input and output, time comes in;
-/// what takes long comes out as work. Confined to one thread.
-public struct FrameDecryption {
+/// Decrypts what people send in a room, finds out which of their keys it takes, and encrypts what the bot sends. Without input and
+/// output, time comes in; what takes long comes out as work. Confined to one thread.
+public struct FrameCryptor {
   /// What came of a frame.
   public enum Outcome {
     /// It is decrypted.
@@ -41,6 +41,9 @@ public struct FrameDecryption {
   }
 
   private let keys: FrameKeys
+  /// The key that the bot sends with; nil: none.
+  private var sending: KeyChain.Name?
+  private var nonces: NonceSequence
   private var chains: [KeyChain.Name: KeyChain] = [:]
   private var places: [PlaceName: Place] = [:]
   private var queue: [KeyChain.Name] = []
@@ -58,9 +61,11 @@ public struct FrameDecryption {
   /// The most places that are remembered.
   private static let mostPlaces = 16_384
 
-  /// Begins with keys of which none is derived yet.
-  public init(keys: FrameKeys) {
+  /// Begins with keys of which none is derived yet. `nonceSeed` is another for each run of each bot, by chance: what is sent with one key
+  /// must never have the same nonce twice.
+  public init(keys: FrameKeys, nonceSeed: UInt64) {
     self.keys = keys
+    nonces = NonceSequence(seed: nonceSeed)
     for (index, material) in keys.shared { chains[.init(participant: nil, index: index)] = KeyChain(material) }
     for (participant, own) in keys.own {
       for (index, material) in own { chains[.init(participant: participant, index: index)] = KeyChain(material) }
@@ -142,6 +147,56 @@ public struct FrameDecryption {
       count = isOpened ? sealed.count - AESGCM.tagLength : 0
     }
     return isOpened ? opened : nil
+  }
+
+  // MARK: What the bot sends
+
+  /// The bot sends as this participant, from now on.
+  public mutating func send(as participant: String) {
+    sending = keys.sending(as: participant)
+    if let sending { want(1, of: sending) }
+  }
+
+  /// Whether what the bot sends can be encrypted: it has a key, and that is derived.
+  public var canSeal: Bool { cipher != nil }
+
+  private var cipher: AESGCM? { sending.flatMap { chains[$0]?.ciphers.first } }
+
+  /// Encrypts one frame of the bot's own. Nil when it cannot be, and must not be sent.
+  public mutating func seal(_ bytes: UnsafeRawBufferPointer, codec: Codec) -> MediaBuffer? {
+    guard codec == .opus || codec == .vp8 || codec == .vp9, let cipher, let sending,
+      let clearLength = EncryptedFrame.clearLength(bytes, codec: codec)
+    else { return nil }
+    let size = bytes.count + EncryptedFrame.overhead
+    let buffer = size <= 2048 ? small.take(minimum: size) : large.take(minimum: size)
+    let clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
+    let plain = UnsafeRawBufferPointer(rebasing: bytes[clearLength...])
+    let nonce = nonces.next()
+    buffer.append(clear)
+    guard nonce.withUnsafeBytes({ cipher.seal(plain, nonce: $0, clear: clear, into: buffer.base + clearLength) }) else {
+      return nil
+    }
+    buffer.setCount(bytes.count + AESGCM.tagLength)
+    (nonce + [UInt8(nonce.count), sending.index]).withUnsafeBytes { _ = buffer.append($0) }
+    return buffer
+  }
+
+  /// Encrypts a message for a data channel: ciphertext with tag, nonce, and the key's index. Nil when it cannot be, and must not be sent.
+  public mutating func seal(message plain: [UInt8]) -> (sealed: [UInt8], nonce: [UInt8], keyIndex: UInt8)? {
+    guard let cipher, let sending else { return nil }
+    let nonce = nonces.next()
+    var isSealed = false
+    let size = plain.count + AESGCM.tagLength
+    let sealed = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      guard let start = buffer.baseAddress else { return }
+      isSealed = plain.withUnsafeBytes { plain in
+        nonce.withUnsafeBytes { nonce in
+          cipher.seal(plain, nonce: nonce, clear: UnsafeRawBufferPointer(start: nil, count: 0), into: start)
+        }
+      }
+      count = isSealed ? size : 0
+    }
+    return isSealed ? (sealed, nonce, sending.index) : nil
   }
 
   // MARK: Keys

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FrameEncryption
 
-@Suite struct FrameDecryptionTests {
+@Suite struct FrameCryptorTests {
   private let sound = Sealing.bytes("f8fffe0001020304")
   private let picture = Sealing.bytes("1002009d012a08000800 000102030405")
   /// What "12345678" becomes by PBKDF2, and its ratchet's steps.
@@ -19,14 +19,14 @@ import Testing
     return keys
   }
 
-  private func ready(_ keys: FrameKeys) -> FrameDecryption {
-    var decryption = FrameDecryption(keys: keys)
+  private func ready(_ keys: FrameKeys) -> FrameCryptor {
+    var decryption = FrameCryptor(keys: keys, nonceSeed: 0xa0a1_a2a3_a4a5_a6a7)
     work(&decryption)
     return decryption
   }
 
   /// Derives what is wanted; gives how many keys that were.
-  @discardableResult private func work(_ decryption: inout FrameDecryption) -> Int {
+  @discardableResult private func work(_ decryption: inout FrameCryptor) -> Int {
     var derived = 0
     while let work = decryption.nextWork() {
       derived += 1
@@ -36,7 +36,7 @@ import Testing
   }
 
   private func open(
-    _ decryption: inout FrameDecryption, _ bytes: [UInt8], _ codec: Codec = .opus, layers: Int = 1,
+    _ decryption: inout FrameCryptor, _ bytes: [UInt8], _ codec: Codec = .opus, layers: Int = 1,
     from participant: String = "ann", at now: Instant = .zero
   ) -> String {
     let outcome = bytes.withUnsafeBytes {
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func aKeyIsDerivedBeforeItIsUsed() {
-    var decryption = FrameDecryption(keys: keys())
+    var decryption = FrameCryptor(keys: keys(), nonceSeed: 0xa0a1_a2a3_a4a5_a6a7)
     let frame = Sealing.frame(sound, clearLength: 1, key: Self.first)
     #expect(open(&decryption, frame) == "pending")
     #expect(work(&decryption) == 1)
@@ -99,7 +99,7 @@ import Testing
     #expect(open(&decryption, frame) == "wrongKey(index: 0)")
     #expect(work(&decryption) == 16)
     #expect(open(&decryption, frame, at: .nanoseconds(1)) == "wrongKey(index: 0)", "it was just looked for")
-    #expect(open(&decryption, frame, at: .zero + FrameDecryption.searchInterval) == "f8fffe0001020304")
+    #expect(open(&decryption, frame, at: .zero + FrameCryptor.searchInterval) == "f8fffe0001020304")
     // Somebody else still sends with the first key.
     #expect(
       open(&decryption, Sealing.frame(sound, clearLength: 1, key: Self.first), from: "bob") == "f8fffe0001020304")
@@ -176,7 +176,7 @@ import Testing
   @Test(arguments: [Codec.av1, .h265]) func otherCodecsAreRefused(codec: Codec) {
     var decryption = ready(keys())
     #expect(open(&decryption, Sealing.frame(picture, clearLength: 0, key: Self.first), codec).hasPrefix("codec("))
-    #expect(!FrameDecryption.opens(codec))
+    #expect(!FrameCryptor.opens(codec))
   }
 
   // MARK: H.264 and VP9
@@ -270,8 +270,76 @@ import Testing
     #expect(told == [false, true])
   }
 
+  private func seal(_ cryptor: inout FrameCryptor, _ plain: [UInt8], _ codec: Codec) -> [UInt8]? {
+    plain.withUnsafeBytes { cryptor.seal($0, codec: codec) }.map { Array($0.bytes) }
+  }
+
+  /// As another implementation of AES seals it, with a nonce of its own for each.
+  @Test func whatTheBotSendsIsSealedAsOthersDo() throws {
+    var cryptor = FrameCryptor(keys: keys(), nonceSeed: 0xa0a1_a2a3_a4a5_a6a7)
+    #expect(seal(&cryptor, sound, .opus) == nil, "nobody knows yet as whom it sends")
+    cryptor.send(as: "bot")
+    #expect(!cryptor.canSeal && seal(&cryptor, sound, .opus) == nil && cryptor.seal(message: [1]) == nil)
+    work(&cryptor)
+    #expect(cryptor.canSeal)
+    let delta: [UInt8] = [0x11, 2, 3, 4, 5]
+    for (number, (plain, codec, clear)) in [
+      (sound, Codec.opus, 1), (picture, .vp8, 10), (delta, .vp8, 3), (picture, .vp9, 0), ([7], .opus, 1),
+    ].enumerated() {
+      let nonce = Array(0xa0...0xa7) + [0, 0, 0, UInt8(number)]
+      let sealed = try #require(seal(&cryptor, plain, codec))
+      #expect(sealed == Sealing.frame(plain, clearLength: clear, key: Self.first, nonce: nonce))
+      #expect(open(&cryptor, sealed, codec, from: "bot") == hex(plain))
+    }
+    for message in [[UInt8](), Array("hello".utf8)] {
+      let sent = try #require(cryptor.seal(message: message))
+      #expect(sent.sealed.count == message.count + AESGCM.tagLength && sent.keyIndex == 0)
+      #expect(
+        cryptor.open(message: sent.sealed, nonce: sent.nonce, keyIndex: 0, from: "bot", at: .zero) == message)
+    }
+    // What has no form that others read, and what is shorter than its clear bytes.
+    for codec in [Codec.h264, .av1, .h265, .g722] { #expect(seal(&cryptor, picture, codec) == nil) }
+    #expect(seal(&cryptor, [0, 1], .vp8) == nil && seal(&cryptor, [], .opus) == nil)
+  }
+
+  @Test func theBotSendsWithItsOwnKeyAndTheIndexThatIsWanted() throws {
+    let many = keys {
+      $0.shared = [2: Array("livekitrocks".utf8), 5: Array("12345678".utf8)]
+      $0.own = ["bot": [9: Array("12345678".utf8)]]
+    }
+    for (identity, wanted, index) in [("bot", nil, 9), ("ann", nil, 2), ("ann", 5, 5)] as [(String, UInt8?, UInt8)] {
+      var keys = many
+      keys.sendingIndex = wanted
+      var cryptor = ready(keys)
+      cryptor.send(as: identity)
+      let sealed = try #require(seal(&cryptor, sound, .opus))
+      #expect(sealed.last == index)
+      #expect(open(&cryptor, sealed, from: identity) == hex(sound))
+    }
+    var missing = many
+    missing.sendingIndex = 3
+    #expect(!missing.canSend(as: "ann") && !missing.canSend(as: "bot") && many.canSend(as: "bot"))
+    var others = FrameKeys()
+    others.own = ["ann": [0: [1]]]
+    #expect(!others.canSend(as: "bot"))
+    var cryptor = ready(others)
+    cryptor.send(as: "bot")
+    #expect(seal(&cryptor, sound, .opus) == nil)
+  }
+
+  @Test func noNonceComesTwice() {
+    var nonces = NonceSequence(seed: .max)
+    var seen: Set<[UInt8]> = []
+    for _ in 0..<1000 { #expect(seen.insert(nonces.next()).inserted) }
+    #expect(seen.allSatisfy { $0.count == AESGCM.nonceLength })
+    // After all counts another row begins.
+    var last = NonceSequence(seed: 1, count: .max)
+    #expect(last.next() == [0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255])
+    #expect(last.next() == [0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0])
+  }
+
   @Test func noTextShowsAKey() {
-    let decryption = FrameDecryption(keys: keys())
+    let decryption = FrameCryptor(keys: keys(), nonceSeed: 0xa0a1_a2a3_a4a5_a6a7)
     #expect(!"\(keys())".contains("49") && !"\(decryption)".contains("49, 50"))
   }
 }
