@@ -22,7 +22,9 @@ private func exchange(_ a: inout Negotiation, _ b: inout Negotiation) throws {
 }
 
 extension Negotiation {
-  fileprivate mutating func add(_ codec: Codec, _ track: String, layers: [RID] = [], alsoReceives: Bool = false) -> LocalTrack {
+  fileprivate mutating func add(_ codec: Codec, _ track: String, layers: [RID] = [], alsoReceives: Bool = false)
+    -> LocalTrack
+  {
     addTrack(codec: codec, stream: .init(stream: "s", track: track), layers: layers, alsoReceives: alsoReceives)
   }
 }

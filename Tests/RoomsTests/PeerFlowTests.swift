@@ -19,6 +19,9 @@ struct PeerScript {
     MediaSection(mid: MID("1"), kind: .video, isActive: true),
   ]
 
+  /// What the other side takes of what the bot sends.
+  var taken: Set<LocalTrackID> = [LocalTrackID(1), LocalTrackID(2)]
+
   init(
     role: PeerRole? = nil, hasRelays: Bool = false, canRenewToken: Bool = false,
     profile: PeerProfile = .recorder, _ change: (inout ReconnectPolicy.Settings) -> Void = { _ in }
@@ -114,10 +117,13 @@ struct PeerScript {
         waiting.append(.unusable(exchange: exchange, "bad"))
         return []
       }
-      waiting += [.described(exchange: exchange, sdp: "answer"), .applied(exchange: exchange, sections)]
+      waiting += [
+        .described(exchange: exchange, sdp: "answer"), .agreed(exchange: exchange, taken),
+        .applied(exchange: exchange, sections),
+      ]
       return ["answer"]
     case .perform(.accept(let exchange, _)):
-      waiting.append(.applied(exchange: exchange, sections))
+      waiting += [.agreed(exchange: exchange, taken), .applied(exchange: exchange, sections)]
       return ["accept"]
     case .addCandidate(let text): return [text]
     case .closeMedia: return ["close media"]
@@ -198,39 +204,6 @@ struct PeerScript {
         "bind 0=ann/microphone/1 1=ann/camera/1",
       ])
     #expect(script.handle(.channelOpened(generation: 1)) == ["say recbot recording=true"])
-  }
-
-  /// A microphone and a camera that is off.
-  static var speaker: PeerProfile {
-    var profile = PeerProfile()
-    profile.tracks = [
-      .init(name: "voice", source: .microphone, codec: .opus), .init(name: "face", source: .camera, codec: .vp8),
-    ]
-    profile.tracks[1].isMuted = true
-    return profile
-  }
-
-  @Test func whatTheBotSendsIsToldWhenItArrivesAndWhenItDoesNotAnyMore() {
-    var script = PeerScript(profile: Self.speaker)
-    script.connectedHost()
-    #expect(script.handle(.channelOpened(generation: 1)) == ["say - camera=false microphone=true"])
-    let lost = script.handle(.transport(generation: 1, .disconnected))
-    #expect(lost.contains("tell interrupted 1") && lost.contains("tell interrupted 2"))
-    let back = script.handle(.transport(generation: 1, .connected))
-    #expect(back.contains("tell published 1 microphone") && back.contains("tell published 2 camera"))
-    #expect(!script.handle(.heard(generation: 1)).contains { $0.hasPrefix("tell") })
-  }
-
-  @Test func aTrackThatIsDisabledIsToldAtOnce() {
-    var script = PeerScript(profile: Self.speaker)
-    script.connectedHost()
-    // Before there is a channel it is remembered.
-    #expect(script.handle(.muted(LocalTrackID(1), true)).isEmpty)
-    #expect(script.handle(.channelOpened(generation: 1)) == ["say - camera=false microphone=false"])
-    #expect(script.handle(.muted(LocalTrackID(2), false)) == ["say - camera=true microphone=false"])
-    // No news, and no track.
-    #expect(
-      script.handle(.muted(LocalTrackID(2), false)).isEmpty && script.handle(.muted(LocalTrackID(3), true)).isEmpty)
   }
 
   @Test func theGuestAnswersAnOfferThatIsMeantForIt() {

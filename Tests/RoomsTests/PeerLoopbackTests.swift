@@ -152,7 +152,7 @@ import Transport
   func whatIsSentIsReceivedBothWaysAndSurvivesAResetOfTheFlow(bot role: PeerRole) async throws {
     let booth = try Booth()
     let (sink, other) = (CollectingSink(), CollectingSink())
-    let profile = PeerFlowTests.speaker
+    let profile = PeerSendingTests.speaker
     let bot = try booth.client("bot", as: role, profile: profile, sink: sink)
     let ann = try booth.client("ann", as: role.other, profile: profile, sink: other)
     let sender = Sender(on: booth.loop, [bot, ann])

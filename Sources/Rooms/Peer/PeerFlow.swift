@@ -114,6 +114,9 @@ struct PeerFlow: Sendable {
     case .answered(let number, let result): answered(number, result, at: now)
     case .described(let number, let sdp): if isCurrent(number) { described(sdp, at: now) }
     case .applied(let number, let sections): if isCurrent(number) { media.applied(sections) }
+    case .agreed(let number, let taken):
+      guard isCurrent(number) else { break }
+      for name in sending.agreed(taken) { log(.notice, "the other side does not take the track \(name)") }
     case .unusable(let number, let text): if isCurrent(number) { reset("Connection failed: \(text)", at: now) }
     case .gathered(let number, let candidate): if media.isCurrent(number) { negotiation.gathered(candidate) }
     case .transport(let number, let state):

@@ -10,6 +10,8 @@ enum PeerInput: Sendable {
   case described(exchange: Int, sdp: String)
   /// Both descriptions are applied; what the other side sends.
   case applied(exchange: Int, [MediaSection])
+  /// Both descriptions are applied; what the other side takes of what the bot sends.
+  case agreed(exchange: Int, Set<LocalTrackID>)
   /// A description could not be made or applied.
   case unusable(exchange: Int, String)
   case gathered(generation: Int, String)
@@ -32,9 +34,9 @@ enum PeerRequest: Hashable, Sendable {
   case request(Int, MailboxRequest)
   /// Make an offer; `described` or `unusable` follows.
   case offer(exchange: Int, restartsICE: Bool)
-  /// Take the offer and answer; `described` and `applied`, or `unusable`, follow.
+  /// Take the offer and answer; `described`, `agreed` and `applied`, or `unusable`, follow.
   case answer(exchange: Int, sdp: String)
-  /// Take the answer; `applied` or `unusable` follows.
+  /// Take the answer; `agreed` and `applied`, or `unusable`, follow.
   case accept(exchange: Int, sdp: String)
   case say(PeerMessage)
   /// Says what becomes of what the bot sends.

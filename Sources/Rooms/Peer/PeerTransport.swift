@@ -98,18 +98,24 @@ final class PeerTransport: RoomTransport {
       describe(number, for: connection) { media throws(PeerConnectionError) in
         try media.setRemoteOffer(sdp)
         connection.handle(.described(exchange: number, sdp: try media.createAnswer()))
-        connection.handle(.applied(exchange: number, connection.sections(of: media)))
+        applied(number, media, for: connection)
       }
     case .accept(let number, let sdp):
       describe(number, for: connection) { media throws(PeerConnectionError) in
         try media.setRemoteAnswer(sdp)
-        connection.handle(.applied(exchange: number, connection.sections(of: media)))
+        applied(number, media, for: connection)
       }
     case .say(let message):
       let bytes = MailboxCoding.encode(message)
       bytes.withUnsafeBytes { _ = connection.media?.sendData(label: PeerMessage.channel, $0, isText: true) }
     case .tell(let event): onPublishing(event)
     }
+  }
+
+  private func applied(_ exchange: Int, _ media: RTCPeerConnection, for connection: Connection) {
+    let taken = senders.filter { $0.value.payloadType != nil }.keys
+    connection.handle(.agreed(exchange: exchange, Set(taken)))
+    connection.handle(.applied(exchange: exchange, connection.sections(of: media)))
   }
 
   private func describe(
