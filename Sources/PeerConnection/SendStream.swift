@@ -62,7 +62,8 @@ final class SendStream {
   /// Packetizes and sends a frame, of which `sent` are the bytes that go out: the frame's own, or encrypted ones. False when a packet was
   /// not sent.
   func send(
-    _ frame: UnsafeRawBufferPointer, as sent: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Instant, level: AudioLevelExtension?,
+    _ frame: UnsafeRawBufferPointer, as sent: UnsafeRawBufferPointer, timestamp: UInt32, capturedAt: Instant,
+    level: AudioLevelExtension?,
     context: SendContext,
     through engine: MediaEngine, at now: Instant
   ) -> Bool {

@@ -257,7 +257,9 @@ import Testing
     try await ann.localParticipant.send(chat: long)
     try await ann.localParticipant.publish(data: [1, 2, 3], topic: "secret")
     #expect(await events.first { if case .chatReceived(let message) = $0 { message.text } else { nil } } == long)
-    #expect(await events.first { if case .dataReceived(let message) = $0 { message.payload } else { nil } } == [1, 2, 3])
+    #expect(
+      await events.first { if case .dataReceived(let message) = $0 { Array(message.payload) } else { nil } }
+        == ([1, 2, 3] as [UInt8]))
     let track = try #require(await spied.video())
     #expect(track.track.statistics.frames == 0)
     #expect(

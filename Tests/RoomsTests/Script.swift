@@ -183,7 +183,7 @@ struct Script {
       if sdp == "bad" { return handle(.offerFailed(generation: generation, "bad")) }
       return handle(.answered(generation: generation, offer: id, sdp: "answer", sections: sections))
     case .decrypt(let message): return ["decrypt \(message.sealed.count) of \(message.sender)"]
-    case .beginEncryption(let trailer, let identity): return ["encryption as \(identity), trailer \(trailer.count)"]
+    case .beginEncryption(let identity, let trailer): return ["encryption as \(identity), trailer \(trailer.count)"]
     case .openPublisher(let generation, _): return ["open publisher \(generation)"]
     case .closePublisher: return ["close publisher"]
     case .addSender(let id, let track): return ["add sender \(id.rawValue) \(track.name)"]

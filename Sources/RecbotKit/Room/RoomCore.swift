@@ -231,7 +231,7 @@ final class RoomCore: SessionSink {
     guard !canSend else { return }
     throw RoomError(
       .rejected, "the room is encrypted end to end, and the bot has no key to send with",
-      advice: "Give FrameKeys a shared key, or one of the bot's own")
+      advice: "Give it a shared key, or one of its own")
   }
 
   /// Publishes a track over the room's connection; returns when the room has it.

@@ -62,8 +62,8 @@ enum LiveKitRequest: Sendable, Equatable {
   case applyOffer(generation: Int, id: UInt32, sdp: String)
   /// `decrypted` follows.
   case decrypt(EncryptedMessage)
-  /// The room is encrypted end to end: what ends the frames that the server makes itself, and as whom the bot sends.
-  case beginEncryption(trailer: [UInt8], identity: ParticipantIdentity)
+  /// The room is encrypted end to end: as whom the bot sends, and what ends the frames that the server makes itself.
+  case beginEncryption(String, trailer: [UInt8])
   /// A second peer connection, for what the bot publishes; with channels for data.
   case openPublisher(generation: Int, MediaRequest)
   case closePublisher

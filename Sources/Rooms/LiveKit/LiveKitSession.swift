@@ -309,10 +309,7 @@ extension LiveKitSession {
       log(.notice, crowd)
       return begin(kind, at: now)
     }
-    if settings.keys != nil {
-      let identity = ParticipantIdentity(join.participant.identity)
-      perform(.beginEncryption(trailer: Array(join.sifTrailer), identity: identity))
-    }
+    if settings.keys != nil { perform(.beginEncryption(join.participant.identity, trailer: Array(join.sifTrailer))) }
     if outage.text.isEmpty { outage.explain("joined anew") }
     tellLoss(at: now)
     signal.open(at: now)

@@ -60,9 +60,25 @@ extension LiveKitTransport {
     }
   }
 
+  /// Sends the packets of a message as soon as they can be encrypted, where they must be; a key that is not there after `attempts` turns of 20 ms
+  /// never will be.
+  func send(
+    _ packets: [Livekit_DataPacket], isReliable: Bool, attempts: Int = 250, for connection: Connection,
+    completion: @escaping @Sendable (RoomError?) -> Void
+  ) {
+    guard let publisher else { return completion(RoomError(.connectionLost, "the message was not sent")) }
+    if let bytes = wire(packets) { return publisher.send(bytes, isReliable: isReliable, completion: completion) }
+    guard attempts > 0 else {
+      return completion(RoomError(.rejected, "the message cannot be encrypted, and was not sent"))
+    }
+    connection.loop.timer(after: .milliseconds(20)) { [self] in
+      send(packets, isReliable: isReliable, attempts: attempts - 1, for: connection, completion: completion)
+    }
+  }
+
   /// The packets of a message as they go over the data channel: encrypted, in a room where everything is. Nil while the key is derived, or
   /// when there is none.
-  func wire(_ packets: [Livekit_DataPacket]) -> [[UInt8]]? {
+  private func wire(_ packets: [Livekit_DataPacket]) -> [[UInt8]]? {
     var wire: [[UInt8]] = []
     for packet in packets {
       guard let packet = cryptor == nil ? packet : sealed(packet) else { return nil }

@@ -111,9 +111,9 @@ final class LiveKitTransport: RoomTransport, @unchecked Sendable {
       lookout = nil
     case .applyOffer(let number, let id, let sdp): apply(number, id, sdp, for: connection)
     case .decrypt(let message): decrypt(message, for: connection)
-    case .beginEncryption(let trailer, let identity):
+    case .beginEncryption(let identity, let trailer):
       cryptor?.serverTrailer = trailer
-      cryptor?.send(as: identity.rawValue)
+      cryptor?.send(as: identity)
       deriveKeys(for: connection)
     case .openPublisher(let number, let media): openPublisher(number, media, for: connection)
     case .closePublisher:

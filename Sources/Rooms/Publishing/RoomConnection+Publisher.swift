@@ -9,8 +9,6 @@ import Transport
 
 /// The numbers of the tracks of this process; one room's need not be without gaps.
 private let trackNumbers = Atomic<Int>(0)
-/// How long a message waits for the key that it is encrypted with; deriving one takes some 30 ms.
-private let keyPatience = Duration.seconds(5)
 
 extension RoomConnection: TrackPublisher {
   func setMuted(_ track: LocalTrackID, _ isMuted: Bool) { post(.mute(track, isMuted)) }
@@ -60,30 +58,9 @@ extension RoomConnection: RoomPublisher where Link == LiveKitTransport {
     let error = await withCheckedContinuation { (continuation: CheckedContinuation<RoomError?, Never>) in
       loop.post { [self] in
         handle(.publishing(.wantData))
-        send(packets, isReliable: message.isReliable, until: MonotonicClock.now + keyPatience) {
-          continuation.resume(returning: $0)
-        }
+        transport.send(packets, isReliable: message.isReliable, for: self) { continuation.resume(returning: $0) }
       }
     }
     if let error { throw error }
-  }
-
-  /// Sends packets as soon as they can be encrypted, where they must be; on the loop.
-  private func send(
-    _ packets: [Livekit_DataPacket], isReliable: Bool, until end: Instant,
-    completion: @escaping @Sendable (RoomError?) -> Void
-  ) {
-    guard let publisher = transport.publisher else {
-      return completion(RoomError(.connectionLost, "the message was not sent"))
-    }
-    if let bytes = transport.wire(packets) {
-      return publisher.send(bytes, isReliable: isReliable, completion: completion)
-    }
-    guard MonotonicClock.now < end else {
-      return completion(RoomError(.rejected, "the message cannot be encrypted, and was not sent"))
-    }
-    loop.timer(after: .milliseconds(20)) { [self] in
-      send(packets, isReliable: isReliable, until: end, completion: completion)
-    }
   }
 }

@@ -37,6 +37,9 @@ struct PeopleCommand: AsyncParsableCommand {
   @Option(help: .setting(.url, namesVariable: true))
   var url: String?
 
+  @Option(help: .setting(.keyFile))
+  var e2eeKeyFile: String?
+
   @OptionGroup var credentials: ServerCredentials
 
   @OptionGroup var shared: SharedOptions
@@ -55,7 +58,8 @@ struct PeopleCommand: AsyncParsableCommand {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }
     let (key, secret) = try credentials.resolve(configuration)
-    let place = PeoplesRoom(name: room, url: url, apiKey: key, apiSecret: secret, logger: logger)
+    let keys = try configuration.text(.keyFile, flag: e2eeKeyFile).map(KeyFile.read)
+    let place = PeoplesRoom(name: room, url: url, apiKey: key, apiSecret: secret, logger: logger, keys: keys)
     let stage: any PeopleStage
     if let play {
       stage = try PlayedStage(folder: play, participants: participants, place: place)

@@ -11,6 +11,8 @@ struct PeoplesRoom {
   var apiKey: String
   var apiSecret: String
   var logger: Logger
+  /// What they encrypt with; nil: they send in the clear.
+  var keys: FrameKeys?
 
   /// Lets somebody in who only publishes.
   func token(identity: String, name: String) throws -> String {
@@ -24,6 +26,7 @@ struct PeoplesRoom {
   func options(_ threads: RoomThreads) -> ConnectOptions {
     var options = ConnectOptions()
     options.receivesMedia = false
+    options.keys = keys
     options.threads = threads
     options.logger = logger
     return options

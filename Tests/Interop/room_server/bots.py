@@ -155,6 +155,27 @@ class BotsTest(RoomServerTest):
         self.tell(bot, "leave")
         self.assertEqual(bot.exit(10), 0, bot.tail())
 
+    def test_people_with_a_key_file_encrypt(self) -> None:
+        """`recbot people --e2ee-key-file`: a client with the passphrase sees and hears them, one without does not."""
+        file = self.stage.folder / "room.key"
+        file.touch(0o600)
+        file.write_text("open sesame\n")
+        people = self.stage.run("people", "people", self.room, "--url", self.url, "--participants", "2", "--duration", "60s",
+                                "--e2ee-key-file", str(file), "--api-key", KEY, LIVEKIT_API_SECRET=SECRET)
+        people.line(lambda text: text == f"2 people are in {self.room}.", 20)
+        friend = self.watcher("--identity", "friend", "--e2ee", "open sesame")
+        stranger = self.watcher("--identity", "stranger")
+        self.stage.until(time.time() + 6)
+        lines, dark = friend.stop(), stranger.stop()
+        shown = [track for track in lines[-1]["tracks"] if track["kind"] == "video"]
+        self.assertEqual(len(shown), 2)
+        for video in shown:
+            self.assertGreater(video["total"], 60)
+            self.assertIn("640x360", video["sizes"])
+        self.assertTrue(any(line["level"] > 0.02 for line in self.events(lines, "track", kind="audio")), "nobody is heard")
+        spied = [track["total"] for track in dark[-1]["tracks"] if track["kind"] == "video"]
+        self.assertTrue(spied and max(spied) < 5, f"{spied} pictures in the clear")
+
     def test_prepared_files_are_shown_as_they_are(self) -> None:
         """`recbot people --play`: two layers that ffmpeg encoded, and their sound, for two people; who comes late has a picture at once,
         though the files have one keyframe only."""
