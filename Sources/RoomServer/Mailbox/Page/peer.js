@@ -141,7 +141,7 @@ function changed() {
   document.body.dataset.recording = String(flow.isRecorded);
   document.body.dataset.state = flow.state;
   document.body.dataset.other = flow.isOtherSeen ? "seen" : "";
-  $("name-tag").textContent = flow.isOtherSeen ? flow.other?.name ?? "" : flow.name;
+  $("name-tag").textContent = flow.isOtherSeen ? flow.other?.name || flow.other?.identity || "" : flow.name;
   $("status").textContent = texts[flow.state] ?? "";
   const wasRecorded = recordedFor + (recordedSince ? now - recordedSince : 0) > 0;
   switch (flow.state) {
