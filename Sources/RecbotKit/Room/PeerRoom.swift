@@ -71,7 +71,7 @@ public final class PeerRoom: Sendable {
   public var name: String { core.name }
   /// Where the connection stands: connected is who has a seat, also with nobody opposite.
   public var connectionState: ConnectionState { core.connection }
-  /// How the connection did in the last second.
+  /// Which way media takes (`path`); rates are not measured here.
   public var network: NetworkReport { core.network }
   /// Who sits opposite; nil: nobody.
   public var remoteParticipant: RemoteParticipant? { core.participants.first }
