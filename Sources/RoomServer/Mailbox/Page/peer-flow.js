@@ -19,8 +19,8 @@ class Refusal extends Error {
 
 /**
  * Connects to whoever sits opposite, and again, until `leave`. `remote` is a MediaStream of what the other side sends;
- * `isCall` is true once it has sent anything.
- * Fires `change` when `state`, `other`, `isRecorded` or `isOtherSeen` has changed; `state` is "joining", "waiting", "connecting", "connected", "reconnecting", or finally "left",
+ * `isCall` is true once it has sent anything. Fires `change` when `state`, `other`, `isRecorded` or `isOtherSeen` has
+ * changed; `state` is "joining", "waiting", "connecting", "connected", "reconnecting", or finally "left",
  * "finished" (the other side said goodbye), "replaced" or "failed" (then `problem` says why).
  */
 export class PeerFlow extends EventTarget {
