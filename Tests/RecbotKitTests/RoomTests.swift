@@ -128,6 +128,29 @@ import Testing
     await bob.disconnect()
   }
 
+  @Test func soundThatIsNotWantedIsNotSent() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob")
+    let events = Events(of: bob)
+    _ = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    let track = try #require(await events.audio())
+    for await _ in track.blocks() { break }
+    track.receive(false)
+    // What is on its way has come when a tenth of a second brings nothing more.
+    var (count, before) = (track.track.statistics.frames, -1)
+    for _ in 0..<100 where count != before {
+      try await Task.sleep(for: .milliseconds(100))
+      (count, before) = (track.track.statistics.frames, count)
+    }
+    #expect(count == before)
+    track.receive(true)
+    for await _ in track.blocks() { break }
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
   @Test func aCloneIsCapturedOnceAndATrackPublishedOnce() async throws {
     let test = try TestRoom()
     defer { test.stop() }

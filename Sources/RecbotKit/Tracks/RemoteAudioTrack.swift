@@ -58,6 +58,11 @@ public final class RemoteAudioTrack: Sendable {
     return stream
   }
 
+  /// Says whether the server is to send the track; also after the connection was lost and came back. A two-party room sends all that there is.
+  public func receive(_ isWanted: Bool) {
+    core.client?.receive([ReceptionWish(track: id, reception: isWanted ? .wanted : .hidden)])
+  }
+
   /// Returns when the track is not published any more, the bot has left, or the task is cancelled.
   public func ended() async { await state.ended() }
 
