@@ -61,7 +61,7 @@ enum RoomWish: Sendable {
 }
 
 /// A room protocol's own transport of signalling, and what its media needs. Confined to the connection's loop.
-protocol RoomTransport: AnyObject {
+protocol RoomTransport: AnyObject, SendableMetatype {
   associatedtype Machine: ConnectionMachine
 
   /// How often `sample` is called while there is a peer connection.
