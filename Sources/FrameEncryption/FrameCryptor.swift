@@ -171,14 +171,13 @@ public struct FrameCryptor {
     let buffer = size <= 2048 ? small.take(minimum: size) : large.take(minimum: size)
     let clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
     let plain = UnsafeRawBufferPointer(rebasing: bytes[clearLength...])
-    let nonce = nonces.next()
     buffer.append(clear)
-    guard nonce.withUnsafeBytes({ cipher.seal(plain, nonce: $0, clear: clear, into: buffer.base + clearLength) }) else {
-      return nil
-    }
-    buffer.setCount(bytes.count + AESGCM.tagLength)
-    (nonce + [UInt8(nonce.count), sending.index]).withUnsafeBytes { _ = buffer.append($0) }
-    return buffer
+    buffer.setCount(size)
+    let tail = UnsafeMutableRawBufferPointer(rebasing: buffer.mutableBytes[(bytes.count + AESGCM.tagLength)...])
+    nonces.next(into: tail)
+    (tail[AESGCM.nonceLength], tail[AESGCM.nonceLength + 1]) = (UInt8(AESGCM.nonceLength), sending.index)
+    let nonce = UnsafeRawBufferPointer(rebasing: tail[..<AESGCM.nonceLength])
+    return cipher.seal(plain, nonce: nonce, clear: clear, into: buffer.base + clearLength) ? buffer : nil
   }
 
   /// Encrypts a message for a data channel: ciphertext with tag, nonce, and the key's index. Nil when it cannot be, and must not be sent.
