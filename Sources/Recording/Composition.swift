@@ -83,7 +83,7 @@ public final class Composition {
       return try ThreadedOutput(.waits) { () throws(RecordingError) in try FileOutput(settings) }
     }
     let pipeline = try Pipeline(
-      settings: settings, control: NoRoom(), listener: nil, usesAllProcessors: isThreaded, logger: logger,
+      settings: settings, control: NoRoom(), listener: nil, logger: logger,
       makeOutput: makeOutput, makeFurther: makeOutput)
     let excerpt = Excerpt(of: pipeline, from: options.from, settings: settings.session)
     let core = SessionCore(settings: settings.planned)

@@ -10,6 +10,8 @@ protocol MediaOutput: AnyObject {
   var size: Int64 { get }
   /// True while a picture would not be taken: the machine does not keep up.
   var isCrowded: Bool { get }
+  /// True while it works on a thread of its own that has next to nothing to do.
+  var isStarving: Bool { get }
   /// Pictures that were taken and at the end not written, for want of time.
   var discarded: UInt64 { get }
   /// How its segments stand; nil: there are none.
@@ -36,6 +38,8 @@ protocol MediaOutput: AnyObject {
 extension MediaOutput {
   /// Whoever gives a picture waits until it is taken.
   var isCrowded: Bool { false }
+  /// It has no thread of its own.
+  var isStarving: Bool { false }
   /// What is taken is written.
   var discarded: UInt64 { 0 }
   /// It is written in one piece.

@@ -22,7 +22,6 @@ final class Pipeline: OutputHandler {
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  private let decodesAhead: Bool
   private var audio: AudioTracks
   private let compositor: PictureCompositor
   private let output: any MediaOutput
@@ -38,12 +37,11 @@ final class Pipeline: OutputHandler {
   private let logger: Logger
 
   /// Opens the files and the encoders: `makeOutput` makes those of the media, and `makeFurther` those of each further file.
-  /// `usesAllProcessors`: several tracks are decoded at once; for compositions, beside which nothing must be on time.
   /// `listener` is told what goes into the timeline, `sinks` are given sound and pictures,
   /// and `logger` is told of images that cannot be used and of low bandwidth.
   init(
     settings: RecordingSettings, control: any RoomControl, listener: TimelineListener?, sinks: [SinkServer] = [],
-    usesAllProcessors: Bool = false, logger: Logger,
+    logger: Logger,
     makeOutput: (RecordingSettings) throws(RecordingError) -> any MediaOutput = { (settings) throws(RecordingError) in
       try FileOutput(settings)
     },
@@ -54,7 +52,6 @@ final class Pipeline: OutputHandler {
     self.settings = settings
     self.control = control
     self.logger = logger
-    decodesAhead = usesAllProcessors && !settings.isWithoutPictures
     let session = settings.session
     audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
@@ -92,10 +89,11 @@ final class Pipeline: OutputHandler {
     event.payload = .frame(frame, of: track)
   }
 
-  /// Says that these outputs of other instants begin: of a track's pictures only the newest is needed any more.
+  /// Says that these outputs of other instants begin: of a track's pictures only the newest is needed any more. While the encoder has
+  /// little to do, all processors decode; while it has enough, they would only keep it from its own.
   func beginBurst(_ outputs: [SessionOutput]) {
     videos.beginBurst()
-    if decodesAhead { videos.decodeAhead(outputs) }
+    if output.isStarving, !settings.isWithoutPictures { videos.decodeAhead(outputs) }
   }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of

@@ -52,6 +52,8 @@ final class ThreadedOutput: MediaOutput {
   /// Of three things that wait, two are sound. With a third of the places either thread waits for the other now and then:
   /// a composition took 1.1 times as long on two cores.
   private static let places = 64
+  /// With fewer pictures that wait it may stand still before there are more: they come three at a time.
+  static let few = 6
   /// So many pictures wait before it is crowded, and so much of all, where nobody waits.
   static let crowd = 15, most = 3_000
   /// So long it may take, where nobody waits, to write what is left at the end, and then without the pictures.
@@ -84,6 +86,8 @@ final class ThreadedOutput: MediaOutput {
   }
 
   var isCrowded: Bool { fullness == .skips && shared.state.withLock { $0.pictures >= Self.crowd } }
+
+  var isStarving: Bool { fullness == .waits && shared.state.withLock { $0.pictures < Self.few } }
 
   var size: Int64 { shared.state.withLock { $0.size } }
 

@@ -53,7 +53,10 @@ struct VideoTracks {
   private(set) var errors: UInt64 = 0
 
   /// Outputs of other instants begin: of a track's pictures only the newest is needed any more.
-  mutating func beginBurst() { burst &+= 1 }
+  mutating func beginBurst() {
+    burst &+= 1
+    decodedAhead.removeAll(keepingCapacity: true)
+  }
 
   /// Decodes the frames of a burst that has begun ahead of `decode`, the tracks side by side on all processors. Those behind a
   /// release are left to `decode`.
@@ -73,7 +76,6 @@ struct VideoTracks {
       }
       lanes[place].frames.append((id, frame))
     }
-    decodedAhead.removeAll(keepingCapacity: true)
     guard lanes.count > 1 else { return }
     // Each call has a lane for itself, and none goes on after the last.
     lanes.withUnsafeMutableBufferPointer { buffer in

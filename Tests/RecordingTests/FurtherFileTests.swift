@@ -264,6 +264,20 @@ import WebM
     #expect(gate.taken.withLock { $0.pictures } == Array(1...painted))
   }
 
+  @Test func whoWaitsForPicturesStarvesUntilThereAreSome() throws {
+    let gate = Gate()
+    let output = try ThreadedOutput(.waits) { () throws(RecordingError) in gate }
+    let picture = Picture(width: 64, height: 64)
+    for slot in 0..<Int64(ThreadedOutput.few) {
+      #expect(output.isStarving)
+      try output.picture(picture, isChanged: true, slot: slot, at: .zero)
+    }
+    #expect(!output.isStarving)
+    gate.open.signal()
+    #expect(try output.finish() == 7)
+    #expect(output.isStarving)
+  }
+
   @Test func whatIsLeftAtTheEndIsWrittenWithoutItsPicturesWhenThereIsNoTime() throws {
     let gate = Gate()
     nonisolated(unsafe) let output = try ThreadedOutput(
