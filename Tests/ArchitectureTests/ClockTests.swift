@@ -18,6 +18,7 @@ import Testing
     "Jobs/Database/PostgresDatabase.swift", "JobsAPI/Timestamp.swift",
     "PeerConnection/RTCPeerConnection.swift",
     "Control/ControlServer.swift", "RecbotKit/Media/AudioSender.swift", "RecbotKit/Media/VideoSender.swift",
+    "RecbotKit/Media/CustomProcessing.swift",
     "RecbotKit/Media/WebMFile.swift", "RecbotKit/Media/EncodedSenders.swift", "RecbotKit/Media/PreparedFile.swift",
     "RecbotKit/Room/ConnectOptions.swift", "RecbotKit/Room/Room.swift", "Recording/RoomRecording.swift",
     "Recording/Sequencer.swift",

@@ -11,23 +11,42 @@ public final class LocalVideoTrack: Sendable {
   let capture: Capture<VideoFrame>
   let use = TrackUse()
   private let size: Dimensions
+  private let processing: CustomProcessing<VideoFrame>
 
-  /// A track of a capturer.
-  public convenience init(name: String = "camera", source: TrackSource = .camera, capturer: some VideoCapturer) {
-    self.init(
-      name, source, capturer.dimensions, Capture { take in for try await frame in capturer.frames() { take(frame) } })
+  /// A track of a capturer. `processor` makes other pictures of its own from the first on; `process(by:)` changes that.
+  public convenience init(
+    name: String = "camera", source: TrackSource = .camera, capturer: some VideoCapturer,
+    processor: (any CustomVideoProcessor)? = nil
+  ) {
+    let processing = CustomProcessing<VideoFrame>()
+    let capture = Capture<VideoFrame> { take in
+      for try await frame in capturer.frames() { processing.pass(frame, take) }
+    }
+    self.init(name, source, capturer.dimensions, capture, processing)
+    process(by: processor)
   }
 
-  private init(_ name: String, _ source: TrackSource, _ size: Dimensions, _ capture: Capture<VideoFrame>) {
-    (self.name, self.source, self.size, self.capture) = (name, source, size, capture)
+  private init(
+    _ name: String, _ source: TrackSource, _ size: Dimensions, _ capture: Capture<VideoFrame>,
+    _ processing: CustomProcessing<VideoFrame>
+  ) {
+    (self.name, self.source, self.size, self.capture, self.processing) = (name, source, size, capture, processing)
   }
 
   /// The size that its capturer says.
   public var dimensions: Dimensions { size }
 
-  /// Another track of the same capturer, which captures once for both: to be published beside this one, in another encoding.
+  /// How often a picture was withheld since its processor threw or was late.
+  public var processorFailures: Int { processing.failures }
+
+  /// Has other pictures made of those that are captured from now on, for its clones, too; nil: they go as they are. What
+  /// `LocalTrackPublication.process(_:)` says is done to each publication behind it.
+  public func process(by processor: (any CustomVideoProcessor)?) { processing.process(by: processor) }
+
+  /// Another track of the same capturer, which captures and processes once for both: to be published beside this one, in another
+  /// encoding.
   public func clone(name: String? = nil) -> LocalVideoTrack {
-    LocalVideoTrack(name ?? "\(self.name)-2", source, size, capture)
+    LocalVideoTrack(name ?? "\(self.name)-2", source, size, capture, processing)
   }
 }
 
@@ -39,20 +58,37 @@ public final class LocalAudioTrack: Sendable {
   public let source: TrackSource
   let capture: Capture<AudioBlock>
   let use = TrackUse()
+  private let processing: CustomProcessing<AudioBlock>
 
-  /// A track of a capturer.
-  public convenience init(name: String = "microphone", source: TrackSource = .microphone, capturer: some AudioCapturer)
-  {
-    self.init(name, source, Capture { take in for try await block in capturer.blocks() { take(block) } })
+  /// A track of a capturer. `processor` makes other sound of its own from the first on; `process(by:)` changes that.
+  public convenience init(
+    name: String = "microphone", source: TrackSource = .microphone, capturer: some AudioCapturer,
+    processor: (any CustomAudioProcessor)? = nil
+  ) {
+    let processing = CustomProcessing<AudioBlock>()
+    let capture = Capture<AudioBlock> { take in
+      for try await block in capturer.blocks() { processing.pass(block, take) }
+    }
+    self.init(name, source, capture, processing)
+    process(by: processor)
   }
 
-  private init(_ name: String, _ source: TrackSource, _ capture: Capture<AudioBlock>) {
-    (self.name, self.source, self.capture) = (name, source, capture)
+  private init(
+    _ name: String, _ source: TrackSource, _ capture: Capture<AudioBlock>, _ processing: CustomProcessing<AudioBlock>
+  ) {
+    (self.name, self.source, self.capture, self.processing) = (name, source, capture, processing)
   }
 
-  /// Another track of the same capturer, which captures once for both.
+  /// How often a stretch of sound was withheld since its processor threw, made another length of it, or was late.
+  public var processorFailures: Int { processing.failures }
+
+  /// Has other sound made of what is captured from now on, for its clones, too; nil: it goes as it is. What
+  /// `LocalTrackPublication.process(_:)` says is done to each publication behind it.
+  public func process(by processor: (any CustomAudioProcessor)?) { processing.process(by: processor) }
+
+  /// Another track of the same capturer, which captures and processes once for both.
   public func clone(name: String? = nil) -> LocalAudioTrack {
-    LocalAudioTrack(name ?? "\(self.name)-2", source, capture)
+    LocalAudioTrack(name ?? "\(self.name)-2", source, capture, processing)
   }
 }
 

@@ -13,6 +13,7 @@ public final class RemoteAudioTrack: Sendable {
   private let core: RoomCore
   private let list = Mutex(RendererList<any AudioRenderer>())
   private let decoding = AudioDecoding()
+  private let processing = CustomProcessing<AudioBlock>()
 
   init(_ track: Track, core: RoomCore) {
     state = RemoteTrackState(track)
@@ -41,6 +42,12 @@ public final class RemoteAudioTrack: Sendable {
   private func remove(_ renderer: ObjectIdentifier) {
     list.withLock { _ = $0.renderers.removeValue(forKey: renderer) }
   }
+
+  /// How often a stretch of sound was withheld since its processor threw, made another length of it, or was late.
+  public var processorFailures: Int { processing.failures }
+
+  /// Has other sound made of what is decoded from now on, before anybody renders it; nil: it is rendered as it is.
+  public func process(by processor: (any CustomAudioProcessor)?) { processing.process(by: processor) }
 
   /// The sound as a sequence of stereo blocks, until the track is gone or the reader goes away. Keeps at most `limit` blocks
   /// that are not read yet (ten seconds of the usual 20 ms), and loses the oldest.
@@ -88,11 +95,22 @@ public final class RemoteAudioTrack: Sendable {
     }
     guard !renderers.isEmpty else { return }
     let outcome = decoding.decode(frame)
-    state.change { statistics in
-      statistics.statistics.rendered += outcome.blocks.count
-      statistics.statistics.errors += outcome.errors
+    state.change { $0.statistics.errors += outcome.errors }
+    guard processing.isInUse else {
+      for block in outcome.blocks { render(block, renderers) }
+      return
     }
-    for block in outcome.blocks { for renderer in renderers { renderer.render(block) } }
+    for block in outcome.blocks {
+      processing.pass(block) { [self] block in
+        core.threads.media.post { [self] in render(block, list.withLock { Array($0.renderers.values) }) }
+      }
+    }
+  }
+
+  private func render(_ block: AudioBlock, _ renderers: [any AudioRenderer]) {
+    guard !renderers.isEmpty else { return }
+    state.change { $0.statistics.rendered += 1 }
+    for renderer in renderers { renderer.render(block) }
   }
 }
 

@@ -13,6 +13,7 @@ public final class RemoteVideoTrack: Sendable {
   private let core: RoomCore
   private let list = Mutex(RendererList<any VideoRenderer>())
   private let decoding = VideoDecoding()
+  private let processing = CustomProcessing<VideoFrame>()
 
   init(_ track: Track, core: RoomCore) {
     state = RemoteTrackState(track)
@@ -50,6 +51,12 @@ public final class RemoteVideoTrack: Sendable {
     }
     if isLast { core.threads.media.post { [decoding] in decoding.reset() } }
   }
+
+  /// How often a picture was withheld since its processor threw or was late.
+  public var processorFailures: Int { processing.failures }
+
+  /// Has other pictures made of those that are decoded from now on, before anybody renders them; nil: they are rendered as they are.
+  public func process(by processor: (any CustomVideoProcessor)?) { processing.process(by: processor) }
 
   /// The pictures as a sequence, from the next keyframe on, until the track is gone or the reader goes away. Keeps at most
   /// `limit` pictures that are not read yet, and loses the oldest.
@@ -109,13 +116,21 @@ public final class RemoteVideoTrack: Sendable {
     guard !renderers.isEmpty else { return }
     switch decoding.decode(frame) {
     case .picture(let frame):
-      state.change { $0.statistics.rendered += 1 }
-      for renderer in renderers { renderer.render(frame) }
+      guard processing.isInUse else { return render(frame, renderers) }
+      processing.pass(frame) { [self] frame in
+        core.threads.media.post { [self] in render(frame, list.withLock { Array($0.renderers.values) }) }
+      }
     case .nothing: break
     case .needsKeyframe(let isError):
       if isError { state.change { $0.statistics.errors += 1 } }
       core.client?.requestKeyframe(id)
     }
+  }
+
+  private func render(_ frame: VideoFrame, _ renderers: [any VideoRenderer]) {
+    guard !renderers.isEmpty else { return }
+    state.change { $0.statistics.rendered += 1 }
+    for renderer in renderers { renderer.render(frame) }
   }
 }
 

@@ -5,6 +5,9 @@ import json
 import subprocess
 import time
 
+import numpy as np
+
+from judge import Recording
 from room_server.clients import RoomServerTest
 from stage import KEY, SECRET, Process, make_token
 
@@ -13,9 +16,11 @@ COLOUR = "bf2000"
 
 
 class BotsTest(RoomServerTest):
-    def bot(self, *passphrase: str) -> Process:
+    def bot(self, *arguments: str) -> Process:
         token = make_token("bot", self.room, canPublish=True, canPublishData=True, hidden=None)
-        bot = self.stage.start(Process("bot", [self.stage.tool("kit-bot"), self.url, token, *passphrase], self.stage.folder))
+        options, passphrase = [[word for word in arguments if word.startswith("--") == is_option] for is_option in (True, False)]
+        bot = self.stage.start(
+            Process("bot", [self.stage.tool("kit-bot"), *options, self.url, token, *passphrase], self.stage.folder))
         self.heard(bot, "published")
         return bot
 
@@ -154,6 +159,44 @@ class BotsTest(RoomServerTest):
         self.assertGreaterEqual(sound["beeps"], 4)
         self.tell(bot, "leave")
         self.assertEqual(bot.exit(10), 0, bot.tail())
+
+    def test_nobody_sees_what_a_bots_processor_was_given(self) -> None:
+        """It paints over every picture of the camera, from the first on, in both layers. It throws for three seconds, does not come back
+        for three, and the camera is off and on: a recording and a client see its paint, and black, and never the camera's own colour."""
+        recorder = self.stage.recorder("recorder", "--fps", "30", room=self.room)
+        watchers = [self.watcher("--identity", quality, "--quality", quality) for quality in ("high", "low")]
+        began = recorder.recording()
+        bot = self.bot("--hidden")
+        for at, word in enumerate(("fail", "paint", "hang", "paint", "mute", "unmute")):
+            self.stage.until(began + 4 + 3 * at)
+            self.tell(bot, word)
+        self.stage.until(began + 22)
+        after = len(bot.lines)
+        self.tell(bot, "failures")
+        failures = self.heard(bot, "failures", after=after)["count"]
+        self.tell(bot, "leave")
+        self.assertEqual(bot.exit(10), 0, bot.tail())
+        recorder.stop()
+
+        for quality, watcher in zip(("high", "low"), watchers):
+            (camera,) = self.summary(watcher.stop(), "bot", "video", "camera")
+            self.assertColour(camera["colour"], "00ff01")
+            self.assertGreater(camera["total"], 300, quality)
+        recording = Recording.load(str(recorder.path))
+        pictures = recording.pictures.astype(int)
+        red, green, blue = (pictures[..., channel] for channel in range(3))
+        given = ((red > 110) & (green < 90) & (blue < 90)).mean(axis=(1, 2))
+        self.assertLess(given.max(), 0.002, f"at {recording.times[given.argmax()]:.2f} s something of what the camera gave is recorded")
+        # The lower left tile is one of the bot's two cameras.
+        tile = np.median(pictures[:, 110:150, 30:120], axis=(1, 2))
+        painted, black = ((np.abs(tile - colour).max(axis=1) < 30) for colour in ((0, 255, 1), (0, 0, 0)))
+        moments = recording.times + recording.zero - began
+        shown = [(float(painted[spell].mean()), float(black[spell].mean())) for spell in (
+            (moments > begin) & (moments < end) for begin, end in ((2, 3.9), (4.5, 6.9), (7.5, 9.9), (11, 12.9)))]
+        for (paint, dark), is_painted in zip(shown, (True, False, True, False)):
+            self.assertGreater(paint if is_painted else dark, 0.9, f"painted and black, by turns: {shown}")
+        self.assertGreater(failures, 100)
+        self.verdict.figure(f"{len(pictures)} pictures, {failures} withheld, at most {given.max():.5f} of one as it was given")
 
     def test_people_with_a_key_file_encrypt(self) -> None:
         """`recbot people --e2ee-key-file`: a client with the passphrase sees and hears them, one without does not."""

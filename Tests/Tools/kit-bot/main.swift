@@ -1,6 +1,7 @@
-// kit-bot URL TOKEN [PASSPHRASE]: a bot of RecbotKit for the scenarios. It publishes a camera in two layers, the same in VP9 with fewer
+// kit-bot [--hidden] URL TOKEN [PASSPHRASE]: a bot of RecbotKit for the scenarios. It publishes a camera in two layers, the same in VP9 with fewer
 // pictures, and a microphone; says what it hears and sees as JSON lines; and does what it is told on standard input, a line each:
-// `mute`, `unmute`, `say TEXT`, `data TEXT`, `statistics`, `unpublish`, `leave`.
+// `mute`, `unmute`, `say TEXT`, `data TEXT`, `statistics`, `unpublish`, `failures`, `leave`. With `--hidden` a processor paints over the camera's pictures;
+// `fail` has it throw, `hang` not come back for three seconds, and `paint` work again.
 import Foundation
 import RecbotKit
 import Synchronization
@@ -53,9 +54,10 @@ final class Ear: AudioRenderer {
   var report: [String: Any] { heard.withLock { ["samples": $0.samples, "beeps": $0.beeps] } }
 }
 
-let arguments = CommandLine.arguments
+let arguments = CommandLine.arguments.filter { $0 != "--hidden" }
+let hider = arguments.count < CommandLine.arguments.count ? Hider() : nil
 guard (3...4).contains(arguments.count) else {
-  FileHandle.standardError.write(Data("usage: kit-bot URL TOKEN [PASSPHRASE]\n".utf8))
+  FileHandle.standardError.write(Data("usage: kit-bot [--hidden] URL TOKEN [PASSPHRASE]\n".utf8))
   exit(64)
 }
 do {
@@ -69,7 +71,8 @@ do {
   tell("joined", ["identity": room.localParticipant.identity.rawValue, "room": room.name])
 
   let camera = LocalVideoTrack(
-    capturer: Flashes(dimensions: .init(width: 640, height: 360), colour: (y: 81, u: 90, v: 200)))
+    capturer: Flashes(dimensions: .init(width: 640, height: 360), colour: (y: 81, u: 90, v: 200)),
+    processor: hider)
   var small = VideoPublishOptions()
   (small.codec, small.bitrate, small.maximumFrameRate) = (.vp9, 100_000, 10)
   var publications: [LocalTrackPublication] = []
@@ -128,6 +131,10 @@ do {
     case "say": try await room.localParticipant.send(chat: words.last ?? "")
     case "data": try await room.localParticipant.publish(data: Array((words.last ?? "").utf8), topic: "test")
     case "unpublish": for clone in publications where clone.name == "small" { room.localParticipant.unpublish(clone) }
+    case "fail": hider?.mode.withLock { $0 = .fails }
+    case "hang": hider?.mode.withLock { $0 = .hangs }
+    case "paint": hider?.mode.withLock { $0 = .paints }
+    case "failures": tell("failures", ["count": camera.processorFailures])
     case "statistics":
       let statistics = await room.reportStatistics()
       for publication in publications {
