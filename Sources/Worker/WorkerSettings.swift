@@ -53,7 +53,7 @@ public struct WorkerSettings: Sendable {
   func abilities(keys: [String]?) -> WorkerAbilities {
     WorkerAbilities(
       hasStore: delivery.store != nil, layouts: layouts.map { Array($0.prefix(1000)) }, keys: keys,
-      processors: TrackProcessors.known)
+      processors: TrackProcessors.known, sinks: true)
   }
 
   /// The host's name, and a text that no other process has.

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import NIOCore
+import NIOPosix
 import Platform
 import Synchronization
 import SystemKit
@@ -22,7 +23,7 @@ import Testing
       to url: String, _ form: SinkRelay.Form = .init(bytesPerCount: 1, hasHeads: false), authorities: String? = nil
     ) throws -> SinkRelay {
       SinkRelay(
-        to: try WebSocketAddress(url), form: form, authorities: authorities,
+        to: try WebSocketAddress(url, privateAddresses: .allow), form: form, authorities: authorities,
         give: { descriptor in
           let isOver = self.isOver.withLock { $0 }
           if isOver { close(descriptor) } else { self.readers.withLock { $0.append(descriptor) } }
@@ -240,12 +241,56 @@ import Testing
     ("ws://[::1]:80/x", "ws://[::1]", "/x"), ("wss://example.com:8443", "wss://example.com:8443", "/"),
   ])
   func addresses(_ text: String, _ shown: String, _ target: String) throws {
-    let address = try WebSocketAddress(text)
+    let address = try WebSocketAddress(text, privateAddresses: .allow)
     #expect("\(address)" == shown && address.target == target)
   }
 
   @Test(arguments: ["", "http://a", "ws:/a", "ws://", "wss://u:p@a", "ws://a:99999", "ws://a b"])
   func whatIsNoAddressIsRefused(_ text: String) {
-    #expect(throws: WebClientError.self) { try WebSocketAddress(text) }
+    #expect(throws: WebClientError.self) { try WebSocketAddress(text, privateAddresses: .allow) }
+  }
+
+  @Test(arguments: [
+    ("ws://example.com", "only wss: is allowed"), ("wss://127.0.0.1/x", "the private address 127.0.0.1"),
+    ("wss://[::ffff:10.0.0.1]", "the private address"), ("wss://169.254.169.254", "the private address"),
+    ("https://example.com", "does not begin with ws:// or wss://"),
+  ])
+  func anAddressThatLeadsNowhereElseIsRefusedAtOnce(url: String, says: String) {
+    let error = #expect(throws: WebClientError.self) { try WebSocketAddress(url, privateAddresses: .refuse) }
+    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func aNameThatLeadsIntoAPrivateNetworkIsNotDialled() async throws {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    func resolver(_ addresses: [String]) -> GuardedResolver {
+      let found = addresses.compactMap { IPAddress($0) }
+      return GuardedResolver("sink.example", names: NameLookup { _ in found }, on: loop)
+    }
+    // Of several only the public ones.
+    let mixed = resolver(["10.0.0.1", "93.184.216.34", "::1", "2606:2800:220:1::1"])
+    let four = try await mixed.initiateAQuery(host: "sink.example", port: 443).get()
+    let six = try await mixed.initiateAAAAQuery(host: "sink.example", port: 443).get()
+    #expect(four.map(\.ipAddress) == ["93.184.216.34"] && four.first?.port == 443)
+    #expect(six.map(\.ipAddress) == ["2606:2800:220:1::1"])
+    let inside = resolver(["127.0.0.1", "::1"])
+    await #expect(throws: WebClientError("leads to the private address 127.0.0.1")) {
+      _ = try await inside.initiateAQuery(host: "sink.example", port: 443).get()
+    }
+    #expect(try await resolver([]).initiateAQuery(host: "sink.example", port: 443).get().isEmpty)
+  }
+
+  @Test func whyNothingIsGivenOnCanBeAsked() async throws {
+    let sink = Sink()
+    let relay = SinkRelay(
+      to: try WebSocketAddress("wss://localhost:1", privateAddresses: .refuse),
+      form: .init(bytesPerCount: 1, hasHeads: false), give: { _ in true },
+      tell: { news in sink.news.withLock { $0.append(news) } })
+    #expect(relay.trouble == nil)
+    guard case .lost(let reason) = await sink.firstNews() else {
+      Issue.record("nothing was said")
+      return
+    }
+    #expect(reason.contains("the private address") && relay.trouble == reason)
+    await relay.finish(within: .seconds(1))
   }
 }

@@ -239,6 +239,18 @@ import Testing
         (.heldAnswered([JobCommand(sequence: 1, verb: .stop)]), ["tell stop"]),
         (.said("stopped", nil, mayRetry: false), []), (.exited, ["journal recorded"]),
       ]),
+    Row(
+      name: "what is lacking beside the recording is told, also of one that was stopped",
+      steps: withPart + [
+        (.heldAnswered([JobCommand(sequence: 1, verb: .stop)]), ["tell stop"]), (.lacked("sinkFailed"), []),
+        (.exited, ["journal recorded sinkFailed"]),
+      ]),
+    Row(
+      name: "what is lacking beside the recording keeps nobody from going on with it",
+      steps: withPart + [
+        (.event(.handOver), ["tell stop"]), (.lacked("sinkFailed"), []), (.exited, ["heartbeat"]),
+        (.answered, ["release"]),
+      ]),
   ]
 
   private static let losses = [

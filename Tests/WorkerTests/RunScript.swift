@@ -19,6 +19,8 @@ struct RunScript {
     /// The process says that it has a picture; how its recording ended; that it ends, or breaks off.
     case picture
     case said(String, JobError?, mayRetry: Bool)
+    /// It stops, and something beside its recording is less than was wanted.
+    case lacked(String)
     case exited
     case crashed
     case probed(Int, PartFile?)
@@ -68,6 +70,9 @@ struct RunScript {
           RecordingReport(
             state: .finishing, end: RecordingReport.End(reason: reason, error: error, mayRetry: mayRetry)),
           hasLog: false))
+    case .lacked(let name):
+      let end = RecordingReport.End(reason: "stopped", lack: JobError(name: name, message: "m"))
+      return handle(.reported(RecordingReport(state: .finishing, end: end), hasLog: false))
     case .exited: return handle(.recorderEnded(.exited(0)))
     case .crashed: return handle(.recorderEnded(.signaled(11)))
     case .probed(let number, let found):

@@ -43,6 +43,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var talkers: Bool?
   /// Further files of the same session, delivered beside each file; nil: none.
   public var also: [JobFurtherFile]?
+  /// Who is given sound or pictures while it is recorded; nil: nobody.
+  public var sinks: [JobSink]?
   /// Texts that belong to the application; given back with everything that is told of the job.
   public var metadata: [String: String]
   /// Where to tell what becomes of the job.
@@ -56,7 +58,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
     chapters: ChapterDetail? = nil, processors: [String]? = nil, outputs: [JobOutput] = [], maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
-    talkers: Bool? = nil, also: [JobFurtherFile]? = nil, metadata: [String: String] = [:],
+    talkers: Bool? = nil, also: [JobFurtherFile]? = nil, sinks: [JobSink]? = nil, metadata: [String: String] = [:],
     webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
     self.room = room
@@ -78,14 +80,15 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.manifest = manifest
     self.talkers = talkers
     self.also = also
+    self.sinks = sinks
     self.metadata = metadata
     self.webhook = webhook
     self.egress = egress
   }
 
   enum CodingKeys: String, CodingKey, CaseIterable {
-    case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, metadata
-    case chapters, processors, webhook, egress
+    case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, sinks
+    case metadata, chapters, processors, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -120,6 +123,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(manifest, forKey: .manifest)
     try values.encodeIfPresent(talkers, forKey: .talkers)
     try values.encodeIfPresent(also, forKey: .also)
+    try values.encodeIfPresent(sinks, forKey: .sinks)
     try values.encode(metadata, forKey: .metadata)
     try values.encodeIfPresent(webhook, forKey: .webhook)
     try values.encodeIfPresent(egress, forKey: .egress)
@@ -148,6 +152,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
     manifest = try values.decodeIfPresent(Bool.self, forKey: .manifest)
     talkers = try values.decodeIfPresent(Bool.self, forKey: .talkers)
     also = try values.decodeIfPresent([JobFurtherFile].self, forKey: .also)
+    sinks = try values.decodeIfPresent([JobSink].self, forKey: .sinks)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
     webhook = try values.decodeIfPresent(WebhookTarget.self, forKey: .webhook)
     egress = try values.decodeIfPresent(JobEgress.self, forKey: .egress)
@@ -208,6 +213,10 @@ public struct JobRequest: Codable, Hashable, Sendable {
       problems += file.problems("also[\(index)]")
     }
     if let also, also.count > JobFurtherFile.most { problems.append("also: at most \(JobFurtherFile.most)") }
+    for (index, sink) in (sinks ?? []).prefix(JobSink.most).enumerated() {
+      problems += sink.problems("sinks[\(index)]")
+    }
+    if let sinks, sinks.count > JobSink.most { problems.append("sinks: at most \(JobSink.most)") }
     if outputs.count > 8 { problems.append("outputs: at most 8") }
     if metadata.count > 64 || metadata.contains(where: { $0.key.utf8.count > 128 || $0.value.utf8.count > 4096 }) {
       problems.append("metadata: at most 64 entries of at most 128 and 4096 bytes")

@@ -114,15 +114,18 @@ public struct RecordingReport: Codable, Hashable, Sendable {
     public var error: JobError?
     /// True when another attempt can help: the error is one that a recording by itself would try again after.
     public var mayRetry: Bool
+    /// What is less than was wanted beside the recording, which is whole; nil: nothing.
+    public var lack: JobError?
     /// Makes an end; see the properties.
-    public init(reason: String, error: JobError? = nil, mayRetry: Bool = false) {
+    public init(reason: String, error: JobError? = nil, mayRetry: Bool = false, lack: JobError? = nil) {
       self.reason = reason
       self.error = error
       self.mayRetry = mayRetry
+      self.lack = lack
     }
 
     enum CodingKeys: String, CodingKey {
-      case reason, error
+      case reason, error, lack
       case mayRetry = "may_retry"
     }
   }

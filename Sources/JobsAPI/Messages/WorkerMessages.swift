@@ -72,17 +72,22 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
   public var keys: [String]?
   /// The words of the processors that it knows (`TrackProcessors`), at most 1000; nil: none, an older worker.
   public var processors: [String]?
+  /// It gives sound and pictures to sinks; nil: it does not, an older worker.
+  public var sinks: Bool?
 
   /// Makes a set of abilities; see the properties.
-  public init(hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil, processors: [String]? = nil) {
+  public init(
+    hasStore: Bool, layouts: [String]? = nil, keys: [String]? = nil, processors: [String]? = nil, sinks: Bool? = nil
+  ) {
     self.hasStore = hasStore
     self.layouts = layouts
     self.keys = keys
     self.processors = processors
+    self.sinks = sinks
   }
 
   enum CodingKeys: String, CodingKey {
-    case layouts, processors
+    case layouts, processors, sinks
     case hasStore = "store"
     case keys = "e2ee_keys"
   }
@@ -93,6 +98,7 @@ public struct WorkerAbilities: Codable, Hashable, Sendable {
     // What is only left to be finished needs no layout and no key.
     if !job.isRecorded, let key = job.request.key, keys?.contains(key) != true { return "the key '\(key)'" }
     if !job.isRecorded, let word = unknownProcessor(of: job.request) { return "the processor '\(word)'" }
+    if !job.isRecorded, job.request.sinks?.isEmpty == false, sinks != true { return "sinks" }
     guard !job.isRecorded, let layouts else { return nil }
     for layout in [job.request.layout] + (job.request.also ?? []).map(\.layout) {
       if let layout, !layouts.contains(layout), !layouts.contains(LayoutName.withoutTheme(layout)) {

@@ -34,8 +34,7 @@ extension MediaSink {
     self.target = target
     medium = kind.medium
     if case .webSocket(let url) = target {
-      let shown = String(url.prefix { $0 != "?" }) + (url.contains("?") ? "?…" : "")
-      self.text = text.replacing(url, with: shown)
+      self.text = text.replacing(url, with: Self.shown(url))
       // Each message is a picture.
       if case .pictures = medium { medium = .pictures(PictureForm(framing: .raw)) }
     } else {

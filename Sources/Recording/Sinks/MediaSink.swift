@@ -34,11 +34,16 @@ public struct MediaSink: Sendable, Hashable {
   /// The form of sound.
   public struct SoundForm: Sendable, Hashable {
     /// Samples a second of each channel: one of `rates`.
-    public var rate = 48_000
+    public var rate: Int
     /// 1 or 2.
-    public var channels = 2
+    public var channels: Int
     /// True: a head of 16 bytes before each block of 20 ms, see `SinkBlock`. False: one sample after the other.
-    public var isTimed = false
+    public var isTimed: Bool
+    /// Makes a form; see the properties.
+    public init(rate: Int = 48_000, channels: Int = 2, isTimed: Bool = false) {
+      (self.rate, self.channels, self.isTimed) = (rate, channels, isTimed)
+    }
+
     /// The rates that 48 kHz is a multiple of.
     public static let rates = [8_000, 16_000, 24_000, 48_000]
   }
@@ -58,9 +63,14 @@ public struct MediaSink: Sendable, Hashable {
     /// Their size, pixels; nil: that of the recording.
     public var size: CanvasSize?
     /// Of so many pictures of the recording there is one, 1 and more.
-    public var interval = 1
+    public var interval: Int
     /// See `Framing`.
-    public var framing = Framing.y4m
+    public var framing: Framing
+
+    /// Makes a form; see the properties.
+    public init(size: CanvasSize? = nil, interval: Int = 1, framing: Framing = .y4m) {
+      (self.size, self.interval, self.framing) = (size, interval, framing)
+    }
   }
 
   /// As it was written, but for a URL's query, which may hold secrets: names the sink in progress and messages.
@@ -74,6 +84,17 @@ public struct MediaSink: Sendable, Hashable {
 
   /// More are refused.
   public static let most = 16
+
+  /// One over a WebSocket, which has no `y4m`. `text` names it.
+  public init(_ source: Source, _ medium: Medium, webSocket url: String) {
+    let whose = if case .participant(let identity) = source { identity.rawValue } else { "mixed" }
+    let what = if case .sound = medium { "audio" } else { "video" }
+    text = "\(what):\(whose)=\(Self.shown(url))"
+    (self.source, self.medium, target) = (source, medium, .webSocket(url: url))
+  }
+
+  /// A URL without its query, which may hold secrets.
+  static func shown(_ url: String) -> String { url.prefix { $0 != "?" } + (url.contains("?") ? "?…" : "") }
 
   /// True when pictures are given.
   public var hasPictures: Bool { if case .pictures = medium { true } else { false } }

@@ -266,6 +266,8 @@ extension WebFault {
     case let error as NIOConnectionError:
       if let first = error.connectionErrors.first {
         self.init(connecting: first.error, to: host)
+      } else if let refusal = (error.dnsAError ?? error.dnsAAAAError) as? WebClientError {
+        self = .unreachable(refusal.description)
       } else {
         self = .unknownHost(host)
       }

@@ -87,6 +87,7 @@ final class OutgoingSocket: Sendable {
       return loop.execute { self.finish(error.description) }
     }
     ClientBootstrap(group: loop)
+      .resolver(address.policy == .allow ? nil : GuardedResolver(address.host, on: loop))
       .connectTimeout(Self.patience)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       // Of a network that is gone the kernel says nothing for a quarter of an hour (tcp(7)).

@@ -34,6 +34,8 @@ struct RelayMachine: Sendable {
   private var delay = first
   private var openedAt: Instant?
   private var hasFailed = false
+  /// Why nothing is given on now; nil while it is, and before the first attempt has failed.
+  private(set) var trouble: String?
   /// True when nothing is to be done any more.
   private(set) var isOver = false
 
@@ -45,13 +47,13 @@ struct RelayMachine: Sendable {
     guard !isOver else { return [] }
     switch event {
     case .opened:
-      openedAt = now
+      (openedAt, trouble) = (now, nil)
       return [.carry] + (hasFailed ? [.tell(.connected)] : [])
     case .closed(let reason):
       if let openedAt, now - openedAt >= Self.worked { delay = Self.first }
       // Once for each time at which it was open: who is never there is not told of again and again.
       let isNews = openedAt != nil || !hasFailed
-      (openedAt, hasFailed) = (nil, true)
+      (openedAt, hasFailed, trouble) = (nil, true, reason)
       defer { delay = min(delay * 2, Self.longest) }
       return (isNews ? [.tell(.lost(reason))] : []) + [.dial(after: delay)]
     case .ended:

@@ -68,6 +68,9 @@ public final class SinkRelay: Sendable {
     loop.execute { self.perform([RelayMachine.beginning]) }
   }
 
+  /// Why nothing is given on now, in a line; nil while it is, and before the first attempt has failed. Any thread.
+  public var trouble: String? { state.withLock { $0.machine.trouble } }
+
   /// Waits, after the end of the sink, until all that it gave is on its way, at most so long, and closes.
   public func finish(within limit: Duration) async {
     loop.execute {

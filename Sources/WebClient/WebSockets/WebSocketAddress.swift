@@ -1,12 +1,22 @@
 /// Where a WebSocket is (RFC 6455 section 3).
 public struct WebSocketAddress: Hashable, Sendable, CustomStringConvertible {
   private let address: OutgoingAddress
+  /// Whether it may lead into a private network.
+  let policy: PrivateAddresses
 
-  /// Reads `ws://HOST:PORT/PATH?QUERY`, or `wss://…` for TLS. Any host may be meant: whoever starts the program names it.
-  public init(_ text: String) throws(WebClientError) {
+  /// Reads `ws://HOST:PORT/PATH?QUERY`, or `wss://…` for TLS. Where whoever starts the program names it, any host may be meant; an
+  /// address that somebody else named needs a policy.
+  public init(_ text: String, privateAddresses policy: PrivateAddresses) throws(WebClientError) {
     let isSecure = text.hasPrefix("wss://")
     guard isSecure || text.hasPrefix("ws://") else { throw WebClientError("does not begin with ws:// or wss://") }
-    address = try OutgoingAddress("http" + text.dropFirst(2), policy: .allow)
+    guard isSecure || policy == .allow else {
+      throw WebClientError("is not encrypted: only wss: is allowed, unless RECBOT_PRIVATE_ADDRESSES=allow")
+    }
+    address = try OutgoingAddress("http" + text.dropFirst(2), policy: policy)
+    self.policy = policy
+    if policy == .refuse, let literal = IPAddress(host), !literal.isPublic {
+      throw WebClientError("leads to the private address \(literal)")
+    }
   }
 
   /// True: in TLS.

@@ -203,9 +203,9 @@ struct RunRecording: Hashable, Sendable {
 
   private func ending(after end: RecordingReport.End, _ job: Job) -> RunEnding {
     guard let error = end.error else {
-      return isHandingOver && !commands.isStopping ? .handedOver : .recorded(nil)
+      return isHandingOver && !commands.isStopping ? .handedOver : .recorded(end.lack)
     }
-    if commands.isStopping, hasParts(job) { return .recorded(nil) }
+    if commands.isStopping, hasParts(job) { return .recorded(end.lack) }
     if end.mayRetry { return isHandingOver ? .handedOver : .failed(error, mayRetry: true) }
     // Trying again can't help: what there is, is the recording.
     return hasParts(job) ? .recorded(error) : .failed(error, mayRetry: false)

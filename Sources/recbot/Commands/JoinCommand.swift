@@ -131,7 +131,7 @@ struct JoinCommand: AsyncParsableCommand {
     if isChatOnly, !also.isEmpty || !sink.isEmpty || recording.segments != nil {
       throw Failure(.usage, "--chat-only takes no pictures and no sound: give no --also, no --segments and no --sink")
     }
-    settings.sinks = try sinks(of: settings)
+    settings.sinks = try SinkWish.sinks(sink, framesPerSecond: settings.session.framesPerSecond)
     settings.further = try recording.picture.further(
       also, of: settings, configuration, look: reception.look(configuration))
     if let transcript = settings.transcript {
@@ -141,44 +141,12 @@ struct JoinCommand: AsyncParsableCommand {
       room: name, connection: options, recording: settings,
       commands: try recording.commands(configuration, picture, of: settings, look: reception.look(configuration)),
       progress: progress)
-    plan.relays = try relays(of: settings.sinks)
+    plan.relays = try SinkWish.relays(of: settings.sinks)
     if kind == .liveKit, case .minted(let key, let secret, _, _, _) = options.tokens {
       plan.occupiedRooms = OccupiedRooms(
         url: options.url, apiKey: key, apiSecret: secret, tlsCA: options.tlsCAFile)
     }
     return plan
-  }
-
-  /// Who is given sound or pictures.
-  private func sinks(of settings: RecordingSettings) throws -> [MediaSink] {
-    guard sink.count <= MediaSink.most else {
-      throw Failure(.usage, "--sink can be given \(MediaSink.most) times at most")
-    }
-    let sinks: [MediaSink]
-    do {
-      sinks = try sink.map { try MediaSink($0, framesPerSecond: settings.session.framesPerSecond) }
-    } catch {
-      throw Failure(.usage, "--sink \(error)")
-    }
-    guard Set(sinks.map(\.target)).count == sinks.count else {
-      throw Failure(.usage, "two --sink have the same place: each needs its own")
-    }
-    return sinks
-  }
-
-  /// Whom those that go over a WebSocket dial.
-  private func relays(of sinks: [MediaSink]) throws -> [Int: WebSocketAddress] {
-    var relays: [Int: WebSocketAddress] = [:]
-    for (number, sink) in sinks.enumerated() {
-      guard case .webSocket(let url) = sink.target else { continue }
-      do throws(WebClientError) {
-        relays[number] = try WebSocketAddress(url)
-      } catch {
-        throw Failure(
-          .usage, "--sink \(RoomText.oneLine(sink.text, limit: 200)): what is behind the equals sign \(error)")
-      }
-    }
-    return relays
   }
 
   /// The room's name, and what kind of room it is.

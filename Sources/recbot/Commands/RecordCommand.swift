@@ -38,7 +38,7 @@ struct RecordCommand: AsyncParsableCommand {
     let report = ReportOutput(order: order)
     do {
       let result = try await makeJob(order, input: input, report: report).run()
-      await report.finish(result.summary, result.error)
+      await report.finish(result.summary, result.error, sinkFaults: result.sinkFaults)
       if let error = result.error { throw Failure(error) }
     } catch let failure as Failure {
       await report.finish(failure)
@@ -130,13 +130,18 @@ struct RecordCommand: AsyncParsableCommand {
     (settings.manifest, settings.talkers, settings.isPart) = (beside(.manifest), beside(.talkers), true)
     settings.further = try recording.picture.further(
       of: request, settings, configuration, look: reception.look(configuration), logger: logger)
+    let sinks = JobSinks(
+      request.sinks ?? [], framesPerSecond: settings.session.framesPerSecond,
+      privateAddresses: try configuration.value(.privateAddresses))
+    for fault in sinks.faults { logger.error("a sink is left out", metadata: ["reason": "\(fault)"]) }
+    settings.sinks = sinks.sinks
     var commands = try recording.commands(
       configuration, picture, of: settings, look: reception.look(configuration), usualName: order.job)
     // A second process of the same job, after a crash, may find the name still taken.
     commands.address?.isChosen = false
     return RecordingPlan(
       room: name, connection: try roomOptions(order, kind, token, configuration), recording: settings,
-      commands: commands)
+      commands: commands, relays: sinks.relays, sinkFaults: sinks.faults)
   }
 
   /// How the room of the order is joined.

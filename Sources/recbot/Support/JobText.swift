@@ -29,6 +29,7 @@ enum JobText {
     if let deadline = job.request.deadline { rows.append(("deadline", TimeText.short(deadline))) }
     if let layout = job.request.layout { rows.append(("layout", layout)) }
     for rule in job.request.processors ?? [] { rows.append(("processor", rule)) }
+    for sink in job.request.sinks ?? [] { rows.append(("sink", RoomText.oneLine(sink.name, limit: 120))) }
     if let key = job.request.key { rows.append(("key", key)) }
     if let origin = job.origin { rows.append(("made by", "\(origin.schedule) (\(origin.key))")) }
     if let lease = job.lease { rows.append(("worker", "\(lease.worker), attempt \(job.attempt)")) }

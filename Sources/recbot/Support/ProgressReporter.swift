@@ -125,7 +125,7 @@ struct ProgressReporter {
           + "\(Self.size(progress.bytes))): \(Self.reason(summary.end)).")
       for line in Self.lines(progress.further) { Console.error(line) }
       if let segments = progress.segments { Console.error(segments.line) }
-      for sink in progress.sinks where sink.lostBlocks > 0 || sink.failure != nil { Console.error(Self.line(sink)) }
+      for fault in progress.sinks.compactMap(Self.fault) { Console.error("Sink \(fault).") }
     }
   }
 
@@ -144,12 +144,12 @@ struct ProgressReporter {
       + "\"bytes\":\(file.bytes),\"failure\":\(file.failure.map { JSONText.quoted($0.description) } ?? "null")}"
   }
 
-  /// The last word on a sink that did not get everything.
-  private static func line(_ sink: SinkProgress) -> String {
+  /// The last word on a sink that did not get everything; nil: it did.
+  static func fault(_ sink: SinkProgress) -> String? {
     let lost = sink.hasPictures ? "\(sink.lostBlocks) pictures" : "\(sink.lostBlocks * 20) ms of sound"
     var faults = sink.lostBlocks > 0 ? ["\(lost) were not read in time"] : []
     if let failure = sink.failure { faults.append(failure) }
-    return "Sink \(RoomText.oneLine(sink.sink, limit: 120)): \(faults.joined(separator: "; "))."
+    return faults.isEmpty ? nil : "\(RoomText.oneLine(sink.sink, limit: 120)): \(faults.joined(separator: "; "))"
   }
 
   private static func json(_ sink: SinkProgress) -> String {

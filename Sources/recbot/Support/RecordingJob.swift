@@ -22,6 +22,8 @@ struct RecordingJob {
     var summary: RecordingSummary
     /// Why it is not all that was wanted; nil when it is.
     var error: RoomError?
+    /// What sinks lack, a line each.
+    var sinkFaults: [String] = []
   }
 
   /// Joins, records until something ends it, and finishes the file. SIGINT and SIGTERM end it; a second one gives up.
@@ -106,7 +108,7 @@ struct RecordingJob {
       loop.stop()
       throw Failure(error)
     }
-    let relays = plan.relays.map { dial($0, to: $1, of: recording) }
+    let relays = plan.relays.sorted { $0.key < $1.key }.map { dial($0.key, to: $0.value, of: recording) }
     do {
       try await client.join()
     } catch {
@@ -126,6 +128,9 @@ struct RecordingJob {
     } catch {
       result = .failure(error)
     }
+    let troubles = zip(plan.relays.keys.sorted(), relays).compactMap { number, relay in
+      relay.trouble.map { "\(RoomText.oneLine(settings.sinks[number].text, limit: 120)): \($0)" }
+    }
     await finish(relays)
     reporting.cancel()
     var reporter = await reporting.value
@@ -143,7 +148,9 @@ struct RecordingJob {
         reporter.tellEmpty(summary.progress, await others?.names(but: room) ?? [], logger)
       }
       reporter.finish(summary, board)
-      return Result(summary: summary, error: error(of: summary, board.error, wasLost: wasLost))
+      return Result(
+        summary: summary, error: error(of: summary, board.error, wasLost: wasLost),
+        sinkFaults: plan.sinkFaults + troubles + summary.progress.sinks.compactMap(ProgressReporter.fault))
     case .failure(let error): throw Failure(error)
     }
   }

@@ -17,6 +17,8 @@ struct RecordingPlan {
   var progress = ProgressMode.none
   /// Whom the sinks that go over a WebSocket dial, by their numbers.
   var relays: [Int: WebSocketAddress] = [:]
+  /// What is wrong with sinks that were wanted and are left out, a line each.
+  var sinkFaults: [String] = []
   /// Names rooms that have people when nobody is in this one; nil: who records can't know.
   var occupiedRooms: OccupiedRooms?
 }

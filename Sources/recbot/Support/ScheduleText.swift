@@ -27,6 +27,7 @@ enum ScheduleText {
     rows.append(("missed times", "\(schedule.catchUp.rawValue), within \(schedule.catchUpWithin) s"))
     if let layout = schedule.request.layout { rows.append(("layout", layout)) }
     for rule in schedule.request.processors ?? [] { rows.append(("processor", rule)) }
+    for sink in schedule.request.sinks ?? [] { rows.append(("sink", RoomText.oneLine(sink.name, limit: 120))) }
     for output in schedule.request.outputs {
       rows.append(("output", [output.destination?.rawValue, output.path].compactMap { $0 }.joined(separator: " ")))
     }

@@ -57,11 +57,12 @@ final class ReportOutput: Sendable {
   }
 
   /// The last word of a recording that has a file. Returns when the worker has it, or does not read.
-  func finish(_ summary: RecordingSummary, _ error: RoomError?) async {
+  func finish(_ summary: RecordingSummary, _ error: RoomError?, sinkFaults: [String]) async {
     let end = RecordingReport.End(
       reason: summary.end.reason,
       error: error.map { JobError(name: $0.name, code: $0.exitCode.map(Int.init), message: $0.description) },
-      mayRetry: error.map { Self.canHelp($0.kind, hasJoined: true) } ?? false)
+      mayRetry: error.map { Self.canHelp($0.kind, hasJoined: true) } ?? false,
+      lack: Self.lack(ofSinks: sinkFaults))
     await finish(end, summary.progress)
   }
 
@@ -79,6 +80,13 @@ final class ReportOutput: Sendable {
         name: failure.exitCode.name, code: Int(failure.exitCode.rawValue), message: failure.message)
     }
     await finish(end, running.withLock { $0 }?.recording.progress)
+  }
+
+  /// What sinks lack; nil: nothing. It costs the recording nothing.
+  private static func lack(ofSinks faults: [String]) -> JobError? {
+    guard !faults.isEmpty else { return nil }
+    let text = RoomText.oneLine(faults.joined(separator: "; "), limit: 800)
+    return JobError(name: "sinkFailed", message: "\(text); the recording is whole")
   }
 
   /// Whether the table says that the error is one to try again after. A worker also has what a command line lacks: a

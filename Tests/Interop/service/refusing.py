@@ -148,6 +148,8 @@ UNKNOWN = (
     ("/v1/jobs", {"room": "r", "outputs": [{"pth": "x.webm"}]}, "outputs[0].pth: is no field of this"),
     ("/v1/jobs", {"room": "r", "outputs": [{"destination": "s4"}]}, "did you mean 's3'"),
     ("/v1/jobs", {"room": "r", "processors": ["Ann=pixelat"]}, "processors[0]: there is no processor 'pixelat'; did you mean 'pixelate'?"),
+    ("/v1/jobs", {"room": "r", "sinks": [{"audio": "mixed", "url": "http://x"}]}, "sinks[0].url: ws:// or wss://"),
+    ("/v1/jobs", {"room": "r", "sinks": [{"audio": "mixed", "url": "ws://x", "framing": "y4m"}]}, "there is no framing 'y4m'"),
     ("/v1/schedules", {"trigger": {"corn": "@daily"}, "request": {"room": "r"}}, "did you mean 'cron'"),
     ("/v1/tokens", {"room": "r", "identity": "i", "can_pubish": True}, "did you mean 'can_publish'"),
 )

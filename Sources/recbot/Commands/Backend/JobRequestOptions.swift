@@ -80,6 +80,13 @@ struct JobRequestOptions: ParsableArguments {
   var also: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "Give sound or pictures to another program meanwhile, as `recbot join --sink` does over a WebSocket: "
+        + "audio:mixed=wss://HOST/PATH,rate=16000 or video:IDENTITY=… . May be given several times.", valueName: "sink")
+  )
+  var sink: [String] = []
+
+  @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
       "The file's name, NAME.webm, or FOLDER/; {room}, {job} and {time} are filled in.", valueName: "name"))
@@ -129,6 +136,7 @@ struct JobRequestOptions: ParsableArguments {
         // A preset's rate is one of its codec.
         bitrate: preset.flatMap { codec == $0.codec ? $0.bitrate : nil }, codec: codec)
     }
+    if !sink.isEmpty { request.sinks = try sink.map { try SinkWish.job($0, framesPerSecond: fps) } }
     let destination = try parse(to, "--to") { text throws(ValueError) in
       try Values.word(text, JobOutput.Destination.what, of: JobOutput.Destination.self)
     }
