@@ -12,7 +12,7 @@ HOURS  ?= 0
 TOOLS  := wire peer-echo kit-bot bots webm-writer-loop hearing
 BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench room-bench kit-bench session-bench backend-bench fleet-bench token-bench
 
-.PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench format lint clean
+.PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench docs format lint clean
 
 demo: deps
 	swift build $(BUILD) --product recbot
@@ -63,6 +63,11 @@ bench: deps
 	.build/release/backend-bench $(RECBOT)
 	.build/release/fleet-bench
 	.build/release/token-bench
+
+# Web pages of the library RecbotKit, in .build/docs: `python3 -m http.server --directory .build/docs`, /documentation/recbotkit.
+docs: unit-tests
+	rm -rf .build/docs
+	deploy/api-docs.sh .build/docs
 
 lint:
 	swift format lint --strict --recursive Package.swift Sources Tests Examples
