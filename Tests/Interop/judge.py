@@ -57,6 +57,23 @@ def decodes(path: str) -> str:
     return done.stderr.decode(errors="replace").strip() or ("" if done.returncode == 0 else f"exit {done.returncode}")
 
 
+def accepted(path: str) -> str:
+    """What mkvinfo, mkvmerge, libwebm's webm_info (of WebM) and ffmpeg have to say against a whole file; empty when nothing."""
+    said = []
+    tools = [["mkvinfo", "--continue", path], ["mkvmerge", "--identify", "--identification-format", "json", path]]
+    for command in [*tools, *([["webm_info", "-i", path, "-all"]] if path.endswith(".webm") else [])]:
+        done = subprocess.run([*BATCH, *command], capture_output=True, stdin=subprocess.DEVNULL, text=True, errors="replace")
+        if done.returncode != 0 or done.stderr:
+            said.append(f"{command[0]} ends with {done.returncode}: {done.stderr.strip()[:200]}")
+        elif command[0] == "mkvmerge":
+            found = json.loads(done.stdout)
+            if found["errors"] or found["warnings"] or not found["container"]["supported"]:
+                said.append(f"mkvmerge: {found['errors']} {found['warnings']} {found['container']}")
+    if complaint := decodes(path):
+        said.append(f"ffmpeg: {complaint[:200]}")
+    return "; ".join(said)
+
+
 def pictures_differ(path: str) -> str:
     """Where FFmpeg's decoder of VP8 shows another picture than libvpx' (so Firefox another one than Chromium); empty when nowhere."""
     seen = [run(["ffmpeg", "-v", "error", "-c:v", decoder, "-i", path, "-map", "0:v", "-fps_mode", "passthrough",

@@ -67,7 +67,7 @@ import Testing
     #expect(info.status == 0 && info.errors == "")
   }
 
-  @Test(.enabled(if: Tool.find("webm_info") != nil)) func webmInfoTakesIt() throws {
+  @Test func webmInfoTakesIt() throws {
     let path = try write(finishes: true)
     let info = Tool.run(["webm_info", "-i", path, "-all"], in: directory)
     #expect(info.status == 0 && info.errors == "")

@@ -9,10 +9,11 @@ import time
 
 import numpy as np
 
-from judge import BATCH, Recording, decodes, levels, probe
+from judge import BATCH, Recording, accepted, levels, probe
 from judge import run as ffmpeg
+from playing import plays
 from scenarios.common import FRAME, continuous, in_step, load
-from scenarios.control import Remote
+from scenarios.control import Remote, chapters
 from stage import Process, Publisher, Recorder, Stage
 from verdict import Verdict
 
@@ -47,6 +48,7 @@ def composed(stage: Stage, verdict: Verdict) -> None:
     remote = Remote(stage, recorder, timeline)
     remote("layout", "speaker")
     remote("pin", "bob")
+    remote("marker", "Half")
     stage.until(began + 9)
     recorder.stop()
     live = load(recorder, verdict)
@@ -58,6 +60,12 @@ def composed(stage: Stage, verdict: Verdict) -> None:
     verdict.check(again_told[:len(told)] == told and len(again_told) - len(told) <= 1, "the timelines differ")
     verdict.check(len(live.times) == len(again.times) and np.abs(live.times - again.times).max() <= 0.0011,
                   f"{len(live.times)} pictures live, {len(again.times)} composed")
+    for file in (live, again):
+        verdict.check(not (complaint := accepted(file.path)), complaint)
+    marks = [at for at, text in chapters(pathlib.Path(again.path)) if text == "Half"]
+    verdict.check(len(marks) == 1, f"the marker is no chapter: {chapters(pathlib.Path(again.path))}")
+    plays(stage.folder, pathlib.Path(again.path), again.duration,
+          [("start", 1.5, people[0].colour, True), *(("mark", at, people[1].colour, True) for at in marks)], verdict)
     noise = [likeness(a, b) for a, b in zip(live.pictures, again.pictures)]
     verdict.check(min(noise) >= 45, f"the pictures differ: {min(noise):.1f} dB in picture {int(np.argmin(noise))}")
     difference = levels(live, people[0].pitch) - levels(again, people[0].pitch)
@@ -154,13 +162,15 @@ def exported(stage: Stage, verdict: Verdict, log: pathlib.Path, live: Recording,
         for source, codec in zip(("camera", "microphone"), codecs[person.name]):
             [stream] = probe(str(files[source]))["streams"]
             verdict.check(stream["codec_name"] == NAMES[codec], f"{files[source].name} has {stream['codec_name']}")
-            complaint = decodes(str(files[source]))
-            verdict.check(not complaint, f"{files[source].name}: {complaint[:200]}")
+            verdict.check(not (complaint := accepted(str(files[source]))), f"{files[source].name}: {complaint}")
         # A picture in layers is one picture, also for FFmpeg's own decoder.
         [stream] = json.loads(ffmpeg(["ffprobe", "-v", "error", "-count_frames", "-count_packets", "-show_streams", "-of", "json",
                                       str(files["camera"])]))["streams"]
         verdict.check(stream["nb_read_frames"] == stream["nb_read_packets"],
                       f"{files['camera'].name}: {stream['nb_read_frames']} pictures of {stream['nb_read_packets']} frames")
+        if files["camera"].suffix == ".webm" and codecs[person.name][0] == "VP9":
+            length = float(probe(str(files["camera"]))["format"]["duration"])
+            plays(folder, files["camera"], length, [("track", live.calm(5.0), person.colour, True)], verdict)
         both = folder / f"{person.name}.webm"
         ffmpeg(["ffmpeg", "-v", "error", "-copyts", "-i", str(files["camera"]), "-i", str(files["microphone"]), "-map", "0:v",
                 "-map", "1:a", "-vf", "scale=320:-2", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "2M",

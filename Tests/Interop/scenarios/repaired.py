@@ -7,7 +7,8 @@ import subprocess
 
 import av
 
-from judge import decodes
+from judge import accepted
+from playing import plays
 from scenarios.control import chapters, start
 from stage import Stage
 from verdict import Verdict
@@ -21,7 +22,7 @@ KEYFRAMES = 5.0  # seconds between two
 def repaired(stage: Stage, verdict: Verdict) -> None:
     """SIGKILL, and a hole in the disk: `recbot repair` gives length, index and chapters; both sides play."""
     stage.server()
-    stage.publisher("ann", "--size", "320x180", colour="green").join()
+    ann = stage.publisher("ann", "--size", "320x180", colour="green").join()
     recorder, remote = start(stage, "killed")
     begun = recorder.recording()
     refused = subprocess.run([stage.recbot, "repair", recorder.path], capture_output=True, text=True)
@@ -36,10 +37,12 @@ def repaired(stage: Stage, verdict: Verdict) -> None:
     verdict.check(not report["holes"] and report["duration"] >= 11e6, f"repair says {report}")
     whole = recorder.path.read_bytes()
     verdict.check(whole[HEAD:len(whole) - HOLE // 2].startswith(killed[HEAD:len(whole) // 2]), "the media were changed")
-    verdict.check("Here" in [text for _, text in chapters(recorder.path)], "the marker is no chapter")
-    complaint = decodes(str(recorder.path))
-    verdict.check(not complaint, f"ffmpeg: {complaint[:200]}")
+    marks = [at for at, text in chapters(recorder.path) if text == "Here"]
+    verdict.check(len(marks) == 1, f"the marker is no chapter: {chapters(recorder.path)}")
+    verdict.check(not (complaint := accepted(str(recorder.path))), complaint)
     seeks(stage, recorder.path, report, verdict)
+    plays(stage.folder, recorder.path, report["duration"] / 1e6,
+          [("start", 1.0, ann.colour, True), *(("mark", at, ann.colour, True) for at in marks)], verdict)
 
     damaged = stage.folder / "damaged.webm"
     middle = whole.index(CLUSTER, len(whole) // 2) - HOLE // 2
