@@ -17,7 +17,10 @@ mapfile -t maps < <(
 )
 flags=()
 for map in "${maps[@]}"; do flags+=(-Xcc "-fmodule-map-file=$map"); done
-swift symbolgraph-extract -module-name RecbotKit -minimum-access-level public -skip-inherited-docs -output-dir "$graphs" \
+mapfile -t libraries < <(sed -n 's/.*pkgConfig: "\([^"]*\)".*/\1/p' Package.swift)
+for flag in $(pkg-config --cflags-only-I "${libraries[@]}"); do flags+=(-Xcc "$flag"); done
+# With a cache of its own: what another build has left there could hide that something is missing.
+swift symbolgraph-extract -module-cache-path "$graphs/cache" -module-name RecbotKit -minimum-access-level public -skip-inherited-docs -output-dir "$graphs" \
   -target "$(uname -m)-unknown-linux-gnu" -I .build/debug/Modules "${flags[@]}"
 docc convert Sources/RecbotKit/Documentation.docc --additional-symbol-graph-dir "$graphs" --output-path "$output" \
   --fallback-display-name RecbotKit --fallback-bundle-identifier RecbotKit --warnings-as-errors
