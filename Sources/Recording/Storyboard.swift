@@ -58,48 +58,31 @@ public struct StoryboardPlan: Sendable, Hashable {
 /// Makes storyboards.
 public enum Storyboard {
   /// Writes the small pictures of a WebM file into `image` (PNG) and where they belong into `text` (WebVTT), which names the
-  /// image by `name`. Neither may exist. Slow: reads all of the file, and keeps a thread busy.
+  /// image by `name`, a file's name. Neither may exist; each is there as a whole or not at all. Slow: reads all of the file,
+  /// and keeps a thread busy.
   public static func write(of recording: String, image: String, text: String, name: String) throws(RecordingError) {
-    do {
-      let report = try WebMProbe.probe(recording)
-      guard let track = report.tracks.first(where: { $0.kind == .video }),
-        let row = CodecTable.row(matroskaCodecID: track.codec), let decoder = VideoDecoders.make(row.codec)
-      else { throw RecordingError.input("\(recording) has no pictures") }
-      let plan = StoryboardPlan(length: report.duration, width: track.width, height: track.height)
-      let rows = (plan.count - 1) / StoryboardPlan.columns + 1
-      let sprite = Picture(
-        width: StoryboardPlan.tileWidth * min(plan.count, StoryboardPlan.columns), height: plan.tileHeight * rows)
-      sprite.fill(y: 16, u: 128, v: 128)
-      var pool = PicturePool()
-      var shown = [Int?](repeating: nil, count: plan.count)
-      var painted = 0
-      _ = try WebMReader.forEachFrame(path: recording) { frame in
-        guard frame.track == track.number, frame.time >= .zero, !plan.keyframesOnly || frame.isKeyframe else { return }
-        let slot = Int(clamping: frame.time.nanoseconds / plan.interval.nanoseconds)
-        let isWanted = slot < plan.count && shown[slot] == nil
-        guard isWanted || !plan.keyframesOnly,
-          let picture = try? decoder.decode(frame.bytes, isKeyframe: frame.isKeyframe, into: &pool), isWanted
-        else { return }
-        let place = plan.place(painted)
-        sprite.paint(picture, x: place.x, y: place.y, width: StoryboardPlan.tileWidth, height: plan.tileHeight)
-        shown[slot] = painted
-        painted += 1
-      }
-      guard painted > 0 else { throw RecordingError.input("\(recording) has no pictures") }
-      // Where nothing new came, what was there before is on show.
-      var last = 0
-      let tiles = shown.map { tile in
-        last = tile ?? last
-        return last
-      }
-      try writePNG(sprite, path: image)
-      try WholeFile.write(plan.text(image: name, shown: tiles), to: text)
-    } catch let error as RecordingError {
-      throw error
-    } catch let error as WebMError {
-      throw RecordingError.input(error.description)
-    } catch {
-      throw RecordingError.output("\(error)")
+    let pictures = try RecordedPictures(recording)
+    let plan = pictures.storyboard
+    let rows = (plan.count - 1) / StoryboardPlan.columns + 1
+    let sprite = Picture(
+      width: StoryboardPlan.tileWidth * min(plan.count, StoryboardPlan.columns), height: plan.tileHeight * rows)
+    sprite.fill(y: 16, u: 128, v: 128)
+    var shown = [Int?](repeating: nil, count: plan.count)
+    var painted = 0
+    try pictures.forEachSample(plan) { slot, picture in
+      let place = plan.place(painted)
+      sprite.paint(picture, x: place.x, y: place.y, width: StoryboardPlan.tileWidth, height: plan.tileHeight)
+      shown[slot] = painted
+      painted += 1
     }
+    guard painted > 0 else { throw pictures.nothing }
+    // Where nothing new came, what was there before is on show.
+    var last = 0
+    let tiles = shown.map { tile in
+      last = tile ?? last
+      return last
+    }
+    try WholeFile.write(sprite, to: image)
+    try WholeFile.write(plan.text(image: PercentCoding.encode(name), shown: tiles), to: text)
   }
 }

@@ -21,7 +21,7 @@ actor PartHandover {
   init(
     job: String, isStore: [Bool?], sideFiles: [JobSideFile.Kind], delivery: FileDelivery, logger: Logger
   ) {
-    self.sideFiles = sideFiles
+    self.sideFiles = sideFiles.filter { !$0.isDrawn }
     self.delivery = delivery.partDelivery(isStore: isStore)
     isLive = delivery.plan.upload == .live
     folder = WorkerFolder.fileName(job)

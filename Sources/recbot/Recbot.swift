@@ -27,7 +27,7 @@ struct Recbot: AsyncParsableCommand {
         name: "File",
         subcommands: [
           ProbeCommand.self, RepairCommand.self, ConcatCommand.self, ComposeCommand.self, LogCommand.self,
-          StoryboardCommand.self, UploadCommand.self,
+          PosterCommand.self, StoryboardCommand.self, UploadCommand.self,
         ]),
       CommandGroup(
         name: "Service",

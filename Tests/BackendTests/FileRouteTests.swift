@@ -194,7 +194,7 @@ extension KeptFile: OpenRecording {}
         try FileManager.default.removeItem(atPath: side.location)
         #expect(try await api.ask("GET", one, TestToken.caller()).status == 410)
       }
-      #expect(try await api.ask("GET", "\(url)/file?beside=poster", TestToken.caller()).status == 400)
+      #expect(try await api.ask("GET", "\(url)/file?beside=thumbnail", TestToken.caller()).status == 400)
       let none = try await api.ask("GET", "\(stage.file)?beside=manifest", TestToken.caller())
       #expect(none.status == 404 && none.problem?.code == "no_file")
       #expect(

@@ -22,15 +22,16 @@ import Testing
     for name in ["portrait", "audio-2", "square-8", "also"] {
       #expect(JobSideFile.Kind(rawValue: name) == .further(name))
     }
-    for name in ["", "poster", "portrait-1", "portrait-9", "portrait-", "portrait/../x", "Portrait", "also-02", "json"]
-    {
+    for name in [
+      "", "thumbnail", "portrait-1", "portrait-9", "portrait-", "portrait/../x", "Portrait", "also-02", "json",
+    ] {
       #expect(JobSideFile.Kind(rawValue: name) == nil, "\(name)")
     }
     let side = JobSideFile(kind: .further("audio"), location: "/r/a.audio.webm", size: 3)
     let text = try JSONEncoder().encode(side)
     #expect(String(decoding: text, as: UTF8.self).contains(#""kind":"audio""#) && side.contentType == "video/webm")
     #expect(try JSONDecoder().decode(JobSideFile.self, from: text) == side)
-    let wrong = Data(#"{"kind": "poster", "location": "/r/a", "size": 1, "content_type": "x"}"#.utf8)
+    let wrong = Data(#"{"kind": "thumbnail", "location": "/r/a", "size": 1, "content_type": "x"}"#.utf8)
     #expect(throws: DecodingError.self) { try JSONDecoder().decode(JobSideFile.self, from: wrong) }
   }
 

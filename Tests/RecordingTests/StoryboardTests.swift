@@ -1,10 +1,10 @@
-import Compositor
 import Foundation
 import Layouts
 import MediaCore
 import Session
 import Testing
 
+@testable import Compositor
 @testable import Recording
 
 @Suite struct StoryboardTests {
@@ -42,7 +42,8 @@ import Testing
         """)
   }
 
-  @Test func aRecordingHasItsSmallPictures() throws {
+  /// Calls `body` with a folder in which `a.webm` has three seconds, each of another grey, and with the path of a name in it.
+  private func withRecording(_ body: (_ folder: URL, _ path: (String) -> String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "recbot-storyboard-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -55,15 +56,70 @@ import Testing
       try output.picture(picture, isChanged: true, slot: slot, at: .milliseconds(slot * 200))
     }
     _ = try output.finish()
-    try Storyboard.write(of: path("a.webm"), image: path("a.png"), text: path("a.vtt"), name: "a.png")
-    let text = try String(contentsOfFile: path("a.vtt"), encoding: .utf8)
-    #expect(text.hasPrefix("WEBVTT\n\n00:00:00.000 --> 00:00:01.000\na.png#xywh=0,0,160,90\n"))
-    #expect(text.contains("a.png#xywh=320,0,160,90"))
-    let image = try Data(contentsOf: folder.appending(path: "a.png"))
-    // The size stands in the header: three small pictures in a row.
-    #expect(Array(image[16..<24]) == [0, 0, 1, 224, 0, 0, 0, 90])
-    #expect(throws: RecordingError.self) {
-      try Storyboard.write(of: path("none.webm"), image: path("b.png"), text: path("b.vtt"), name: "b.png")
+    try body(folder, path)
+  }
+
+  /// The grey of a PNG's middle, and its size.
+  private func middle(_ path: String) throws -> (size: [Int], grey: UInt8) {
+    let image = try ImageDecoder().decode(Array(Data(contentsOf: URL(filePath: path))), smallestSide: 180)
+    let pixels = try #require(image.pixels)
+    return ([image.width, image.height], pixels[image.stride * (image.height / 2) + image.width / 2 * 4])
+  }
+
+  @Test func aPosterIsThePictureOfItsMoment() throws {
+    try withRecording { _, path in
+      // Of grey in studio range, in full range.
+      for (moment, grey) in [(Int64(0), 28), (999, 28), (1_000, 98), (2_999, 168), (99_000, 168)] {
+        let image = path("\(moment).png")
+        try Poster.write(of: path("a.webm"), at: .zero + .milliseconds(moment), image: image)
+        let (size, found) = try middle(image)
+        #expect(size == [320, 180] && abs(Int(found) - grey) <= 3, "\(moment) ms: \(size), \(found) for \(grey)")
+      }
+      try Poster.write(of: path("a.webm"), at: nil, image: path("any.png"))
+      #expect(try middle(path("any.png")).size == [320, 180])
+      #expect(throws: RecordingError.self) {
+        try Poster.write(of: path("a.webm"), at: nil, image: path("0.png"))
+      }
+      #expect(throws: RecordingError.self) {
+        try Poster.write(of: path("none.webm"), at: nil, image: path("none.png"))
+      }
+      #expect(!FileManager.default.fileExists(atPath: path("none.png")))
+    }
+  }
+
+  /// Somebody on a dark ground has more of it than the ground, colours count, and one colour has none.
+  @Test func contrastIsOfBrightnessAndColours() {
+    func contrast(_ grey: UInt8, _ u: UInt8) -> Int {
+      let picture = Picture(width: 160, height: 90)
+      picture.fill(y: 30, u: 128, v: 128)
+      let person = Picture(width: 80, height: 90)
+      person.fill(y: grey, u: u, v: 128)
+      picture.paint(person, x: 0, y: 0, width: 80, height: 90)
+      return Poster.contrast(picture)
+    }
+    #expect(contrast(30, 128) == 0 && contrast(50, 128) == 100 && contrast(50, 148) == 200)
+  }
+
+  @Test func namesThatAreNoURLsAreEncoded() throws {
+    try withRecording { _, path in
+      try Storyboard.write(of: path("a.webm"), image: path("b.png"), text: path("b.vtt"), name: "a b: --> #?.png")
+      let text = try String(contentsOfFile: path("b.vtt"), encoding: .utf8)
+      #expect(text.contains("\na%20b%3A%20--%3E%20%23%3F.png#xywh=0,0,160,90\n"))
+    }
+  }
+
+  @Test func aRecordingHasItsSmallPictures() throws {
+    try withRecording { folder, path in
+      try Storyboard.write(of: path("a.webm"), image: path("a.png"), text: path("a.vtt"), name: "a.png")
+      let text = try String(contentsOfFile: path("a.vtt"), encoding: .utf8)
+      #expect(text.hasPrefix("WEBVTT\n\n00:00:00.000 --> 00:00:01.000\na.png#xywh=0,0,160,90\n"))
+      #expect(text.contains("a.png#xywh=320,0,160,90"))
+      let image = try Data(contentsOf: folder.appending(path: "a.png"))
+      // The size stands in the header: three small pictures in a row.
+      #expect(Array(image[16..<24]) == [0, 0, 1, 224, 0, 0, 0, 90])
+      #expect(throws: RecordingError.self) {
+        try Storyboard.write(of: path("none.webm"), image: path("b.png"), text: path("b.vtt"), name: "b.png")
+      }
     }
   }
 }

@@ -126,6 +126,83 @@ import WebM
     }
   }
 
+  /// A program in place of recbot: it writes what its command draws, and notes its calls.
+  private static func drawer(in folder: String) throws -> String {
+    let path = folder + "/recbot"
+    try """
+    #!/bin/sh
+    echo "$1" >> \(folder)/calls
+    case $1 in
+    poster) echo poster > "$4" ;;
+    storyboard) echo image > "${4%.vtt}.png"; printf 'WEBVTT\\n\\nx.png#xywh=0,0,160,90\\n' > "$4" ;;
+    esac
+    """.write(toFile: path, atomically: true, encoding: .utf8)
+    #expect(chmod(path, 0o755) == 0)
+    return path
+  }
+
+  /// A poster and a storyboard are drawn once for two outputs, and each storyboard names the image as it is called there.
+  @Test func picturesAreDrawnOnceAndNamedAsTheyAreDelivered() async throws {
+    try await TestQueue.run { queue in
+      let outputs = ["talks/a.webm", "talks/b c.webm"].map { JobOutput(path: $0) }
+      let request = JobRequest(room: "room", outputs: outputs, poster: true, storyboard: true)
+      let job = try await queue.submit(request)
+      #expect(try await queue.store.job(job.id).request.sideFiles == [.poster, .storyboardImage, .storyboard])
+      let folder = try queue.context(RecordingLaunch(executable: "/nowhere/recbot")).delivery.plan.local
+      try FileManager.default.createDirectory(atPath: folder + "/talks", withIntermediateDirectories: true)
+      let context = try queue.context(RecordingLaunch(executable: try Self.drawer(in: folder)))
+      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
+      try Data("webm".utf8).write(to: URL(filePath: source))
+      // What an attempt before a crash left half, and a picture of somebody else's of the name.
+      try Data("half".utf8).write(to: URL(filePath: JobSideFile.Kind.storyboardImage.path(beside: source)))
+      try Data("another".utf8).write(to: URL(filePath: folder + "/talks/a.storyboard.png"))
+      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
+      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      for (output, name, image) in [
+        (outputs[0], "a", "a-2.storyboard.png"), (outputs[1], "b c", "b%20c.storyboard.png"),
+        (outputs[0], "a", "a-2.storyboard.png"),
+      ] {
+        let item = RunFinish.Item(
+          source: source, output: output, time: 0, attempt: 1, duration: 5, usesUpload: false)
+        guard
+          case .delivered(let file, _, let shortfall) = await work.carryOut(
+            .deliver(item), upload: nil, while: { true })
+        else { throw WorkerError("it is not delivered") }
+        #expect(shortfall == nil && file.beside?.map(\.kind) == [.poster, .storyboardImage, .storyboard])
+        #expect(file.beside?.map(\.contentType) == ["image/png", "image/png", "text/vtt"])
+        let text = try String(contentsOfFile: "\(folder)/talks/\(name).storyboard.vtt", encoding: .utf8)
+        #expect(text == "WEBVTT\n\n\(image)#xywh=0,0,160,90\n")
+        let delivered = try #require(PercentCoding.decode(image))
+        #expect(try String(contentsOfFile: "\(folder)/talks/\(delivered)", encoding: .utf8) == "image\n")
+      }
+      #expect(try String(contentsOfFile: folder + "/calls", encoding: .utf8) == "poster\nstoryboard\n")
+      await work.tidy([source], shared: [])
+      let left = try FileManager.default.contentsOfDirectory(atPath: context.folder.parts(of: job.id))
+      #expect(left == [])
+    }
+  }
+
+  /// Pictures that can't be drawn cost the recording nothing, and the job says so.
+  @Test func picturesThatCannotBeDrawnAreTold() async throws {
+    try await TestQueue.run { queue in
+      let request = JobRequest(room: "room", outputs: [JobOutput(path: "a.webm")], poster: true, storyboard: true)
+      let job = try await queue.submit(request)
+      let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
+      let source = try context.folder.parts(of: job.id) + "/1-0.webm"
+      try Data("webm".utf8).write(to: URL(filePath: source))
+      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
+      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      let item = RunFinish.Item(
+        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
+      guard
+        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
+      else { throw WorkerError("it is not delivered") }
+      #expect(file.beside == nil && shortfall?.name == "alsoFailed")
+      let told = "poster is missing; storyboard-image is missing; storyboard is missing; the worker's log says why"
+      #expect(shortfall?.message.hasPrefix(told) == true)
+    }
+  }
+
   @Test func nothingIsBesideWhatNobodyAskedFor() async throws {
     let (file, names) = try await deliver([], wants: false)
     #expect(names == ["a.webm"] && file.beside == nil)
@@ -133,7 +210,8 @@ import WebM
 
   @Test(arguments: [
     ("a.webm", 1, "a.webm"), ("a.webm", 2, "a-2.webm"), ("b/a.json", 3, "b/a-3.json"),
-    ("a.talkers.vtt", 2, "a-2.talkers.vtt"), ("a.portrait.webm", 2, "a.portrait-2.webm"),
+    ("a.talkers.vtt", 2, "a-2.talkers.vtt"), ("a.storyboard.png", 2, "a-2.storyboard.png"),
+    ("a.portrait.webm", 2, "a.portrait-2.webm"),
   ])
   func takenNamesAreCounted(_ name: String, _ number: Int, _ expected: String) {
     #expect(FileDelivery.name(name, number: number) == expected)

@@ -84,7 +84,8 @@ extension S3Client {
 
   /// The media type of an object, by its name: a recording, or what is delivered beside it.
   static func mediaType(of key: String) -> String {
-    key.hasSuffix(".json") ? "application/json" : key.hasSuffix(".vtt") ? "text/vtt" : "video/webm"
+    let types = [".json": "application/json", ".vtt": "text/vtt", ".png": "image/png"]
+    return types.first { key.hasSuffix($0.key) }?.value ?? "video/webm"
   }
 
   /// Sends an object in one request (PutObject). False: there is one of that name.

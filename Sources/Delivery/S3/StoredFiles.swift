@@ -26,9 +26,12 @@ public struct StoredFiles: Sendable {
   public func address(
     of location: String, isHead: Bool, disposition: String, seconds: Int64
   ) async throws(DeliveryError) -> String {
-    try await S3Client(target, options: options, logger: logger).address(
-      isHead ? .HEAD : .GET, try known(location),
-      query: [("response-content-disposition", disposition), ("response-content-type", "video/webm")],
+    let key = try known(location)
+    return try await S3Client(target, options: options, logger: logger).address(
+      isHead ? .HEAD : .GET, key,
+      query: [
+        ("response-content-disposition", disposition), ("response-content-type", S3Client.mediaType(of: key)),
+      ],
       seconds: seconds)
   }
 

@@ -41,6 +41,10 @@ public struct JobRequest: Codable, Hashable, Sendable {
   public var manifest: Bool?
   /// True: a file of who talks when is delivered beside each file.
   public var talkers: Bool?
+  /// True: a picture of the recording is delivered beside each file.
+  public var poster: Bool?
+  /// True: small pictures of the whole recording are delivered beside each file, for players.
+  public var storyboard: Bool?
   /// Further files of the same session, delivered beside each file; nil: none.
   public var also: [JobFurtherFile]?
   /// Who is given sound or pictures while it is recorded; nil: nobody.
@@ -58,8 +62,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     key: String? = nil, selection: JobSelection? = nil, picture: JobPicture? = nil, loudness: Bool? = nil,
     chapters: ChapterDetail? = nil, processors: [String]? = nil, outputs: [JobOutput] = [], maxDuration: Int64? = nil,
     stopWhenEmpty: Int64? = nil, waitForRoom: Int64? = nil, log: Bool? = nil, manifest: Bool? = nil,
-    talkers: Bool? = nil, also: [JobFurtherFile]? = nil, sinks: [JobSink]? = nil, metadata: [String: String] = [:],
-    webhook: WebhookTarget? = nil, egress: JobEgress? = nil
+    talkers: Bool? = nil, poster: Bool? = nil, storyboard: Bool? = nil, also: [JobFurtherFile]? = nil,
+    sinks: [JobSink]? = nil, metadata: [String: String] = [:], webhook: WebhookTarget? = nil, egress: JobEgress? = nil
   ) {
     self.room = room
     self.url = url
@@ -79,6 +83,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     self.log = log
     self.manifest = manifest
     self.talkers = talkers
+    self.poster = poster
+    self.storyboard = storyboard
     self.also = also
     self.sinks = sinks
     self.metadata = metadata
@@ -88,7 +94,7 @@ public struct JobRequest: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey, CaseIterable {
     case room, url, layout, selection, picture, loudness, outputs, deadline, log, manifest, talkers, also, sinks
-    case metadata, chapters, processors, webhook, egress
+    case poster, storyboard, metadata, chapters, processors, webhook, egress
     case startAt = "start_at"
     case key = "e2ee_key"
     case maxDurationSeconds = "max_duration_seconds"
@@ -122,6 +128,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     try values.encodeIfPresent(log, forKey: .log)
     try values.encodeIfPresent(manifest, forKey: .manifest)
     try values.encodeIfPresent(talkers, forKey: .talkers)
+    try values.encodeIfPresent(poster, forKey: .poster)
+    try values.encodeIfPresent(storyboard, forKey: .storyboard)
     try values.encodeIfPresent(also, forKey: .also)
     try values.encodeIfPresent(sinks, forKey: .sinks)
     try values.encode(metadata, forKey: .metadata)
@@ -151,6 +159,8 @@ public struct JobRequest: Codable, Hashable, Sendable {
     log = try values.decodeIfPresent(Bool.self, forKey: .log)
     manifest = try values.decodeIfPresent(Bool.self, forKey: .manifest)
     talkers = try values.decodeIfPresent(Bool.self, forKey: .talkers)
+    poster = try values.decodeIfPresent(Bool.self, forKey: .poster)
+    storyboard = try values.decodeIfPresent(Bool.self, forKey: .storyboard)
     also = try values.decodeIfPresent([JobFurtherFile].self, forKey: .also)
     sinks = try values.decodeIfPresent([JobSink].self, forKey: .sinks)
     metadata = try values.decodeIfPresent([String: String].self, forKey: .metadata) ?? [:]
@@ -161,6 +171,9 @@ public struct JobRequest: Codable, Hashable, Sendable {
   /// What is delivered beside each file.
   public var sideFiles: [JobSideFile.Kind] {
     (manifest == true ? [.manifest] : []) + (talkers == true ? [.talkers] : [])
+      + (poster == true ? [.poster] : [])
+      // The image first: the other names it as it is called where it was delivered.
+      + (storyboard == true ? [.storyboardImage, .storyboard] : [])
       + JobFurtherFile.names(of: also ?? []).map { .further($0) }
   }
 

@@ -5,13 +5,20 @@ public struct JobSideFile: Codable, Hashable, Sendable {
     /// What it is called in errors.
     public static let what = "kind of file"
     /// Those that tell; further files are as many as there are names.
-    public static let allCases: [Kind] = [.manifest, .talkers]
+    public static let allCases: [Kind] = [.manifest, .talkers, .poster, .storyboardImage, .storyboard]
     /// Which words there are, for errors.
-    public static let rule = "manifest, talkers, or the name of a further file, such as portrait"
+    public static let rule =
+      "manifest, talkers, poster, storyboard, storyboard-image, or the name of a further file, such as portrait"
     /// Who was there, which tracks came and how well (JSON).
     case manifest
     /// Who talks when (WebVTT).
     case talkers
+    /// One picture of the recording (PNG).
+    case poster
+    /// The small pictures of the whole recording (PNG).
+    case storyboardImage
+    /// Which small picture belongs to which time (WebVTT that names the image).
+    case storyboard
     /// A further file of the session (WebM), by its name: see `JobFurtherFile.names`.
     case further(String)
 
@@ -20,6 +27,9 @@ public struct JobSideFile: Codable, Hashable, Sendable {
       switch rawValue {
       case "manifest": self = .manifest
       case "talkers": self = .talkers
+      case "poster": self = .poster
+      case "storyboard-image": self = .storyboardImage
+      case "storyboard": self = .storyboard
       default:
         let numbers = (1...JobFurtherFile.most).map { $0 == 1 ? "" : "-\($0)" }
         guard let word = JobFurtherFile.words.first(where: rawValue.hasPrefix),
@@ -34,6 +44,9 @@ public struct JobSideFile: Codable, Hashable, Sendable {
       switch self {
       case .manifest: "manifest"
       case .talkers: "talkers"
+      case .poster: "poster"
+      case .storyboardImage: "storyboard-image"
+      case .storyboard: "storyboard"
       case .further(let name): name
       }
     }
@@ -47,11 +60,22 @@ public struct JobSideFile: Codable, Hashable, Sendable {
     /// True for a further file: large, it plays, and its parts are joined like those of the recording.
     public var isFurther: Bool { if case .further = self { true } else { false } }
 
+    /// True for what is drawn from the finished recording; the others are written with it, part by part.
+    public var isDrawn: Bool {
+      switch self {
+      case .poster, .storyboardImage, .storyboard: true
+      case .manifest, .talkers, .further: false
+      }
+    }
+
     /// How its name ends.
     public var ending: String {
       switch self {
       case .manifest: ".json"
       case .talkers: ".talkers.vtt"
+      case .poster: ".poster.png"
+      case .storyboardImage: ".storyboard.png"
+      case .storyboard: ".storyboard.vtt"
       case .further(let name): ".\(name).webm"
       }
     }
@@ -60,7 +84,8 @@ public struct JobSideFile: Codable, Hashable, Sendable {
     public var contentType: String {
       switch self {
       case .manifest: "application/json"
-      case .talkers: "text/vtt"
+      case .talkers, .storyboard: "text/vtt"
+      case .poster, .storyboardImage: "image/png"
       case .further: "video/webm"
       }
     }

@@ -1,4 +1,3 @@
-import Glibc
 import MediaCore
 import Session
 
@@ -47,45 +46,5 @@ final class Chronicle {
     guard let path else { return }
     let text = ManifestWriter(collector.manifest, settings, progress, counts, end).text
     try WholeFile.write(text, to: path)
-  }
-}
-
-/// Files that are there as a whole or not at all.
-enum WholeFile {
-  /// Writes a file, mode 0600, which must not exist: into `PATH.part`, synced, and renamed. A kill leaves nothing, or the
-  /// part, which the next call replaces. Blocks.
-  static func write(_ text: String, to path: String) throws(RecordingError) {
-    let part = path + ".part"
-    unlink(part)
-    let descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw failure(part) }
-    var text = text
-    let isWritten = text.withUTF8 { bytes in
-      var sent = 0
-      while sent < bytes.count {
-        let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: sent), bytes.count - sent)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return false }
-        sent += count
-      }
-      return fsync(descriptor) == 0
-    }
-    let error = isWritten ? nil : failure(part)
-    close(descriptor)
-    if let error {
-      unlink(part)
-      throw error
-    }
-    // Unlike a rename this replaces nothing that somebody else has put there meanwhile.
-    guard link(part, path) == 0 else {
-      let error = failure(path)
-      unlink(part)
-      throw error
-    }
-    unlink(part)
-  }
-
-  private static func failure(_ path: String) -> RecordingError {
-    .output("\(path): \(String(cString: strerror(errno)))")
   }
 }

@@ -58,7 +58,7 @@ struct FinishWork: Sendable {
     let path = "\(folder)/\(WorkerFolder.fileName(String(name.dropLast(name.hasSuffix(".webm") ? 5 : 0)))).webm"
     guard await handover.fetch(part.location, to: path), let found = await BlockingWork.run({ PartFile.probe(path) })
     else { return .missing }
-    for kind in job.request.sideFiles {
+    for kind in job.request.sideFiles where !kind.isDrawn {
       _ = await handover.fetch(kind.path(beside: part.location), to: kind.path(beside: path))
     }
     logger.info("fetched from the store", metadata: ["part": "\(part.worker):\(part.location)"])
@@ -75,7 +75,7 @@ struct FinishWork: Sendable {
     var flags: [String] = []
     for kind in job.request.sideFiles {
       _ = unlink(kind.path(beside: path))
-      if !kind.isFurther { flags += ["--\(kind.rawValue)", kind.path(beside: path)] }
+      if !kind.isFurther, !kind.isDrawn { flags += ["--\(kind.rawValue)", kind.path(beside: path)] }
     }
     let result = await concat(path, paths + flags)
     guard result.isSuccess, access(path, R_OK) == 0 else { return .notJoined(result.text) }
@@ -117,7 +117,7 @@ struct FinishWork: Sendable {
         dataFolder: isStored ? nil : context.folderID)
       let beside = await bringBeside(item.source, to: target, name: Self.name(name, of: done.file, done.shortfall))
       file.beside = beside.isEmpty ? nil : beside
-      let lack = await furtherLack(item.source, of: file)
+      let lack = await lack(item.source, of: file)
       return .delivered(
         file, path: isStored ? item.source : file.location, shortfall: done.shortfall ?? lack)
     } catch let error as DeliveryError {
@@ -155,11 +155,25 @@ struct FinishWork: Sendable {
 
   /// Brings what is beside a file along. What can't be brought is missed: the recording is worth more.
   private func bringBeside(_ source: String, to target: DeliveryTarget, name: String) async -> [JobSideFile] {
+    for fault in await DrawnFiles(of: job, context.settings.launch).draw(beside: source) {
+      logger.error("what is beside a recording is not drawn", metadata: ["reason": "\(fault)"])
+    }
     var files: [JobSideFile] = []
+    var image: String?
     for kind in job.request.sideFiles {
-      do throws(DeliveryError) {
-        let done = try await bring(kind.path(beside: source), to: target, name: kind.path(beside: name)).file
-        files.append(JobSideFile(kind: kind, location: done.location, size: done.size, sha256: done.sha256))
+      let (path, wanted) = (kind.path(beside: source), kind.path(beside: name))
+      do {
+        if kind == .storyboard {
+          // Without its image it is nothing.
+          guard let image else { continue }
+          try await DrawnFiles.name(image, in: path)
+        }
+        let done = try await bring(path, to: target, name: wanted)
+        let file = done.file
+        files.append(JobSideFile(kind: kind, location: file.location, size: file.size, sha256: file.sha256))
+        if kind == .storyboardImage {
+          image = Self.name(wanted, of: file, done.shortfall).split(separator: "/").last.map(String.init)
+        }
       } catch {
         logger.error("the \(kind.rawValue) file is not delivered", metadata: ["reason": "\(error)"])
       }
@@ -167,17 +181,20 @@ struct FinishWork: Sendable {
     return files
   }
 
-  /// What the further files of a delivered one lack; nil: nothing. It costs the recording nothing.
-  private func furtherLack(_ source: String, of file: JobFile) async -> JobError? {
-    let kinds = job.request.sideFiles.filter(\.isFurther)
+  /// What the further and drawn files of a delivered one lack; nil: nothing. It costs the recording nothing.
+  private func lack(_ source: String, of file: JobFile) async -> JobError? {
+    let kinds = job.request.sideFiles.filter { $0.isFurther || $0.isDrawn }
     guard !kinds.isEmpty else { return nil }
     var faults: [String] = []
     let wanted = await BlockingWork.run { PartFile.probe(source) }
     for kind in kinds {
-      let found = await BlockingWork.run { PartFile.probe(kind.path(beside: source)) }
-      if file.beside?.contains(where: { $0.kind == kind }) != true {
+      guard file.beside?.contains(where: { $0.kind == kind }) == true else {
         faults.append("\(kind.rawValue) is missing")
-      } else if let found, abs(found.duration &- file.duration) > Self.furtherSlack {
+        continue
+      }
+      guard kind.isFurther else { continue }
+      let found = await BlockingWork.run { PartFile.probe(kind.path(beside: source)) }
+      if let found, abs(found.duration &- file.duration) > Self.furtherSlack {
         faults.append("\(kind.rawValue) has \(found.duration / 1_000_000) s of \(file.duration / 1_000_000) s")
       } else if let found, let wanted, found.gaps &- wanted.gaps > Self.furtherSlack {
         // It is missing of a part between others.

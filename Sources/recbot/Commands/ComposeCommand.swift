@@ -63,6 +63,7 @@ struct ComposeCommand: AsyncParsableCommand {
   @Option(help: .setting(.transcript))
   var transcript: String?
 
+  @OptionGroup var stills: StillOptions
   @OptionGroup var shared: SharedOptions
 
   func run() async throws {
@@ -73,13 +74,14 @@ struct ComposeCommand: AsyncParsableCommand {
     options.commands = CommandFilter(
       followsLayouts: !ignoreCommands && picture.layout == nil, followsOthers: !ignoreCommands)
     options.without = Set(excludeParticipant.map { ParticipantIdentity($0) })
-    let begin = try from.map { try shared.duration($0, "--from") } ?? .zero
+    let begin = try from.map { try SharedOptions.duration($0, "--from") } ?? .zero
     options.from = .zero + begin
-    let until = try to.map { try shared.duration($0, "--to") }
+    let until = try to.map { try SharedOptions.duration($0, "--to") }
     if let until, until <= begin { throw Failure(.usage, "--to must lie after --from") }
     let mode = try configuration.value(.progress, flag: progress)
     try OutputPath.check(output)
     if let transcript { try OutputPath.check(transcript, endings: [".jsonl", ".srt", ".vtt"], flag: "--transcript") }
+    try stills.check(isShown: !audioOnly)
     let reader = try LogAccess.open(log)
     try await LogAccess.check(options.without, areIn: log, "--exclude-participant")
     let (live, presentation) = (reader.beginning, options.presentation)
@@ -126,8 +128,12 @@ struct ComposeCommand: AsyncParsableCommand {
         .usage, "nothing lies after --from \(from) s in \(log); `recbot log info \(log)` says how long the session was")
     }
     for file in summary.progress.further where file.failure == nil { Console.print(file.path) }
+    // The composed file is whole, and no signal deletes it any more.
+    signals.cancel()
+    for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+    let faults = await stills.draw(of: output)
     Console.print(output)
-    if let failure = Failure(summary.progress, beside: output) { throw failure }
+    if let failure = Failure(summary.progress, faults, beside: output) { throw failure }
   }
 }
 

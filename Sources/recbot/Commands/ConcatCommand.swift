@@ -62,7 +62,7 @@ struct ConcatCommand: AsyncParsableCommand {
       }
       return time.microseconds * 1000
     }
-    let spacing: Concatenation.Spacing = try gap.map { .fixed(try shared.duration($0, "--gap")) } ?? .dates
+    let spacing: Concatenation.Spacing = try gap.map { .fixed(try SharedOptions.duration($0, "--gap")) } ?? .dates
     try OutputPath.check(output, flag: "the output's name")
     if let manifest { try OutputPath.check(manifest, endings: [".json"], flag: "--manifest") }
     if let talkers { try OutputPath.check(talkers, endings: [".vtt"], flag: "--talkers") }

@@ -33,7 +33,7 @@ struct DemoCommand: AsyncParsableCommand {
     let configuration = try shared.load()
     let logger = try shared.logger("demo", configuration)
     guard (1...12).contains(participants) else { throw Failure(.usage, "--participants: 1 to 12") }
-    let length = try shared.duration(duration, "--duration")
+    let length = try SharedOptions.duration(duration, "--duration")
     guard length >= .seconds(2), length <= .seconds(3600) else {
       throw Failure(.usage, "--duration: from 2s to 1h")
     }
@@ -87,7 +87,7 @@ struct DemoCommand: AsyncParsableCommand {
     // The moment when a screen is shared and everybody has been heard.
     let moment = SessionTime.zero + summary.progress.time.sinceBeginning / 100 * 70
     do {
-      try Poster.write(from: output, at: moment, to: poster)
+      try Poster.write(of: output, at: moment, image: poster)
       Console.error("Poster: \(poster)")
     } catch {
       Console.error("no poster could be made: \(error)")

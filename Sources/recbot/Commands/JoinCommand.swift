@@ -76,6 +76,7 @@ struct JoinCommand: AsyncParsableCommand {
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var reception: ReceptionOptions
   @OptionGroup var recording: RecordingOptions
+  @OptionGroup var stills: StillOptions
   @OptionGroup var shared: SharedOptions
 
   func run() async throws {
@@ -88,10 +89,11 @@ struct JoinCommand: AsyncParsableCommand {
     let progress = result.summary.progress
     for file in progress.further where file.failure == nil { Console.print(file.path) }
     if let segments = progress.segments, segments.failure == nil { Console.print(segments.index) }
+    let faults = stills.isWanted ? await stills.draw(of: result.summary.output) : []
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
     if let error = result.error { throw Failure(error) }
-    if let failure = Failure(progress, beside: result.summary.output) { throw failure }
+    if let failure = Failure(progress, faults, beside: result.summary.output) { throw failure }
   }
 
   /// What flags and settings say.
@@ -124,6 +126,7 @@ struct JoinCommand: AsyncParsableCommand {
       options.selection = RoomSelection(part)
     }
     let progress = try recording.progressMode(configuration)
+    try stills.check(isShown: !isChatOnly)
     if !isChatOnly {
       try OutputPath.check(output)
       settings.segments = try recording.segmentSettings(configuration, output: output)

@@ -77,7 +77,7 @@ struct KeysAddCommand: AsyncParsableCommand {
     }
     if let rooms, !(1...256).contains(rooms.utf8.count) { throw Failure(.usage, "--rooms: 1 to 256 bytes") }
     let now = Timestamp.now
-    let end = try expires.map { now + (try options.shared.duration($0, "--expires")) }
+    let end = try expires.map { now + (try SharedOptions.duration($0, "--expires")) }
     let made = APIKeySecret.make(name: name, grants: try allowed(), rooms: rooms, expiresAt: end, now: now)
     try await options.withKeys { try await $0.add(made.key, hash: made.hash) }
     Console.print(made.text)

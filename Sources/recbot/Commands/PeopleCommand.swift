@@ -53,7 +53,7 @@ struct PeopleCommand: AsyncParsableCommand {
     guard play == nil || size == nil else {
       throw Failure(.usage, "--size does not go with --play: the files have theirs")
     }
-    let length = try shared.duration(duration, "--duration")
+    let length = try SharedOptions.duration(duration, "--duration")
     guard let url = configuration.text(.url, flag: url) else {
       throw Failure(.usage, "no room server: give --url ws(s)://… or set LIVEKIT_URL")
     }

@@ -1,6 +1,4 @@
 import ArgumentParser
-import Platform
-import Recording
 
 /// `recbot storyboard`: small pictures of a whole recording, for players.
 struct StoryboardCommand: AsyncParsableCommand {
@@ -25,21 +23,9 @@ struct StoryboardCommand: AsyncParsableCommand {
   var output: String?
 
   func run() async throws {
-    let name = file.lowercased().hasSuffix(".webm") ? String(file.dropLast(5)) : file
-    let text = output ?? name + ".storyboard.vtt"
-    let image = String(text.dropLast(4)) + ".png"
-    try OutputPath.check(text, endings: [".vtt"], flag: "--output")
-    try OutputPath.check(image, endings: [".png"], flag: "--output")
-    let (file, imageName) = (file, image.split(separator: "/").last.map(String.init) ?? image)
-    // It keeps a thread busy, and the cooperative ones are few.
-    try await BlockingWork.run {
-      do throws(RecordingError) {
-        try Storyboard.write(of: file, image: image, text: text, name: imageName)
-      } catch {
-        throw Failure(error)
-      }
-    }
-    Console.print(image)
+    let text = output ?? StillOptions.stem(of: file) + ".storyboard.vtt"
+    _ = try StillOptions.checkedImage(of: text, flag: "--output")
+    Console.print(try await StillOptions.storyboard(of: file, text: text))
     Console.print(text)
   }
 }

@@ -53,7 +53,7 @@ struct TokenCommand: ParsableCommand {
     for text in [identity, room].compactMap({ $0 }) where text.isEmpty || text.utf8.count > 256 {
       throw Failure(.usage, "room and identity must have 1 to 256 bytes")
     }
-    let lifetime = try shared.duration(ttl, "--ttl").milliseconds / 1000
+    let lifetime = try SharedOptions.duration(ttl, "--ttl").milliseconds / 1000
     guard lifetime >= 1 else { throw Failure(.usage, "--ttl: at least 1s") }
     var grant = VideoGrant(room: room)
     if admin {

@@ -217,8 +217,8 @@ extension PictureOptions {
 
 extension Failure {
   /// That a further file is not whole, or not all segments were written, though the recording is whole; nil: all are.
-  init?(_ progress: RecordingProgress, beside output: String) {
-    var failed = progress.further.compactMap { file in file.failure.map { "\(file.path): \($0)" } }
+  init?(_ progress: RecordingProgress, _ others: [String] = [], beside output: String) {
+    var failed = others + progress.further.compactMap { file in file.failure.map { "\(file.path): \($0)" } }
     if let segments = progress.segments, let failure = segments.failure {
       failed.append("\(segments.folder): \(failure)")
     }

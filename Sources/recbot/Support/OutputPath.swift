@@ -27,7 +27,8 @@ enum OutputPath {
       let known = endings.joined(separator: ", ")
       throw Failure(
         .usage,
-        "\(flag) \(path): the name must end in \(known)" + (flag == "--output" ? ", or in / for a folder" : ""))
+        "\(flag) \(path): the name must end in \(known)"
+          + (flag == "--output" && endings == [".webm"] ? ", or in / for a folder" : ""))
     }
     var status = stat()
     if lstat(path, &status) == 0 {

@@ -23,7 +23,7 @@ struct SharedOptions: ParsableArguments {
   }
 
   /// The span of time that a flag gives.
-  func duration(_ text: String, _ flag: String) throws -> Duration {
+  static func duration(_ text: String, _ flag: String) throws -> Duration {
     do {
       return try Values.duration(text)
     } catch {

@@ -1,8 +1,14 @@
 """The manifest of a recording, the report that is made of it, and the file of who talks when."""
 
 import json
+import math
+import pathlib
 import re
+import struct
 
+import numpy as np
+
+from judge import Recording, mask, run
 from scenarios.common import load
 from stage import Stage
 from verdict import Verdict
@@ -20,7 +26,9 @@ def quality(stage: Stage, verdict: Verdict) -> None:
     for person in people:
         person.join()
     manifest, talkers, log = (stage.folder / name for name in ("quality.json", "quality.vtt", "session"))
-    recorder = stage.recorder("quality", "--manifest", str(manifest), "--talkers", str(talkers), "--log", str(log))
+    poster, storyboard = stage.folder / "poster.png", stage.folder / "board.vtt"
+    recorder = stage.recorder("quality", "--manifest", str(manifest), "--talkers", str(talkers), "--log", str(log),
+                              "--poster", str(poster), "--storyboard", str(storyboard))
     began = recorder.recording()
     bob.tell("talk", "talking")
     for number in range(CUTS):
@@ -33,6 +41,11 @@ def quality(stage: Stage, verdict: Verdict) -> None:
     verdict.check(not manifest.exists(), "the manifest is there before the recording is over")
     recorder.stop()
     recording = load(recorder, verdict)
+    # Bob is white while nothing of him gets through.
+    pictured(poster, storyboard, recording, [person.colour for person in people if person is not bob], verdict)
+    image = storyboard.with_suffix(".png")
+    verdict.check(recorder.output[-4:] == [str(path) for path in (poster, image, storyboard, recorder.path)],
+                  f"at the end: {recorder.output[-4:]}")
 
     told = json.loads(manifest.read_text())
     verdict.check(told["version"] == 1 and told["room"] == "test", f"version {told['version']}, room {told['room']}")
@@ -82,3 +95,23 @@ def quality(stage: Stage, verdict: Verdict) -> None:
         # Which pictures are decoded together is not the same.
         verdict.check(abs(track.get("freezes", 0) - live.get("freezes", 0)) <= 1, f"freezes: live {live}, composed {track}")
     verdict.figure(f"bob: {faults['bob', 'audio']}, {faults['bob', 'video']} (lost, freezes, concealed ms); {talked}")
+
+
+def pictured(poster: pathlib.Path, storyboard: pathlib.Path, recording: Recording, colours: list, verdict: Verdict) -> None:
+    """The poster, and the storyboard's small pictures from the third second on, show people by their colours."""
+    whole, board = pixels(poster), pixels(storyboard.with_suffix(".png"))
+    verdict.check(whole.shape == (720, 1280, 3) and all(mask(whole, colour).mean() > 0.03 for colour in colours),
+                  f"the poster: {whole.shape}, {[round(float(mask(whole, colour).mean()), 3) for colour in colours]}")
+    cues = re.findall(r"(?m)^(\S+) --> \S+\n(\S+)#xywh=(\d+),(\d+),160,90$", storyboard.read_text())
+    verdict.check(len(cues) == math.ceil(recording.duration) and {image for _, image, *_ in cues} == {"board.png"},
+                  f"the storyboard: {cues}")
+    for at, _, x, y in cues[3:]:
+        small = board[int(y):int(y) + 90, int(x):int(x) + 160]
+        verdict.check(all(mask(small, colour).mean() > 0.02 for colour in colours), f"somebody is missing at {at}")
+
+
+def pixels(path: pathlib.Path) -> np.ndarray:
+    """The pixels of an image."""
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
+    raw = run(["ffmpeg", "-v", "warning", "-xerror", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"])
+    return np.frombuffer(raw, np.uint8).reshape(height, width, 3)

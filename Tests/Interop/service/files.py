@@ -189,7 +189,7 @@ def far_file(stage: Stage, verdict: Verdict) -> None:
     port = free_port()
     try:
         worker = service.worker("--bind", f"127.0.0.1:{port}", machine=1)
-        job = recorded(service, "room", 2.0, "--manifest", "--talkers")
+        job = recorded(service, "room", 2.0, "--manifest", "--talkers", "--poster", "--storyboard")
         path = pathlib.Path(job["files"][0]["location"])
         data = path.read_bytes()
         verdict.check(path.is_relative_to(stage.folder / "machine-1"), f"the file is in {path}")
@@ -197,11 +197,14 @@ def far_file(stage: Stage, verdict: Verdict) -> None:
         verdict.check(Answer(url, service.key).body == data and Answer(url, service.key, Range="bytes=5-9").body == data[5:10]
                       and Answer(url, service.key, "HEAD").status == 200, "the worker's file is not sent")
         sides = {side["kind"]: pathlib.Path(side["location"]).read_bytes() for side in job["files"][0]["beside"]}
-        verdict.check(sides.keys() == {"manifest", "talkers"}, f"beside the file: {job['files'][0]}")
+        types = {side["kind"]: side["content_type"] for side in job["files"][0]["beside"]}
+        verdict.check(sides.keys() == {"manifest", "talkers", "poster", "storyboard-image", "storyboard"},
+                      f"beside the file: {job['files'][0]}")
         for kind, content in sides.items():
             link = service.ask("recordings", "link", job["id"], "--beside", kind)
-            verdict.check(Answer(f"{url}?beside={kind}", service.key).body == content and Answer(link).body == content,
-                          f"the worker's {kind} is not sent")
+            sent = Answer(f"{url}?beside={kind}", service.key)
+            verdict.check(sent.body == content and sent.headers["Content-Type"] == types[kind] and Answer(link).body == content,
+                          f"the worker's {kind} is not sent: {sent.status} {dict(sent.headers)}")
         page = f"http://127.0.0.1:{port}/files"
         for query in ("", "?", "?location=/etc/passwd", f"?folder=x&location={path}&size=1&start=0&end=1&until=9999999999"
                       f"&signature={'0' * 64}"):
@@ -231,7 +234,7 @@ def stored_file(stage: Stage, verdict: Verdict) -> None:
     service = Service(stage, settings=store.settings("after"))
     try:
         service.worker()
-        job = recorded(service, "room", 2.0, "--manifest", "--talkers")
+        job = recorded(service, "room", 2.0, "--manifest", "--talkers", "--storyboard")
         key = job["files"][0]["location"].removeprefix(f"s3://{BUCKET}/")
         data = store.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
         url = f"{service.url()}/v1/recordings/{job['id']}/file"
@@ -251,8 +254,15 @@ def stored_file(stage: Stage, verdict: Verdict) -> None:
         verdict.check(output.read_bytes() == data, "what was downloaded is another file")
         for side in job["files"][0]["beside"]:
             content = store.client.get_object(Bucket=BUCKET, Key=side["location"].removeprefix(f"s3://{BUCKET}/"))["Body"]
-            name = "stored.json" if side["kind"] == "manifest" else "stored.talkers.vtt"
+            kind, last = side["kind"], side["location"].split("/")[-1]
+            # A storyboard names its image, which so keeps its name.
+            name = last if kind == "storyboard-image" else {
+                "manifest": "stored.json", "talkers": "stored.talkers.vtt", "storyboard": "stored.storyboard.vtt"}[kind]
             verdict.check((stage.folder / name).read_bytes() == content.read(), f"{name} is another file")
+            sent = Answer(f"{url}?beside={kind}", service.key).headers["Location"]
+            verdict.check(Answer(sent).headers["Content-Type"] == side["content_type"], f"{kind}: what the store says that it is")
+        named = (stage.folder / "stored.storyboard.vtt").read_text().split("\n")[3].split("#")[0]
+        verdict.check((stage.folder / urllib.parse.unquote(named)).exists(), f"the storyboard names {named}")
         service.ask("recordings", "delete", job["id"])
         verdict.check(store.keys() == [], f"the store still has {store.keys()}")
     finally:

@@ -38,7 +38,7 @@ struct DownloadOptions: ParsableArguments {
         // Before anything is fetched for it. What is beside it comes first: when the file has its name, all is here.
         guard access(path, F_OK) != 0 else { throw Self.failure(.exists(path)) }
         for side in entry.file.beside ?? [] {
-          let sidePath = side.kind.path(beside: path)
+          let sidePath = Self.path(of: side, beside: path)
           if let fault = try await Self.download(side, of: entry, to: sidePath, client) {
             faults.append("\(sidePath) is not here: \(fault)")
           } else {
@@ -52,14 +52,27 @@ struct DownloadOptions: ParsableArguments {
     }
   }
 
-  /// Where a file goes. What its name has from others is a name here, and no path.
+  /// Where a file goes.
   private func path(of entry: RecordingPage.Entry) -> String {
-    let name = RoomText.oneLine(entry.file.name, limit: 200)
-    let safe = name.hasPrefix(".") ? "_" + name : name
+    let safe = Self.safe(entry.file.name)
     guard let output else { return safe }
     var status = stat()
     let isFolder = output.hasSuffix("/") || stat(output, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     return isFolder ? (output.hasSuffix("/") ? output : output + "/") + safe : output
+  }
+
+  /// Where what is beside a file goes. The storyboard names its image as it was delivered, so this one keeps its name.
+  private static func path(of side: JobSideFile, beside path: String) -> String {
+    let usual = side.kind.path(beside: path)
+    guard side.kind == .storyboardImage, let last = side.location.split(separator: "/").last else { return usual }
+    let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+    return folder + safe(String(last))
+  }
+
+  /// What somebody else's name for a file is here: a name, and no path.
+  private static func safe(_ name: String) -> String {
+    let name = RoomText.oneLine(name, limit: 200)
+    return name.hasPrefix(".") ? "_" + name : name
   }
 
   private static func numbered(_ path: String, _ number: Int) -> String {

@@ -72,6 +72,15 @@ struct JobRequestOptions: ParsableArguments {
   @Flag(help: "Also deliver NAME.talkers.vtt beside NAME.webm: who talks when.")
   var talkers = false
 
+  @Flag(help: "Also deliver NAME.poster.png beside NAME.webm: one picture of the recording.")
+  var poster = false
+
+  @Flag(
+    help:
+      "Also deliver NAME.storyboard.png and NAME.storyboard.vtt beside NAME.webm: small pictures for a player's time bar."
+  )
+  var storyboard = false
+
   @Option(
     help: ArgumentHelp(
       "Also deliver NAME.WHAT.webm beside NAME.webm, of the same session: portrait, landscape, square, audio (sound alone), or "
@@ -122,6 +131,8 @@ struct JobRequestOptions: ParsableArguments {
     if log { request.log = true }
     if manifest { request.manifest = true }
     if talkers { request.talkers = true }
+    if poster { request.poster = true }
+    if storyboard { request.storyboard = true }
     if !also.isEmpty { request.also = try also.map(AlsoWish.job) }
     request.selection = try part.selection()
     let size = try parse(size, "--size", Values.size)
