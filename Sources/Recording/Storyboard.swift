@@ -26,7 +26,8 @@ public struct StoryboardPlan: Sendable, Hashable {
 
   /// Plans for a recording of this length, and of pictures of this size.
   public init(length: Duration, width: Int, height: Int) {
-    self.length = max(.milliseconds(1), length)
+    // A cue has whole milliseconds, and at least one.
+    self.length = .milliseconds(max(0, length.nanoseconds - 1) / 1_000_000 + 1)
     let seconds = max(1, (self.length.milliseconds - 1) / (Int64(Self.most) * 1000) + 1)
     keyframesOnly = length > Self.longestWhole
     // A recording has a keyframe each five seconds.

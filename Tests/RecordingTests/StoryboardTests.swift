@@ -18,6 +18,14 @@ import Testing
     #expect(plan.tileHeight == 90)
   }
 
+  @Test func aMomentOverAnIntervalNeedsALongerOne() {
+    let plan = StoryboardPlan(length: .seconds(3_600) + .nanoseconds(400_000), width: 1280, height: 720)
+    #expect(plan.interval == .seconds(37) && plan.count == 98)
+    let cues = StoryboardPlan(length: .seconds(1) + .nanoseconds(1), width: 1280, height: 720).text(
+      image: "a.png", shown: [0, 1])
+    #expect(cues.contains("00:00:01.000 --> 00:00:01.001\n"))
+  }
+
   @Test func strangeSizesAreBounded() {
     #expect(StoryboardPlan(length: .zero, width: 0, height: 0).count == 1)
     #expect(StoryboardPlan(length: .zero, width: 1, height: .max).tileHeight == 640)
