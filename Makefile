@@ -9,7 +9,7 @@ RECBOT := .build/release/recbot
 PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
-TOOLS  := wire peer-echo kit-bot bots webm-writer-loop hearing
+TOOLS  := wire peer-echo kit-bot bots webm-writer-loop hearing limits-bench
 BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench room-bench kit-bench session-bench backend-bench fleet-bench token-bench
 
 .PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench docs format lint clean

@@ -287,6 +287,13 @@ let package = Package(
       path: "Tests/Benchmarks/kit-bench"),
     .target(name: "CAllocationCount", path: "Tests/Benchmarks/CAllocationCount"),
     .executableTarget(
+      name: "limits-bench",
+      dependencies: [
+        "PeerConnection", "Transport", "Platform", "RTP", "Codecs", "Synthetic", "Session", "SessionLog", "Layouts",
+        "MediaCore", "CAllocationCount",
+      ],
+      path: "Tests/Benchmarks/limits-bench"),
+    .executableTarget(
       name: "session-bench", dependencies: ["Session", "Layouts", "MediaCore", "CAllocationCount"],
       path: "Tests/Benchmarks/session-bench"),
     .executableTarget(

@@ -133,6 +133,8 @@ def sections(tier: str, options: argparse.Namespace) -> list[Section]:
         found.append(Section("traces", ["env", f"RECBOT_TRACE_FILES={TRACES}", f"RECBOT_HISTORY_OPERATIONS={OPERATIONS}",
                                         "swift", "test", "--skip-build", "--filter", "WriteTraceTests|HistoryTests"], "tests"))
     found.append(Section("hearing", [".build/release/hearing", *HEARING[tier]], "build"))
+    if tier != "check":
+        found.append(Section("limits", ["Tests/Benchmarks/limits.py", options.recbot, ".build/release/limits-bench"], "build"))
     found.append(Section("fuzz", ["Tests/Fuzz/run.sh", str(options.fuzz)]))
     if tier == "endurance":
         formats = sorted(path.name for path in (ROOT / "Tests/Fuzz/Corpus").glob("de*er-*"))

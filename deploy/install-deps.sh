@@ -12,7 +12,7 @@ packages="pkg-config libnice-dev libglib2.0-dev libssl-dev libsrtp2-dev libusrsc
   libavcodec-dev libdav1d-dev libaom-dev libebur128-dev libspeexdsp-dev libyuv-dev libjpeg62-turbo-dev libpq-dev libsqlite3-dev libwebm-dev libcairo2-dev libpango1.0-dev zlib1g-dev
   fonts-inter fonts-dejavu-core make"
 # For the tests the small one of the two fonts with Chinese, Japanese and Korean letters is enough.
-tests="iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix libwebm-tools fontconfig python3 python3-venv fonts-noto-core
+tests="iproute2 nftables ffmpeg coturn postgresql chromium mkvtoolnix libwebm-tools valgrind fontconfig python3 python3-venv fonts-noto-core
   fonts-noto-color-emoji fonts-droid-fallback"
 package="dpkg-dev debootstrap iproute2 python3 python3-venv"
 bench="ffmpeg vpx-tools dav1d"

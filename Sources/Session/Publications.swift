@@ -4,7 +4,10 @@ import MediaCore
 /// waiting, has changed, or is due to be asked for costs anything when time moves on; all the rest sleeps.
 struct Publications: Sendable {
   private var indices: [TrackID: Int] = [:]
-  private var states: [TrackState?] = []
+  /// At `nowhere` there is nothing.
+  private var states: [TrackState?] = [nil]
+  /// The place of what is not published.
+  private static let nowhere = 0
   private var free: [Int] = []
   private var owned: [ParticipantIdentity: [TrackID]] = [:]
   private var nextOrder = 0
@@ -27,18 +30,17 @@ struct Publications: Sendable {
   /// The state of a publication; also of one whose frames came before its announcement counts. It is taken away by
   /// `remove`, never by setting it to nil.
   subscript(id: TrackID) -> TrackState? {
-    _read {
-      if let index = indices[id] { yield states[index] } else { yield nil }
-    }
-    _modify {
-      if let index = indices[id] {
-        let (owner, revision) = (states[index]?.track.participant, states[index]?.revision)
-        yield &states[index]
+    // One `yield` each: with two the compiler cannot inline them, and each access allocates memory.
+    @inline(__always) _read { yield states[indices[id] ?? Self.nowhere] }
+    @inline(__always) _modify {
+      let index = indices[id] ?? Self.nowhere
+      let (owner, revision) = (states[index]?.track.participant, states[index]?.revision)
+      yield &states[index]
+      if index != Self.nowhere {
         update(index, id, owner: owner, revision: revision)
-      } else {
-        var state: TrackState?
-        yield &state
-        if let state { insert(id, state) }
+      } else if let state = states[index] {
+        states[index] = nil
+        insert(id, state)
       }
     }
   }
