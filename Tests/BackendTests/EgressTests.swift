@@ -278,6 +278,29 @@ import WebClient
     #expect(try sound.job(Self.rules).outputs == [JobOutput(path: "calls/{room}-{time}.webm")])
   }
 
+  /// The sound of a track goes to a WebSocket, whose address is not told again as a whole.
+  @Test func aTracksSoundGoesToAWebSocket() throws {
+    var request = Livekit_TrackEgressRequest.with {
+      $0.roomName = "talk"
+      $0.trackID = "TR_a"
+      $0.websocketURL = "wss://example.com/hear?key=secret"
+    }
+    let job = try request.job(Self.rules)
+    #expect(job.sinks == [JobSink(audio: "mixed", url: "wss://example.com/hear?key=secret")])
+    #expect(job.selection == JobSelection(tracks: ["TR_a"]) && job.outputs.isEmpty)
+    #expect(job.egress?.request.contains("secret") == false)
+    let made = Job(
+      id: "job_1", owner: "o", request: job, notBefore: Timestamp(microseconds: 0), origin: nil,
+      now: Timestamp(microseconds: 0))
+    #expect(EgressInfo.make(made).track.websocketURL == "wss://example.com/hear?…")
+    for url in ["", "https://example.com/", "wss://example.com/\n", "wss://" + String(repeating: "x", count: 2048)] {
+      request.websocketURL = url
+      #expect(throws: TwirpProblem.invalid("websocket_url.url: ws:// or wss://, at most 2048 bytes"), "\(url)") {
+        try request.job(Self.rules)
+      }
+    }
+  }
+
   @Test func whatCannotBeDoneIsRefusedByName() throws {
     typealias Request = Livekit_RoomCompositeEgressRequest
     let good = Request.with {

@@ -10,8 +10,17 @@ protocol EgressRequest: Message {
   var webhooks: [Livekit_WebhookConfig] { get set }
   /// What is recorded, and how it looks.
   func look() throws(TwirpProblem) -> EgressLook
-  /// The one file that is written.
-  func file() throws(TwirpProblem) -> EgressFile
+  /// The one file that is written; nil: one of a name that recbot chooses.
+  func file() throws(TwirpProblem) -> EgressFile?
+  /// Who is given the sound meanwhile; nil: nobody.
+  var sink: JobSink? { get }
+  /// The request as it is told later, without its secrets.
+  var told: Self { get }
+}
+
+extension EgressRequest {
+  var sink: JobSink? { nil }
+  var told: Self { self }
 }
 
 /// What is recorded, and how it looks.
@@ -36,14 +45,14 @@ extension EgressRequest {
   func job(_ rules: EgressRules) throws(TwirpProblem) -> JobRequest {
     guard !roomName.isEmpty else { throw .invalid("request has missing or invalid field: room_name") }
     let look = try look()
-    let output = try file().output(places: look.places)
+    let outputs = if let file = try file() { [try file.output(places: look.places)] } else { [JobOutput]() }
     let receivers = try receivers(rules)
-    guard let text = try? jsonString(options: EgressJSON.encoding) else {
+    guard let text = try? told.jsonString(options: EgressJSON.encoding) else {
       throw TwirpProblem(.internal, "the request could not be kept")
     }
     return JobRequest(
-      room: roomName, layout: look.layout, selection: look.selection, picture: look.picture, outputs: [output],
-      egress: JobEgress(kind: Self.kind, request: text, webhooks: receivers))
+      room: roomName, layout: look.layout, selection: look.selection, picture: look.picture, outputs: outputs,
+      sinks: sink.map { [$0] }, egress: JobEgress(kind: Self.kind, request: text, webhooks: receivers))
   }
 
   private func receivers(_ rules: EgressRules) throws(TwirpProblem) -> [WebhookTarget] {

@@ -5,7 +5,7 @@ import Signaling
 private func refuse(
   streams: Bool, segments: Bool, images: Bool
 ) throws(TwirpProblem) {
-  if streams { throw .unimplemented("stream outputs (RTMP, SRT, WebSocket) are not implemented: give a file output") }
+  if streams { throw .unimplemented("stream outputs (RTMP, SRT) are not implemented: give a file output") }
   if segments { throw .unimplemented("segment outputs (HLS) are not implemented: give a file output") }
   if images { throw .unimplemented("image outputs are not implemented: give a file output") }
 }
@@ -44,7 +44,7 @@ extension Livekit_RoomCompositeEgressRequest: EgressRequest {
     return look
   }
 
-  func file() throws(TwirpProblem) -> EgressFile {
+  func file() throws(TwirpProblem) -> EgressFile? {
     try refuse(
       streams: hasStream || !streamOutputs.isEmpty, segments: hasSegments || !segmentOutputs.isEmpty,
       images: !imageOutputs.isEmpty)
@@ -74,7 +74,7 @@ extension Livekit_ParticipantEgressRequest: EgressRequest {
     return look
   }
 
-  func file() throws(TwirpProblem) -> EgressFile {
+  func file() throws(TwirpProblem) -> EgressFile? {
     try refuse(
       streams: !streamOutputs.isEmpty, segments: !segmentOutputs.isEmpty, images: !imageOutputs.isEmpty)
     return try single(nil, fileOutputs)
@@ -98,7 +98,7 @@ extension Livekit_TrackCompositeEgressRequest: EgressRequest {
     return look
   }
 
-  func file() throws(TwirpProblem) -> EgressFile {
+  func file() throws(TwirpProblem) -> EgressFile? {
     var (old, hasStream, hasSegments): (Livekit_EncodedFileOutput?, Bool, Bool) = (nil, false, false)
     switch output {
     case .file(let file): old = file
@@ -122,11 +122,25 @@ extension Livekit_TrackEgressRequest: EgressRequest {
       layout: "single-speaker", selection: JobSelection(tracks: [trackID]), places: ["track_id": trackID])
   }
 
-  func file() throws(TwirpProblem) -> EgressFile {
+  func file() throws(TwirpProblem) -> EgressFile? {
     switch output {
     case .file(let file): return EgressFile(file)
-    case .websocketURL: throw .unimplemented("websocket_url is not implemented: give a file output")
+    case .websocketURL:
+      if let problem = sink?.problems("websocket_url").first { throw .invalid(problem) }
+      return nil
     case nil: throw .invalid("request has missing or invalid field: output")
     }
+  }
+
+  /// Of one track all the sound is that of the track: 16 bits, 48 kHz, stereo, as LiveKit sends it.
+  var sink: JobSink? {
+    if case .websocketURL(let url) = output { JobSink(audio: JobSink.mixed, url: url) } else { nil }
+  }
+
+  var told: Self {
+    guard case .websocketURL(let url) = output else { return self }
+    var told = self
+    told.websocketURL = JobSink.shown(url)
+    return told
   }
 }

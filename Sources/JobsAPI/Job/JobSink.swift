@@ -59,8 +59,12 @@ public struct JobSink: Codable, Hashable, Sendable {
 
   /// Whose and where to, for people: `audio:mixed wss://example.com/listen`. What stands behind the question mark may be a secret.
   public var name: String {
-    let place = url.prefix { $0 != "?" }
-    return "\(audio.map { "audio:\($0)" } ?? "video:\(video ?? "")") \(place)\(url.contains("?") ? "?…" : "")"
+    "\(audio.map { "audio:\($0)" } ?? "video:\(video ?? "")") \(Self.shown(url))"
+  }
+
+  /// An address without what stands behind the question mark.
+  public static func shown(_ url: String) -> String {
+    url.prefix { $0 != "?" } + (url.contains("?") ? "?…" : "")
   }
 
   /// What is wrong with it, one line each. `place` is how it is called there.

@@ -10,9 +10,11 @@ import numpy as np
 from aiohttp import WSMsgType, web
 
 from judge import decodes
+from livekit import api
 from service.desk import Service
+from service.egress import ENDED, reaches
 from service.losses import begin, finish, holder, process
-from stage import Stage
+from stage import KEY, SECRET, Stage
 from verdict import Verdict
 
 RATE = 16_000
@@ -98,10 +100,57 @@ def listened(stage: Stage, verdict: Verdict) -> None:
             verdict.check(sizes == {160 * 90 * 3 // 2} and len(data) // 21_600 >= 10, f"{len(data) // 21_600} pictures, of {sizes} bytes")
         verdict.figure(f"{[round(len(data) / 2 / RATE, 1) for _, data, _ in heard]} s of sound from two workers")
         ann.tell("leave", "left")
+        asyncio.run(track_egress(service, listener, verdict))
         lacking(service, verdict)
     finally:
         listener.close()
         service.close()
+
+
+async def track_egress(service: Service, listener: Listener, verdict: Verdict) -> None:
+    """LiveKit's SDK asks for the sound of two people, who beep each at a pitch: each one's, and nobody else's, comes to its WebSocket."""
+    stage = service.stage
+    ann, bob = (stage.publisher(name, colour=colour, room="talk") for name, colour in (("ann", "red"), ("bob", "green")))
+    for person in (ann, bob):
+        person.event("ready", timeout=30)
+        person.join()
+    async with (api.LiveKitAPI(service.url(), KEY, SECRET) as client,
+                api.LiveKitAPI(stage.url.replace("ws", "http", 1), KEY, SECRET) as rooms):
+        sounds = {}
+        for _ in range(100):
+            people = (await rooms.room.list_participants(api.ListParticipantsRequest(room="talk"))).participants
+            sounds = {person.identity: track.sid for person in people for track in person.tracks if track.type == api.TrackType.AUDIO}
+            if len(sounds) == 2:
+                break
+            await asyncio.sleep(0.1)
+        infos = [await client.egress.start_track_egress(api.TrackEgressRequest(
+            room_name="talk", track_id=sounds[name], websocket_url=f"ws://127.0.0.1:{listener.port}/{name}?key=secret"))
+            for name in ("ann", "bob")]
+        verdict.check(all("secret" not in info.track.websocket_url and "127.0.0.1" in info.track.websocket_url for info in infos),
+                      f"the answers: {infos}")
+        await asyncio.sleep(8)
+        for info in infos:
+            await client.egress.stop_egress(api.StopEgressRequest(egress_id=info.egress_id))
+        done = [await reaches(client, info, ENDED) for info in infos]
+    verdict.check(all(info.status == api.EgressStatus.EGRESS_COMPLETE and not info.error for info in done), f"the ends: {done}")
+    for one, other in ((ann, bob), (bob, ann)):
+        calls = [call for call in listener.calls if call[0] == f"/{one.name}?key=secret"]
+        if not verdict.check(len(calls) == 1, f"{one.name}: {len(calls)} connections"):
+            continue
+        [(_, data, sizes)] = calls
+        verdict.check(sizes == {48_000 // 50 * 2 * 2}, f"{one.name}: messages of {sizes} bytes")
+        sound = np.frombuffer(bytes(data[: len(data) // 4 * 4]), "<i2").astype(np.float32).reshape(-1, 2).mean(axis=1) / 32768
+        own, others = tone(sound, one.pitch), tone(sound, other.pitch)
+        verdict.check(len(sound) / 48_000 > 5 and own > 0.002 and own > 10 * others,
+                      f"{one.name}: {len(sound) / 48_000:.1f} s, beeps {own:.4f}, the other's {others:.4f}")
+    for person in (ann, bob):
+        person.tell("leave", "left")
+
+
+def tone(sound: np.ndarray, pitch: float) -> float:
+    """How loud a pitch is: the mean over blocks of a tenth of a second."""
+    blocks = sound[: len(sound) // 4800 * 4800].reshape(-1, 4800)
+    return float(np.abs(blocks @ np.exp(-2j * np.pi * pitch * np.arange(4800) / 48_000)).mean()) / 4800 if len(blocks) else 0.0
 
 
 def lacking(service: Service, verdict: Verdict) -> None:
