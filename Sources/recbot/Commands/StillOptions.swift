@@ -27,7 +27,10 @@ struct StillOptions: ParsableArguments {
     guard let storyboard else { return }
     let image = try Self.checkedImage(of: storyboard, flag: "--storyboard")
     if let poster, OutputPath.isSame(poster, image) {
-      throw Failure(.usage, "--storyboard \(storyboard) writes \(image), which --poster names, too")
+      throw Failure(
+        .usage,
+        "--storyboard \(storyboard) writes \(image), which --poster names, too; name it \(storyboard.dropLast(4)).storyboard.vtt"
+      )
     }
   }
 
