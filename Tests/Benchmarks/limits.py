@@ -69,7 +69,8 @@ def frames(recbot: pathlib.Path, bench: pathlib.Path, folder: pathlib.Path) -> d
     """What a composed frame takes."""
     log, library = folder / "log", folder / "allocations.so"
     run([bench, "log", log])
-    run(["clang", "-O2", "-shared", "-fPIC", "-o", library, HERE / "allocations.c"])
+    counting = HERE / "CAllocationCount"
+    run(["clang", "-O2", "-shared", "-fPIC", "-DRECBOT_PRELOADED", "-I", counting / "include", "-o", library, counting / "count.c"])
 
     def composing(seconds: int, name: str) -> list:
         return [recbot, "compose", log, "--to", f"{seconds}s", "--output", folder / f"{name}-{seconds}.webm", "--progress", "none"]

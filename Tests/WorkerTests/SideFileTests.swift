@@ -1,5 +1,6 @@
 import Foundation
 import JobsAPI
+import Logging
 import MediaCore
 import Testing
 import WebM
@@ -28,18 +29,11 @@ import WebM
         try FileManager.default.createDirectory(atPath: talks, withIntermediateDirectories: true)
         try Data("another".utf8).write(to: URL(filePath: talks + "/a.webm"))
       }
-      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
-      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
-      let item = RunFinish.Item(
-        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
-      guard
-        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
-      else { throw WorkerError("it is not delivered") }
+      let work = FinishWork(job, context, queue.logger)
+      let (file, shortfall) = try await work.deliver(source, to: request.outputs[0])
       #expect(shortfall == nil)
       // Again, as after a crash: the same, and nothing twice.
-      guard case .delivered(let again, _, _) = await work.carryOut(.deliver(item), upload: nil, while: { true })
-      else { throw WorkerError("it is not delivered again") }
-      #expect(again == file)
+      #expect(try await work.deliver(source, to: request.outputs[0]).file == file)
       result = (file, try FileManager.default.contentsOfDirectory(atPath: talks).sorted())
       await work.tidy([source], shared: [])
       for kind in beside { #expect(!FileManager.default.fileExists(atPath: kind.path(beside: source))) }
@@ -80,13 +74,8 @@ import WebM
       let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
       let source = try context.folder.parts(of: job.id) + "/1-0.webm"
       try write(source)
-      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
-      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
-      let item = RunFinish.Item(
-        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: duration, usesUpload: false)
-      guard
-        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
-      else { throw WorkerError("it is not delivered") }
+      let work = FinishWork(job, context, queue.logger)
+      let (file, shortfall) = try await work.deliver(source, to: request.outputs[0], duration: duration)
       check(file, shortfall)
       await work.tidy([source], shared: [])
       #expect(!FileManager.default.fileExists(atPath: JobSideFile.Kind.further("audio").path(beside: source)))
@@ -156,18 +145,12 @@ import WebM
       // What an attempt before a crash left half, and a picture of somebody else's of the name.
       try Data("half".utf8).write(to: URL(filePath: JobSideFile.Kind.storyboardImage.path(beside: source)))
       try Data("another".utf8).write(to: URL(filePath: folder + "/talks/a.storyboard.png"))
-      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
-      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
+      let work = FinishWork(job, context, queue.logger)
       for (output, name, image) in [
         (outputs[0], "a", "a-2.storyboard.png"), (outputs[1], "b c", "b%20c.storyboard.png"),
         (outputs[0], "a", "a-2.storyboard.png"),
       ] {
-        let item = RunFinish.Item(
-          source: source, output: output, time: 0, attempt: 1, duration: 5, usesUpload: false)
-        guard
-          case .delivered(let file, _, let shortfall) = await work.carryOut(
-            .deliver(item), upload: nil, while: { true })
-        else { throw WorkerError("it is not delivered") }
+        let (file, shortfall) = try await work.deliver(source, to: output)
         #expect(shortfall == nil && file.beside?.map(\.kind) == [.poster, .storyboardImage, .storyboard])
         #expect(file.beside?.map(\.contentType) == ["image/png", "image/png", "text/vtt"])
         let text = try String(contentsOfFile: "\(folder)/talks/\(name).storyboard.vtt", encoding: .utf8)
@@ -190,13 +173,8 @@ import WebM
       let context = try queue.context(RecordingLaunch(executable: "/nowhere/recbot"))
       let source = try context.folder.parts(of: job.id) + "/1-0.webm"
       try Data("webm".utf8).write(to: URL(filePath: source))
-      let handover = PartHandover(job: job, delivery: context.delivery, logger: queue.logger)
-      let work = FinishWork(context: context, job: job, handover: handover, logger: queue.logger)
-      let item = RunFinish.Item(
-        source: source, output: request.outputs[0], time: 0, attempt: 1, duration: 5, usesUpload: false)
-      guard
-        case .delivered(let file, _, let shortfall) = await work.carryOut(.deliver(item), upload: nil, while: { true })
-      else { throw WorkerError("it is not delivered") }
+      let work = FinishWork(job, context, queue.logger)
+      let (file, shortfall) = try await work.deliver(source, to: request.outputs[0])
       #expect(file.beside == nil && shortfall?.name == "alsoFailed")
       let told = "poster is missing; storyboard-image is missing; storyboard is missing; the worker's log says why"
       #expect(shortfall?.message.hasPrefix(told) == true)
@@ -225,5 +203,25 @@ import WebM
       beside: [JobSideFile(kind: .talkers, location: "/r/a.talkers.vtt", size: 3)])
     let text = try JSONEncoder().encode(file)
     #expect(try JSONDecoder().decode(JobFile.self, from: text) == file)
+  }
+}
+
+extension FinishWork {
+  /// Of a job whose parts are all here.
+  fileprivate init(_ job: Job, _ context: RunContext, _ logger: Logger) {
+    self.init(
+      context: context, job: job, handover: PartHandover(job: job, delivery: context.delivery, logger: logger),
+      logger: logger)
+  }
+
+  /// Delivers a finished file, `duration` microseconds long; gives it, and what it lacks.
+  fileprivate func deliver(
+    _ source: String, to output: JobOutput, duration: Int64 = 5
+  ) async throws -> (file: JobFile, shortfall: JobError?) {
+    let item = RunFinish.Item(
+      source: source, output: output, time: 0, attempt: 1, duration: duration, usesUpload: false)
+    guard case .delivered(let file, _, let shortfall) = await carryOut(.deliver(item), upload: nil, while: { true })
+    else { throw WorkerError("it is not delivered") }
+    return (file, shortfall)
   }
 }

@@ -183,11 +183,11 @@ struct FinishWork: Sendable {
 
   /// What the further and drawn files of a delivered one lack; nil: nothing. It costs the recording nothing.
   private func lack(_ source: String, of file: JobFile) async -> JobError? {
-    let kinds = job.request.sideFiles.filter { $0.isFurther || $0.isDrawn }
-    guard !kinds.isEmpty else { return nil }
     var faults: [String] = []
-    let wanted = await BlockingWork.run { PartFile.probe(source) }
-    for kind in kinds {
+    // Looking at a recording reads all of it.
+    let isCompared = job.request.sideFiles.contains(where: \.isFurther)
+    let wanted = isCompared ? await BlockingWork.run { PartFile.probe(source) } : nil
+    for kind in job.request.sideFiles where kind.isFurther || kind.isDrawn {
       guard file.beside?.contains(where: { $0.kind == kind }) == true else {
         faults.append("\(kind.rawValue) is missing")
         continue

@@ -89,7 +89,7 @@ struct JoinCommand: AsyncParsableCommand {
     let progress = result.summary.progress
     for file in progress.further where file.failure == nil { Console.print(file.path) }
     if let segments = progress.segments, segments.failure == nil { Console.print(segments.index) }
-    let faults = stills.isWanted ? await stills.draw(of: result.summary.output) : []
+    let faults = await stills.draw(of: result.summary.output)
     Console.print(result.summary.output)
     // The file is whole in all cases; the exit code says when it is not all that was wanted.
     if let error = result.error { throw Failure(error) }

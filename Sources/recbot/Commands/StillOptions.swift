@@ -16,12 +16,9 @@ struct StillOptions: ParsableArguments {
       valueName: "file"))
   var storyboard: String?
 
-  /// True when something is to be drawn.
-  var isWanted: Bool { poster != nil || storyboard != nil }
-
   /// Refuses what could not be written later. `isShown`: the file has pictures.
   func check(isShown: Bool) throws {
-    guard isWanted else { return }
+    guard poster != nil || storyboard != nil else { return }
     guard isShown else { throw Failure(.usage, "without pictures there is nothing for --poster and --storyboard") }
     if let poster { try OutputPath.check(poster, endings: [".png"], flag: "--poster") }
     guard let storyboard else { return }
