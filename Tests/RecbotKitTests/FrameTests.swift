@@ -30,6 +30,39 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 90, 180, 270]) func aMaskStandsUprightAndWholeInPlaceOfAPicture(rotation: Int) throws {
+    // Bright above, dark below, and turned so that this is seen.
+    let bytes = [UInt8](repeating: 200, count: 40 * 20) + [UInt8](repeating: 60, count: 40 * 20)
+    let logo = try VideoFrame(width: 40, height: 40, i420: bytes + [UInt8](repeating: 128, count: 2 * 20 * 20))
+    let mask = PictureMask(logo)
+    for size in [Dimensions(width: 160, height: 80), .init(width: 81, height: 161), .init(width: 2, height: 2)] {
+      for _ in 0..<2 {
+        var frame = VideoFrame(size, y: 100, u: 90, v: 80, time: .seconds(3))
+        frame.rotation = rotation
+        let made = mask.process(frame)
+        #expect(made.dimensions == size && made.rotation == rotation && made.time == .seconds(3))
+        guard size.width > 2 else { continue }
+        // As it is seen: a quarter above the middle, a quarter below, and at both ends of the longer side.
+        let (centre, quarter) = ((x: size.width / 2, y: size.height / 2), min(size.width, size.height) / 4)
+        let up = [0: (0, -1), 90: (-1, 0), 180: (0, 1), 270: (1, 0)][rotation] ?? (0, 0)
+        made.withPlanes { y, u, v in
+          func luma(_ x: Int, _ row: Int) -> Int { Int(y.bytes[row * y.stride + x]) }
+          #expect(luma(centre.x + up.0 * quarter, centre.y + up.1 * quarter) == 200)
+          #expect(luma(centre.x - up.0 * quarter, centre.y - up.1 * quarter) == 60)
+          #expect(luma(0, 0) == 16 && luma(size.width - 1, size.height - 1) == 16)
+          #expect(u.bytes[0] == 128 && v.bytes[0] == 128)
+        }
+      }
+    }
+  }
+
+  @Test func aMaskMayBeSmallerThanAnything() {
+    let mask = PictureMask(VideoFrame(.init(width: 1, height: 1), y: 200, u: 128, v: 128))
+    for size in [Dimensions(width: 1, height: 1), .init(width: 1, height: 9), .init(width: 320, height: 180)] {
+      #expect(mask.process(VideoFrame(size, y: 100, u: 90, v: 80)).dimensions == size)
+    }
+  }
+
   @Test func planesThatAreTooSmallAreRefused() {
     func isRefused(_ fault: VideoFrame.Fault, _ make: () throws -> VideoFrame) {
       #expect(throws: fault) { _ = try make() }
