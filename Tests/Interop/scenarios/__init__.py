@@ -13,7 +13,7 @@ from scenarios.demo import demo
 from scenarios.encrypted import encrypted, encrypted_codecs
 from scenarios.endings import endings
 from scenarios.faces import faces
-from scenarios.hidden import processors
+from scenarios.hidden import processors, processors_long
 from scenarios.joined import joined
 from scenarios.judging import judging
 from scenarios.kill import kill, kill_long, survival, survival_long
@@ -46,11 +46,11 @@ from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
-    layers, bandwidth, messages, presence, still, budget, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors,
+    layers, bandwidth, messages, presence, still, budget, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors, processors_long,
     faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, watched, unread, streamed, quality, kill, survival, repaired, joined, kill_long, survival_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks. Encrypted VP8 and H.264: encrypted; the
 # other codecs' frames are sealed in FrameEncryptionTests.
-LONG = ("browsers", "encrypted_codecs", "churn", "crowd", "outage", "unread", "kill_long", "survival_long", "soak")
+LONG = ("browsers", "encrypted_codecs", "churn", "crowd", "outage", "unread", "processors_long", "kill_long", "survival_long", "soak")
 # Clients that encode in VP9 and AV1 need both cores.
 ALONE = ("codecs", "browsers", "written", "encrypted_codecs", "composed", "outputs")

@@ -18,7 +18,12 @@ HEIGHT, BAND = 360, 20
 WIDTH = 640
 
 
-def processors(stage: Stage, verdict: Verdict) -> None:
+def processors_long(stage: Stage, verdict: Verdict) -> None:
+    """The same of 900 pictures of one person."""
+    processors(stage, verdict, seconds=32, most=900)
+
+
+def processors(stage: Stage, verdict: Verdict, seconds: float = 16, most: int = 400) -> None:
     """Of one person every picture is pixelated and every word is another voice, from coming to coming again, through layers and
     layouts; others are hidden by an attribute and by command, in a further file and in what is composed of the log too."""
     stage.server()
@@ -53,7 +58,7 @@ def processors(stage: Stage, verdict: Verdict) -> None:
     verdict.check("nobody" in complaint, f"a rule for nobody: {complaint}")
     complaint = remote("processor", "ann=smear", refused=True)
     verdict.check("smear" in complaint, f"a processor that is none: {complaint}")
-    shown = stage.until(began + 16)
+    shown = stage.until(began + seconds)
     remote("processor", "ann=none")
     stage.until(shown + 4)
     recorder.stop()
@@ -65,6 +70,8 @@ def processors(stage: Stage, verdict: Verdict) -> None:
     verdict.check(abs(recording.zero + told - shown) < 0.5, f"the command was given at {shown - recording.zero:.2f} and told at {told:.2f}")
     seen = stripes(recorder.path)
     striped(recording.times, seen, told, "the recording", verdict)
+    pictures = (recording.times < told).sum() - (recording.times < 1).sum()
+    verdict.check(pictures >= most, f"only {pictures} pictures were hidden")
     voices(recording, ann.pitch, told, verdict)
     for person, event, gone in ((cleo, "cleo", True), (bob, "bob", False)):
         entries = remote.entries("processors", participant=event)
