@@ -45,7 +45,7 @@ let package = Package(
     .executableTarget(
       name: "recbot",
       dependencies: [
-        "RecbotKit", "Recording", "Control", "SessionLog", "LayoutFiles", "Rooms", "RoomServer", "Settings",
+        "RecbotKit", "Recording", "Control", "SessionLog", "LayoutFiles", "RoomServer", "Settings",
         "Synthetic", "Codecs",
         "WebM", "Compositor",
         "Layouts",

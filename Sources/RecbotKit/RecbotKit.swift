@@ -47,3 +47,16 @@ public typealias TrackProcessors = MediaCore.TrackProcessors
 public typealias VideoProcessor = MediaCore.VideoProcessor
 /// What can be done to sound.
 public typealias AudioProcessor = MediaCore.AudioProcessor
+
+// What the recorder of this package says of a room, beside the library's face.
+
+/// Which room to join, how, and what to receive of it.
+package typealias RoomOptions = Rooms.RoomOptions
+/// What kind of room it is: a LiveKit server's, or one of two people.
+package typealias RoomKind = Rooms.RoomKind
+/// Whose tracks of a room are received.
+package typealias RoomSelection = Rooms.RoomSelection
+/// How a room's connection stands, and what is done about an error.
+package typealias RoomStatus = Rooms.RoomStatus
+/// When a lost connection is tried again.
+package typealias ReconnectPolicy = Rooms.ReconnectPolicy

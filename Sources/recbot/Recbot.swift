@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import JobsAPI
 import MediaCore
-import Rooms
+import RecbotKit
 
 /// The command line's root.
 @main

@@ -204,6 +204,14 @@ import Testing
     }
   }
 
+  /// The program lives by its own library.
+  @Test func onlyTheLibrarySpeaksToRooms() throws {
+    #expect(Set(Self.table.filter { $0.value.targets.contains("Rooms") }.keys) == ["RecbotKit"])
+    let imports = try Self.imports(of: "recbot")
+    #expect(imports.contains { $0.modules.contains("RecbotKit") })
+    for (file, modules) in imports { #expect(!modules.contains("Rooms"), "\(file) imports Rooms") }
+  }
+
   @Test func filesStayShort() throws {
     for target in Self.table.keys.sorted() + ["recbot"] {
       let folder = Self.folder(of: target)

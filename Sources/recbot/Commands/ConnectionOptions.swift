@@ -1,6 +1,6 @@
 import ArgumentParser
 import MediaCore
-import Rooms
+import RecbotKit
 import Settings
 import Transport
 

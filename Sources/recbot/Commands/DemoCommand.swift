@@ -3,7 +3,7 @@ import Glibc
 import MediaCore
 import Recording
 import RoomServer
-import Rooms
+import RecbotKit
 import Settings
 import WebM
 

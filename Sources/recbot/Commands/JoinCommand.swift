@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import MediaCore
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Settings
 import Signaling

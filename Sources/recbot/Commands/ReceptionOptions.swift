@@ -3,7 +3,7 @@ import Layouts
 import Logging
 import PeerConnection
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Settings
 

@@ -4,7 +4,7 @@ import JobsAPI
 import Logging
 import MediaCore
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Settings
 import Transport

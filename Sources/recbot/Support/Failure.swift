@@ -1,7 +1,7 @@
 import Delivery
 import Recording
 import RoomServer
-import Rooms
+import RecbotKit
 import Settings
 import WebM
 import Worker

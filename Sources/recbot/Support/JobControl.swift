@@ -3,7 +3,7 @@ import Layouts
 import Logging
 import MediaCore
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Settings
 import Synchronization
@@ -108,7 +108,7 @@ struct JobControl: Sendable {
     }
   }
 
-  private func event(_ request: ControlRequest) throws(ValueError) -> RoomEvent {
+  private func event(_ request: ControlRequest) throws(ValueError) -> Session.RoomEvent {
     switch request.command {
     case .layout:
       guard let name = request.layout else { throw ValueError("'layout' is missing") }
@@ -200,7 +200,7 @@ final class PauseBook: Sendable {
 
   /// Why an event changes nothing; nil: it changes something, and is kept. `now`: how the recording is paused, as far as
   /// it shows.
-  func repeated(_ event: RoomEvent, now: PausePolicy?) -> String? {
+  func repeated(_ event: Session.RoomEvent, now: PausePolicy?) -> String? {
     asked.withLock { asked in
       let before: PausePolicy? = asked ?? now
       switch event {

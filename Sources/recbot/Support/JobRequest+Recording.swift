@@ -1,6 +1,6 @@
 import JobsAPI
 import MediaCore
-import Rooms
+import RecbotKit
 import Session
 
 extension RoomSelection {

@@ -1,7 +1,7 @@
 import Logging
 import MediaCore
 import Recording
-import Rooms
+import RecbotKit
 import Session
 
 /// How progress is told.

@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Synchronization
 import Transport
@@ -35,15 +35,13 @@ struct RecordingJob {
       relay.tell(event)
       if mode == .json { news.put(event) }
     }
-    let loop = MediaLoop(name: "room")
     let board = StatusBoard()
-    let client: any RoomClient
+    let receiver: RoomReceiver
     do {
-      client = try plan.connection.makeClient(
-        loop: loop, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
-        onEnd: { _, error in board.finish(error) })
+      receiver = try RoomReceiver(
+        plan.connection, sink: recording.sequencer, logger: logger, onStatus: { board.put($0) },
+        onEnd: { board.finish($0) })
     } catch {
-      loop.stop()
       throw Failure(error)
     }
     let stoppedAt = Mutex<ContinuousClock.Instant?>(nil)
@@ -61,14 +59,14 @@ struct RecordingJob {
       stoppedAt.withLock { $0 = $0 ?? .now }
       // The end goes into the stream first, so that nothing of the leaving is recorded.
       if recording.progress.phase != .waiting { recording.sequencer.put(.room(.ended(.stopped))) }
-      client.leave()
+      receiver.leave()
     }
     let control = JobControl(
       recording: recording, room: plan.room, output: settings.output, commands: plan.commands, stop: stop,
       refusal: refusal)
     onStart?(
       RunningJob(
-        recording: recording, board: board, control: control, stop: stop, roomMayHaveBegun: client.roomMayHaveBegun))
+        recording: recording, board: board, control: control, stop: stop, roomMayHaveBegun: receiver.roomMayHaveBegun))
     let server = try plan.commands.address?.open(logger: logger) { control.answer($0, job: $1) }
     relay.server = server
     defer { server?.close() }
@@ -103,14 +101,14 @@ struct RecordingJob {
     }
     defer { reporting.cancel() }
     do {
-      try recording.start(control: client)
+      try recording.start(control: receiver.control)
     } catch {
-      loop.stop()
+      await receiver.close(within: .zero)
       throw Failure(error)
     }
     let relays = plan.relays.sorted { $0.key < $1.key }.map { dial($0.key, to: $0.value, of: recording) }
     do {
-      try await client.join()
+      try await receiver.join()
     } catch {
       recording.cancel()
       await finish(relays)
@@ -136,9 +134,7 @@ struct RecordingJob {
     var reporter = await reporting.value
     let wasLost = board.latest.state.isAway
     // The server learns that the bot left, instead of waiting for it.
-    client.leave()
-    for _ in 0..<40 where !board.isOver { try? await Task.sleep(for: .milliseconds(50)) }
-    loop.stop()
+    await receiver.close(within: .seconds(2))
     // Before the last word, so that it has all that was answered.
     server?.close()
     switch result {

@@ -1,5 +1,5 @@
 import Recording
-import Rooms
+import RecbotKit
 import WebClient
 
 /// One recording of one room, decided to the last value: what `join`, `record` and `demo` make of flags, settings and jobs,

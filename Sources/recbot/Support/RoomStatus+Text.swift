@@ -1,5 +1,5 @@
 import MediaCore
-import Rooms
+import RecbotKit
 
 extension RoomStatus {
   /// What the bot is doing, for people.

@@ -1,4 +1,4 @@
-import Rooms
+import RecbotKit
 import Synchronization
 
 /// Keeps what a room connection tells of itself until it is shown. May be used on any thread.

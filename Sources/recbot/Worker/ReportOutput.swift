@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import JobsAPI
 import Recording
-import Rooms
+import RecbotKit
 import Session
 import Synchronization
 
