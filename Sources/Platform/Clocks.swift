@@ -5,6 +5,15 @@ public import MediaCore
 public enum MonotonicClock {
   /// This moment (`CLOCK_MONOTONIC`). Any thread.
   public static var now: Instant { Instant(nanoseconds: read(CLOCK_MONOTONIC)) }
+
+  /// Holds the thread up until a moment, unless it has passed; gives the moment at which the thread goes on.
+  public static func sleep(until moment: Instant) -> Instant {
+    let now = now
+    guard now < moment else { return now }
+    var time = timespec(tv_sec: Int(moment.nanoseconds / 1_000_000_000), tv_nsec: Int(moment.nanoseconds % 1_000_000_000))
+    while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
+    return Self.now
+  }
 }
 
 /// What this process has worked.

@@ -25,12 +25,16 @@ public final class MediaLoop: @unchecked Sendable {
   private var timers = TimerQueue()
   private var timerSource: UnsafeMutablePointer<GSource>
   private var hasEnded = false
+  private let rest: Duration
   // Given when the thread has ended; taken by who then works in its place.
   private let ended = Signal()
 
-  /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists.
-  public init(name: String) {
+  /// Starts the thread. The first 15 bytes of `name` are its name in the system's lists. With a `rest` it goes back to waiting no sooner
+  /// than so long after it did last: what comes meanwhile, datagrams, work and timers, is late by that at most, and taken together. A wake
+  /// costs more than a packet.
+  public init(name: String, rest: Duration = .zero) {
     ignoreBrokenPipes()
+    self.rest = rest
     context = g_main_context_new()
     wakeSource = cnice_ready_source_new()
     timerSource = cnice_ready_source_new()
@@ -184,7 +188,9 @@ public final class MediaLoop: @unchecked Sendable {
   private func run() {
     g_main_context_acquire(context)
     g_main_context_push_thread_default(context)
+    var waits = Instant.distantPast
     while !stopping || (closings > 0 && MonotonicClock.now < stopDeadline) {
+      if rest > .zero { waits = MonotonicClock.sleep(until: waits + rest) }
       g_main_context_iteration(context, gboolean(1))
     }
     // Here and not in `deinit`, so that what the timers hold is let go on this thread.

@@ -92,6 +92,18 @@ import Testing
     #expect(loop.sync { 2 } == 2)
   }
 
+  @Test func aLoopThatRestsWakesSoOftenAtMost() {
+    let loop = MediaLoop(name: "rest", rest: .milliseconds(5))
+    defer { loop.stop() }
+    let heard = Heard()
+    let began = MonotonicClock.now
+    // One that fires in each round, so that the loop never waits.
+    loop.post { loop.timer(after: .zero, repeats: true) { heard.add { $0.gatheringDone += 1 } } }
+    #expect(heard.wait { $0.gatheringDone >= 20 })
+    #expect(MonotonicClock.now - began >= .milliseconds(19 * 5))
+    #expect(loop.sync { 1 } == 1)
+  }
+
   @Test func theTimerQueueSorts() {
     var random = SeededRandom(seed: 6)
     var queue = TimerQueue()

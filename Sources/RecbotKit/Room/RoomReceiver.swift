@@ -20,7 +20,7 @@ package final class RoomReceiver: Sendable {
     _ options: RoomOptions, sink: any SessionSink, logger: Logger, onStatus: @escaping @Sendable (RoomStatus) -> Void,
     onEnd: @escaping @Sendable (RoomError?) -> Void
   ) throws(RoomError) {
-    let (loop, (end, ending)) = (MediaLoop(name: "room"), AsyncStream.makeStream(of: Void.self))
+    let (loop, (end, ending)) = (MediaLoop(name: "room", rest: RoomThreads.rest), AsyncStream.makeStream(of: Void.self))
     do {
       client = try options.makeClient(loop: loop, sink: sink, logger: logger, onStatus: onStatus) { _, error in
         onEnd(error)
