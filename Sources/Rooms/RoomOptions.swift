@@ -34,6 +34,9 @@ public struct RoomOptions: Sendable {
   public var portRange: ClosedRange<UInt16>?
   /// Whether tracks are received; without, the bot hears data and chat only.
   public var receivesMedia = true
+  /// Whether every track is subscribed by itself; without, the bot hears of tracks, and receives those of which it says so
+  /// (`RoomControl.receive`). Two-party rooms send all that there is.
+  public var autoSubscribe = true
   /// The part of the room that is received and shown. Two-party rooms are always whole.
   public var selection = RoomSelection()
   /// Feedback about the available bandwidth that the server gets. With any, it adapts what it sends to the bot: lower

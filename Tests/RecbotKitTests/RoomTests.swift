@@ -155,6 +155,26 @@ private let coarse = 10
     await bob.disconnect()
   }
 
+  @Test func withoutAutoSubscribeOnlyWhatIsAskedForComes() async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let bob = try await test.join("bob", subscribes: false)
+    let (events, pictures) = (Events(of: bob), Painter(dimensions: .init(width: 160, height: 120)))
+    _ = try await ann.localParticipant.publish(LocalVideoTrack(capturer: pictures))
+    _ = try await ann.localParticipant.publish(LocalAudioTrack(capturer: Tone()))
+    let (video, audio) = (try #require(await events.video()), try #require(await events.audio()))
+    #expect(!RemoteTrack.audio(audio).isSubscribed)
+    audio.receive(true)
+    for await _ in audio.blocks() { break }
+    #expect(RemoteTrack.audio(audio).isSubscribed && !RemoteTrack.video(video).isSubscribed)
+    #expect(video.track.statistics.packets == 0)
+    video.receive(true, preferring: .init(width: 160, height: 120))
+    for await _ in video.frames() { break }
+    await ann.disconnect()
+    await bob.disconnect()
+  }
+
   @Test func aCloneIsCapturedOnceAndATrackPublishedOnce() async throws {
     let test = try TestRoom()
     defer { test.stop() }

@@ -39,13 +39,15 @@ struct TestRoom {
   }
 
   func join(
-    _ identity: String, threads: RoomThreads? = nil, receives: Bool = true, keys: FrameKeys? = nil,
+    _ identity: String, threads: RoomThreads? = nil, receives: Bool = true, subscribes: Bool = true,
+    keys: FrameKeys? = nil,
     _ change: (inout VideoGrant) -> Void = { _ in }
   ) async throws -> Room {
     var options = ConnectOptions()
     options.localAddresses = ["127.0.0.1"]
     options.threads = threads
     options.receivesMedia = receives
+    options.autoSubscribe = subscribes
     options.keys = keys
     options.logger = Self.quiet
     return try await Room.connect(

@@ -8,6 +8,9 @@ import Transport
 public struct ConnectOptions: Sendable {
   /// Whether the bot receives what others publish; without, it hears data and chat only.
   public var receivesMedia = true
+  /// Whether media of each track comes by itself; without, nothing comes of a track before ``RemoteAudioTrack/receive(_:)`` or
+  /// ``RemoteVideoTrack/receive(_:preferring:)`` asks for it: of a room of a hundred, a bot that listens to one receives one.
+  public var autoSubscribe = true
   /// The keys of a room whose media and messages are encrypted end to end; nil: what is encrypted is neither seen nor heard, and what
   /// the bot sends is open to the server. With keys all that it publishes and says is encrypted; without one for the bot itself it sends
   /// nothing.
@@ -41,6 +44,7 @@ public struct ConnectOptions: Sendable {
     var random = SystemRandomNumberGenerator()
     var options = RoomOptions(url: url, tokens: tokens, seed: random.next())
     options.receivesMedia = receivesMedia
+    options.autoSubscribe = autoSubscribe
     options.keys = keys
     options.iceServers = iceServers
     options.localAddresses = localAddresses

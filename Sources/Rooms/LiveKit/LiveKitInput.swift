@@ -105,6 +105,8 @@ struct LiveKitSettings: Sendable {
   var wallClockOffset: Int64
   /// Whether tracks are subscribed; without, only data comes.
   var receivesMedia = true
+  /// Whether tracks are subscribed without a wish.
+  var autoSubscribe = true
   /// What is received and shown.
   var selection = RoomSelection()
   /// Of a room that is encrypted end to end.

@@ -23,7 +23,8 @@ struct LiveKitRoom: Sendable {
   /// A room that is not joined yet.
   init(settings: LiveKitSettings) {
     report = RoomReport(selection: settings.selection, keys: settings.keys)
-    subscriptions = Subscriptions(receivesMedia: settings.receivesMedia, selection: settings.selection)
+    subscriptions = Subscriptions(
+      receivesMedia: settings.receivesMedia, selection: settings.selection, autoSubscribe: settings.autoSubscribe)
     messages = MessageReceiver(hasKeys: settings.keys != nil)
     receivesMedia = settings.receivesMedia
   }
@@ -164,10 +165,12 @@ struct LiveKitRoom: Sendable {
 
   // MARK: What the recording wants
 
-  /// Takes a wish about a video track, tells the server when that can be (`isOpen`), and the recording what is asked for.
+  /// Takes a wish about a track, tells the server when that can be (`isOpen`), and the recording what is asked for.
   mutating func receive(_ wish: ReceptionWish, isOpen: Bool) -> [Action] {
     guard let isNews = report.keep(wish) else { return [] }
-    return (isOpen ? sent([wish.request]) : []) + (isNews ? [.emit(.trackReception(wish.track, wish.reception))] : [])
+    let requests = wish.reception == .wanted ? subscriptions.wish(for: wish.track, in: roster) : []
+    return (isOpen ? sent(requests + [wish.request]) : [])
+      + (isNews ? [.emit(.trackReception(wish.track, wish.reception))] : [])
   }
 
   /// The recording shows these tracks from now on. Without signalling (`isOpen`) only the choice is kept.

@@ -24,7 +24,7 @@ extension RoomConnection where Link == LiveKitTransport {
       tokens: options.tokens, connectTimeout: options.connectTimeout,
       mediaTimeout: options.mediaTimeout, iceServers: options.iceServers,
       wallClockOffset: WallClock.nanoseconds &- MonotonicClock.now.nanoseconds, receivesMedia: options.receivesMedia,
-      selection: options.selection, keys: options.keys)
+      autoSubscribe: options.autoSubscribe, selection: options.selection, keys: options.keys)
     let policy = ReconnectPolicy(settings: options.reconnect, seed: options.seed)
     self.init(
       machine: LiveKitSession(settings: settings, policy: policy),

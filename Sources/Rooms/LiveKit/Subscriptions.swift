@@ -9,6 +9,7 @@ import Signaling
 /// | mode | the server sends | what is asked |
 /// | --- | --- | --- |
 /// | automatic | every track | not to send what is too much |
+/// | on request: `autoSubscribe` is off | what it is asked for | each track that the bot wishes, as far as there is room |
 /// | selective: a part of the room, or a crowd | what it is asked for | each selected track, as far as there is room |
 /// | off: no media is received | nothing | nothing |
 ///
@@ -27,17 +28,21 @@ struct Subscriptions: Sendable {
   /// Whether the room had more tracks than can be received: then the server must not send them all by itself.
   private var isCrowd = false
   private var askedAt: [TrackID: Instant] = [:]
+  /// On request: what was wished for once.
+  private var wished: Set<TrackID> = []
   private let receivesMedia: Bool
+  private let autoSubscribe: Bool
   private let isEverythingSelected: Bool
 
-  /// Subscriptions of a room of which all is wanted, or a part.
-  init(receivesMedia: Bool, selection: RoomSelection) {
+  /// Subscriptions of a room of which all is wanted, or a part. `autoSubscribe` false: only what is wished for (`wish`).
+  init(receivesMedia: Bool, selection: RoomSelection, autoSubscribe: Bool = true) {
     self.receivesMedia = receivesMedia
+    self.autoSubscribe = autoSubscribe
     isEverythingSelected = selection.isEverything
   }
 
   /// True when the server sends every track without being asked.
-  var isAutomatic: Bool { receivesMedia && isEverythingSelected && !isCrowd }
+  var isAutomatic: Bool { receivesMedia && autoSubscribe && isEverythingSelected && !isCrowd }
 
   /// True when the room that was just joined has more tracks than can be received, and the server is about to send them
   /// all: it is joined again without that. Thousands of media sections would come otherwise before it can be told.
@@ -76,13 +81,24 @@ struct Subscriptions: Sendable {
         }
       }
     }
+    if !autoSubscribe { new.removeAll { !wished.contains($0.id) } }
     // Who is in view goes before who is not, and who can be heard or seen before who cannot.
     let keys = new.map { (pictures.inView.contains($0.id) ? 0 : $0.isMuted ? 2 : 1, $0.id, $0) }
     new = keys.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
-    for track in new {
-      if track.kind == .video { pictures.add(track.id, &change) } else { audio.add(track.id, &change) }
-    }
+    for track in new { add(track, &change) }
     return requests(change, roster)
+  }
+
+  /// The bot wants a track to be sent. On request it is asked for with the first wish; how it is sent is said otherwise (`ReceptionWish`).
+  mutating func wish(for id: TrackID, in roster: LiveKitRoster) -> [Livekit_SignalRequest] {
+    guard receivesMedia, !autoSubscribe, let track = roster.track(id), wished.insert(id).inserted else { return [] }
+    var change = SubscriptionBudget.Change()
+    add(track, &change)
+    return requests(change, roster)
+  }
+
+  private mutating func add(_ track: Track, _ change: inout SubscriptionBudget.Change) {
+    if track.kind == .video { pictures.add(track.id, &change) } else { audio.add(track.id, &change) }
   }
 
   /// The recording asks for a track that does not come. `isRepeated`: it has asked for it before, long enough ago.
@@ -133,13 +149,17 @@ struct Subscriptions: Sendable {
     }
   }
 
-  /// Forgets when was asked for tracks that are published no more, before their end is told.
+  /// Forgets what was asked and wished for of tracks that are published no more, before their end is told.
   mutating func forgetEnded(_ roster: LiveKitRoster) {
     guard !roster.changes.isEverything else {
       askedAt = askedAt.filter { roster.track($0.key) != nil }
+      wished = wished.filter { roster.track($0) != nil }
       return
     }
-    for id in roster.changes.tracks where roster.track(id) == nil { askedAt[id] = nil }
+    for id in roster.changes.tracks where roster.track(id) == nil {
+      askedAt[id] = nil
+      wished.remove(id)
+    }
   }
 
   private mutating func use(_ tracks: [Track], in roster: LiveKitRoster, at now: Instant) -> [Livekit_SignalRequest] {

@@ -101,6 +101,29 @@ import Testing
     #expect(!off.isAutomatic && off.update(roster).isEmpty && !off.needsAnotherJoin(roster))
   }
 
+  @Test func onRequestOnlyWhatIsWishedForIsAskedForAlsoAfterAnotherJoin() {
+    let people = (0..<3).map { Script.person("p\($0)", tracks: ["TR_V\($0)"]) }
+    let roster = Self.report(people).roster
+    var subscriptions = Subscriptions(receivesMedia: true, selection: RoomSelection(), autoSubscribe: false)
+    subscriptions.begin()
+    #expect(!subscriptions.isAutomatic && subscriptions.update(roster).isEmpty)
+    #expect(subscriptions.state.trackSids.isEmpty && subscriptions.state.subscribe)
+    let wanted = TrackID("TR_V1")
+    #expect(subscriptions.wish(for: wanted, in: roster).first?.subscription.trackSids == ["TR_V1"])
+    #expect(subscriptions.wish(for: wanted, in: roster).isEmpty)
+    #expect(subscriptions.wish(for: TrackID("TR_V9"), in: roster).isEmpty)
+    #expect(subscriptions.state.trackSids == ["TR_V1"])
+    subscriptions.begin()
+    #expect(subscriptions.update(roster).first?.subscription.trackSids == ["TR_V1"])
+    // One that has ended is as new when it comes again.
+    let gone = Self.report([people[0]]).roster
+    subscriptions.forgetEnded(gone)
+    #expect(subscriptions.update(gone).isEmpty && subscriptions.state.trackSids.isEmpty)
+    #expect(subscriptions.update(roster).isEmpty)
+    var automatic = Subscriptions(receivesMedia: true, selection: RoomSelection())
+    #expect(automatic.update(roster).isEmpty && automatic.wish(for: wanted, in: roster).isEmpty)
+  }
+
   @Test func aTrackIsAskedForAgainAfterAWhile() throws {
     let roster = Self.report([Script.person("ann", tracks: ["TR_V1"])]).roster
     let track = try #require(roster.track(Self.camera))
