@@ -6,8 +6,8 @@ import Transport
 /// The threads that rooms work on: one for the network, and one on which codecs, renderers and processors run. A room has its
 /// own unless several are given the same (`ConnectOptions.threads`): then they share two threads.
 public final class RoomThreads: Sendable {
-  /// As long as senders gather packets for (libwebrtc's pacer sends every 5 ms): nobody sees or hears that, and nine people's packets come
-  /// in 200 wakes a second in place of 1,100.
+  /// As long as senders gather packets for (libwebrtc's pacer sends every 5 ms): nobody sees or hears that, and what nine people send is
+  /// taken in a quarter of the wakes.
   static let rest = Duration.milliseconds(5)
   let loop: MediaLoop
   let media: MediaThread
