@@ -30,18 +30,30 @@ public struct PictureProcessing {
     return made
   }
 
-  /// A picture of blocks, each of which is the mean of what it covers.
+  /// A picture of blocks, each of which is the mean of what it covers, in chroma as in luma.
   private mutating func blocks(of picture: Picture, filter: FilterMode) -> Picture {
     func sides(_ length: Int) -> (width: Int, height: Int) {
       (Self.side(picture.width, picture, length), Self.side(picture.height, picture, length))
     }
     let (count, size) = (sides(Self.blocks), sides(Self.enlarged))
-    let means = means.take(width: count.width, height: count.height)
+    // A sample for each block in every plane: those of chroma are half as large as that of luma, which fills a quarter of its own.
+    let means = means.take(width: 2 * count.width, height: 2 * count.height)
     let made = made.take(width: size.width, height: size.height)
     // In two steps: what scales any size quickly weighs its edges otherwise.
     painter.stretch(picture, over: made)
-    PictureScaling.scale(made, means, kFilterBox)
-    PictureScaling.scale(means, made, filter)
+    let planes = [
+      (made.y, made.strideY, size.width, size.height, means.y, means.strideY),
+      (made.u, made.strideUV, size.width / 2, size.height / 2, means.u, means.strideUV),
+      (made.v, made.strideUV, size.width / 2, size.height / 2, means.v, means.strideUV),
+    ]
+    for (plane, stride, width, height, means, meansStride) in planes {
+      ScalePlane(
+        plane, Int32(stride), Int32(width), Int32(height), means, Int32(meansStride), Int32(count.width),
+        Int32(count.height), kFilterBox)
+      ScalePlane(
+        means, Int32(meansStride), Int32(count.width), Int32(count.height), plane, Int32(stride), Int32(width),
+        Int32(height), filter)
+    }
     return made
   }
 

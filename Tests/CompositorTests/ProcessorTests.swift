@@ -44,6 +44,22 @@ import Testing
     #expect(canvas.lumaRange(PixelRect(x: 10, y: 10, width: 30, height: 30)).count == 1)
   }
 
+  @Test func neighbouringBlocksKeepTheirOwnColours() {
+    // Columns as wide as a block, by turns red and blue: twelve, and none is a mixture.
+    let picture = Picture.plain(red, width: 960, height: 540)
+    for row in 0..<picture.chromaHeight {
+      for column in 0..<picture.chromaWidth where column / 40 % 2 == 1 {
+        picture.u[row * picture.strideUV + column] = UInt8(blue.u)
+        picture.v[row * picture.strideUV + column] = UInt8(blue.v)
+      }
+    }
+    let canvas = painted(picture, .pixelate, in: rect)
+    for block in 0..<12 {
+      let (sample, own) = (canvas.sample(block * 640 / 12 + 26, 180), block % 2 == 0 ? red : blue)
+      #expect(sample.isNear(Sample(red.y, own.u, own.v), by: 12), "block \(block): \(sample)")
+    }
+  }
+
   @Test func pixelatedPicturesKeepTheirShape() {
     // Of a picture of the tile's shape nothing is cut off, whatever the number of blocks.
     let picture = Picture.plain(green, width: 640, height: 360)
