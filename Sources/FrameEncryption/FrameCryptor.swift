@@ -48,8 +48,7 @@ public struct FrameCryptor {
   private var places: [PlaceName: Place] = [:]
   private var queue: [KeyChain.Name] = []
   private var working: KeyChain.Name?
-  private var small = MediaBufferPool(capacity: 2048, limit: 512)
-  private var large = MediaBufferPool(capacity: 65_536, limit: 128)
+  private var pool = FrameBufferPool(limit: 512)
   /// Of H.264, what follows the clear bytes, unescaped.
   private var unescaped = MediaBuffer(capacity: 0)
 
@@ -93,7 +92,7 @@ public struct FrameCryptor {
     }
     guard Self.opens(codec) else { return .refused(.codec(codec)) }
     // Plain bytes, and their index, are fewer than encrypted ones.
-    let buffer = bytes.count <= 2048 ? small.take(minimum: bytes.count) : large.take(minimum: bytes.count)
+    let buffer = pool.take(minimum: bytes.count)
     guard layers > 1 else {
       if let refusal = open(bytes, codec: codec, from: participant, at: now, into: buffer) { return .refused(refusal) }
       return .opened(buffer)
@@ -168,7 +167,7 @@ public struct FrameCryptor {
       let clearLength = EncryptedFrame.clearLength(bytes, codec: codec)
     else { return nil }
     let size = bytes.count + EncryptedFrame.overhead
-    let buffer = size <= 2048 ? small.take(minimum: size) : large.take(minimum: size)
+    let buffer = pool.take(minimum: size)
     let clear = UnsafeRawBufferPointer(rebasing: bytes[..<clearLength])
     let plain = UnsafeRawBufferPointer(rebasing: bytes[clearLength...])
     buffer.append(clear)

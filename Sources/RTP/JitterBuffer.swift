@@ -18,8 +18,6 @@ public struct JitterBuffer {
     public var capacity = 1024
     /// Leave out keyframes of at most 8x8 pixels: a forwarder sends them when a track ends, they are not pictures.
     public var dropsBlankFrames = true
-    /// Bytes of the buffers that frames are put into; larger frames get buffers of their own.
-    public var frameBufferSize = 48 * 1024
     /// The default limits.
     public init() {}
   }
@@ -98,7 +96,7 @@ public struct JitterBuffer {
   /// How far the frame at `next` has been looked through without finding its end; zero when not at all.
   private var scanned: (start: Int64, number: Int64, last: Int64) = (.min, 0, 0)
   private var timestamps = TimestampUnwrapper()
-  private var pool: MediaBufferPool
+  private var pool = FrameBufferPool()
   private var joiner: FrameJoiner
   /// The timestamp of the last packet of media before `next`; nil when it isn't known, or packets are missing between.
   private var timestampBefore: UInt32?
@@ -125,7 +123,6 @@ public struct JitterBuffer {
     while size < min(configuration.capacity, 32_768) { size *= 2 }
     mask = Int64(size - 1)
     slots = Array(repeating: Slot(), count: size)
-    pool = MediaBufferPool(capacity: configuration.frameBufferSize, limit: 64)
     joiner = FrameJoiner(codec: codec)
   }
 

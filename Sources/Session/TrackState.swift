@@ -97,7 +97,8 @@ struct TrackState: Sendable {
       placed = max(placed, head)
       needsKeyframe = true
     }
-    if head > 64, head * 2 > queue.count {
+    // Often: what was dequeued holds its frame's memory until it is let go here.
+    if head >= 8, head * 2 > queue.count {
       queue.removeFirst(head)
       placed -= head
       head = 0

@@ -110,7 +110,6 @@ public func fuzzDepacketizer(_ codec: Codec) -> @Sendable (UnsafeRawBufferPointe
     }
     var configuration = JitterBuffer.Configuration()
     configuration.capacity = 64
-    configuration.frameBufferSize = 256
     var buffer = JitterBuffer(codec: codec, configuration: configuration)
     let now = forEachPacket(of: bytes) { packet, sequence, _, now in
       buffer.insert(packet, sequence: sequence, at: now)
