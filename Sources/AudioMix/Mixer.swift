@@ -37,7 +37,8 @@ public final class Mixer {
   /// - Parameters:
   ///   - position: the first sample of the first block.
   ///   - blockSamples: per channel, 1...48000.
-  ///   - trackCapacity: how far ahead of the mix a track's sound may be inserted, samples.
+  ///   - trackCapacity: how far ahead of the mix a track's sound may be inserted, samples; where a picture a second is planned, that is
+  ///     more than a second.
   ///   - normalizesLoudness: whether each track is brought to `LoudnessNormalizer.target` before mixing.
   public init(
     position: Int64 = 0, blockSamples: Int = 960, trackCapacity: Int = 96_000, normalizesLoudness: Bool = false
