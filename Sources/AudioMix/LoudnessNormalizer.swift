@@ -3,7 +3,7 @@ import CEBUR128
 /// Says by which gain one speaker comes to `target`, whatever the microphone.
 ///
 /// What is measured is speech: momentary loudness above an absolute gate, and not ten below the speaker's own mean (EBU R 128's
-/// relative gate). What stays within 4 LU for five seconds is a fan or a tone, not somebody who talks. The mean is over the last
+/// relative gate), which noise that came before the first words is below as soon as they come. What stays within 4 LU for five seconds is a fan or a tone, not somebody who talks. The mean is over the last
 /// ten seconds of speech; a speaker who goes on much quieter for as long is measured anew. The gain moves while there is speech
 /// only, so that noise never swells in a pause: at once down, slowly up, and quickly in the first two seconds.
 public struct LoudnessNormalizer: Sendable {
@@ -33,33 +33,49 @@ public struct LoudnessNormalizer: Sendable {
   private var next = 0
   /// Values that were left out at the beginning.
   private var skipped = 0
-  /// Mean power of speech, and how many values it is made of.
-  private var mean = 0.0
-  private var count = 0
+  /// Powers of the last speech, the oldest of them at `nextSpeech` when it is full.
+  private var speech: [Double] = []
+  private var nextSpeech = 0
   /// Values of speech so far, at most `firstCount`.
   private var heard = 0
   /// Values in a row that were speech, but for the relative gate.
   private var quiet = 0
 
   /// Knows nothing of the speaker; the gain is 0.
-  public init() { values.reserveCapacity(Self.rangeCount) }
+  public init() {
+    values.reserveCapacity(Self.rangeCount)
+    speech.reserveCapacity(Self.meanCount)
+  }
 
   /// Takes the momentary loudness after another `stepSamples`, LUFS.
   public mutating func take(_ loudness: Double) {
     let loudness = loudness.isNaN ? -70 : min(max(loudness, -70), 20)
     keep(loudness)
     guard loudness > Self.absoluteGate, !isSteady else { return }
-    if count > 0, loudness < recbot_decibels(mean) - Self.relativeGate {
+    if !speech.isEmpty, loudness < recbot_decibels(mean) - Self.relativeGate {
       quiet += 1
       guard quiet >= Self.meanCount else { return }
-      count = 0
+      speech.removeAll(keepingCapacity: true)
+      nextSpeech = 0
     }
     quiet = 0
-    count = min(count + 1, Self.meanCount)
-    mean += (recbot_power(loudness) - mean) / Double(count)
+    if speech.count < Self.meanCount {
+      speech.append(recbot_power(loudness))
+    } else {
+      speech[nextSpeech] = recbot_power(loudness)
+      nextSpeech = (nextSpeech + 1) % Self.meanCount
+    }
     heard = min(heard + 1, Self.firstCount)
     let wanted = min(max(Self.target - recbot_decibels(mean), -Self.mostGain), Self.mostGain)
     gain = min(max(wanted, gain - 3), gain + (heard < Self.firstCount ? 2 : 0.6))
+  }
+
+  /// The mean power of the last speech, without what is so far below the mean of all of it that it is a pause, or was noise before the
+  /// first word (EBU R 128's two steps).
+  private var mean: Double {
+    let gate = speech.reduce(0, +) / Double(speech.count) / recbot_power(Self.relativeGate)
+    let (sum, count) = speech.reduce(into: (0.0, 0.0)) { if $1 >= gate { $0 = ($0.0 + $1, $0.1 + 1) } }
+    return sum / max(count, 1)
   }
 
   private mutating func keep(_ value: Double) {

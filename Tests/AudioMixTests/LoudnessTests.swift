@@ -119,6 +119,15 @@ private struct Speaker {
     #expect(abs(late - LoudnessNormalizer.target) < 1.5, "\(late) LUFS")
   }
 
+  @Test func theHissBeforeTheFirstWordsIsNoSpeech() {
+    // A recording that begins in the middle of a word hears the hiss behind it, louder than silence, before it knows the speaker.
+    var normalizer = LoudnessNormalizer()
+    for _ in 0..<24 { normalizer.take(-31.4) }
+    for _ in 0..<50 { normalizer.take(-54) }
+    for _ in 0..<30 { normalizer.take(-31.4) }
+    #expect(abs(normalizer.gain - 15.4) < 0.1, "\(normalizer.gain) dB")
+  }
+
   @Test func aGainHasBounds() {
     var normalizer = LoudnessNormalizer()
     for index in 0..<600 { normalizer.take(index % 8 < 5 ? -50 : -58) }
