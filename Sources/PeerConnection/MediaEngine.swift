@@ -262,6 +262,8 @@ final class MediaEngine {
 
   /// Whether anything may arrive.
   var isReceiving: Bool { receivers.contains { $0.isActive } }
+  /// Whether the peer agreed to anything that is sent.
+  var isSending: Bool { senders.contains { $0.isAgreed } }
 
   /// What is due by the passing of time; to be called each 20 ms while anything may arrive, and a few times a second otherwise.
   func tick(at now: Instant) {

@@ -38,7 +38,8 @@ public final class RTCPeerConnection: @unchecked Sendable {
   /// Candidates of the peer that came before its description.
   private var waitingCandidates: [String] = []
   private var tickTimer: LoopTimer?
-  private var isTickIdle = false
+  /// How often `tickTimer` fires.
+  private var armedInterval = RTCPeerConnection.tickInterval
 
   /// What a transport begins once.
   private struct Begun: OptionSet {
@@ -48,9 +49,11 @@ public final class RTCPeerConnection: @unchecked Sendable {
     static let sctp = Begun(rawValue: 4)
   }
 
-  /// Time between two looks at what is due, and while nothing is received and reports are due at most.
+  /// Time between two looks at what is due; while something is sent and nothing received, when reports are due at most; and while
+  /// neither is.
   private static let tickInterval = Duration.milliseconds(20)
-  private static let idleTickInterval = Duration.milliseconds(200)
+  private static let sendingTickInterval = Duration.milliseconds(200)
+  private static let idleTickInterval = Duration.milliseconds(500)
   /// How long the last host candidate follows the answer: more than the peer needs to read it and to ask once.
   private static let lastCandidateDelay = Duration.milliseconds(30)
 
@@ -353,14 +356,18 @@ public final class RTCPeerConnection: @unchecked Sendable {
   private func applyReceivers() {
     engine.applyReceivers(negotiation.media, sections: Set(negotiation.sections.map(\.mid)))
     // Who negotiates all the time must not put off what is due.
-    if tickTimer != nil, isTickIdle == engine.isReceiving { armTick() }
+    if tickTimer != nil, armedInterval != dueInterval { armTick() }
+  }
+
+  private var dueInterval: Duration {
+    engine.isReceiving ? Self.tickInterval : engine.isSending ? Self.sendingTickInterval : Self.idleTickInterval
   }
 
   private func armTick() {
     tickTimer?.cancel()
-    isTickIdle = !engine.isReceiving
-    tickTimer = loop.timer(after: isTickIdle ? Self.idleTickInterval : Self.tickInterval, repeats: true) {
-      [weak self] in self?.engine.tick(at: MonotonicClock.now)
+    armedInterval = dueInterval
+    tickTimer = loop.timer(after: armedInterval, repeats: true) { [weak self] in
+      self?.engine.tick(at: MonotonicClock.now)
     }
   }
 

@@ -137,12 +137,15 @@ final class SCTPAssociation: @unchecked Sendable {
 
   private func input(_ packet: [UInt8]) {
     guard handle != 0 else { return }
-    SCTPStack.shared.stir()
+    if !Self.isHeartbeat(packet) { SCTPStack.shared.stir() }
     packet.withUnsafeBytes {
       usrsctp_conninput(UnsafeMutableRawPointer(bitPattern: handle), $0.baseAddress, $0.count, 0)
     }
     flush()
   }
+
+  /// Whether a packet is a HEARTBEAT or the answer to one (RFC 9260 sections 3.3.5 and 3.3.6): nothing is due soon after it.
+  private static func isHeartbeat(_ packet: [UInt8]) -> Bool { packet.count > 12 && (4...5).contains(packet[12]) }
 
   /// The library wants a packet sent.
   func send(packet: UnsafeRawBufferPointer) { sink(.packet(Array(packet))) }

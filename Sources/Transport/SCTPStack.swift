@@ -23,7 +23,7 @@ final class SCTPStack: @unchecked Sendable {
   /// and long retransmissions are due at most, and a process that is idle need not wake a hundred times a second. The first
   /// retransmission, a second after what it repeats (RFC 9260 section 15), still comes in time.
   private static let tick = Duration.milliseconds(10)
-  private static let quietTick = Duration.milliseconds(250)
+  private static let quietTick = Duration.milliseconds(500)
   private static let quietAfter = Duration.milliseconds(1250)
   // Closed sockets are freed by timers, so that these go on for a while.
   private static let linger = Duration.seconds(20)
