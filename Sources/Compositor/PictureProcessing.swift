@@ -41,19 +41,19 @@ public struct PictureProcessing {
     let made = made.take(width: size.width, height: size.height)
     // In two steps: what scales any size quickly weighs its edges otherwise.
     painter.stretch(picture, over: made)
-    let planes = [
-      (made.y, made.strideY, size.width, size.height, means.y, means.strideY),
-      (made.u, made.strideUV, size.width / 2, size.height / 2, means.u, means.strideUV),
-      (made.v, made.strideUV, size.width / 2, size.height / 2, means.v, means.strideUV),
-    ]
-    for (plane, stride, width, height, means, meansStride) in planes {
-      ScalePlane(
-        plane, Int32(stride), Int32(width), Int32(height), means, Int32(meansStride), Int32(count.width),
-        Int32(count.height), kFilterBox)
-      ScalePlane(
-        means, Int32(meansStride), Int32(count.width), Int32(count.height), plane, Int32(stride), Int32(width),
-        Int32(height), filter)
+    let (width, height) = (Int32(size.width), Int32(size.height))
+    /// Brings a plane to a sample for each block, and back to its size.
+    func average(
+      _ plane: UnsafeMutablePointer<UInt8>, _ stride: Int, _ width: Int32, _ height: Int32,
+      over blocks: UnsafeMutablePointer<UInt8>, _ blocksStride: Int
+    ) {
+      let (across, down) = (Int32(count.width), Int32(count.height))
+      ScalePlane(plane, Int32(stride), width, height, blocks, Int32(blocksStride), across, down, kFilterBox)
+      ScalePlane(blocks, Int32(blocksStride), across, down, plane, Int32(stride), width, height, filter)
     }
+    average(made.y, made.strideY, width, height, over: means.y, means.strideY)
+    average(made.u, made.strideUV, width / 2, height / 2, over: means.u, means.strideUV)
+    average(made.v, made.strideUV, width / 2, height / 2, over: means.v, means.strideUV)
     return made
   }
 

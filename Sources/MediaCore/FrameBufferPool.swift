@@ -2,7 +2,7 @@
 /// by a hundred times, and each waits for its instant in a buffer: so buffers are of three sizes, and a frame gets the smallest that
 /// it fits into. Confined to one thread (the one that takes); buffers may be let go on any thread.
 public struct FrameBufferPool {
-  /// Of each size, the smallest first.
+  /// Of each size in bytes, the smallest first.
   private var pools: [(capacity: Int, buffers: MediaBufferPool)]
 
   /// A pool that keeps at most `limit` buffers of each size.
