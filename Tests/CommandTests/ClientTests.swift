@@ -58,14 +58,15 @@ import Testing
   @Test func flagsBecomeARequest() throws {
     let command = try JobsSubmitCommand.parse([
       "room", "--layout", "speaker", "--max-duration", "2h", "--stop-when-empty", "30s", "--size", "640x360", "--fps",
-      "25", "--codec", "vp9", "--participant", "ann", "--output", "{room}.webm", "--to", "s3", "--metadata", "a=b=c",
+      "25", "--codec", "vp9", "--video-bitrate", "900k", "--participant", "ann", "--output", "{room}.webm", "--to",
+      "s3", "--metadata", "a=b=c",
       "--webhook",
       "https://example.com", "--webhook-form", "livekit",
     ])
     var wanted = JobRequest(room: "room", layout: "speaker")
     wanted.maxDuration = 7200
     wanted.stopWhenEmpty = 30
-    wanted.picture = JobPicture(width: 640, height: 360, framesPerSecond: 25, codec: .vp9)
+    wanted.picture = JobPicture(width: 640, height: 360, framesPerSecond: 25, bitrate: 900_000, codec: .vp9)
     wanted.selection = JobSelection(participant: "ann")
     wanted.outputs = [JobOutput(path: "{room}.webm", destination: .s3)]
     wanted.metadata = ["a": "b=c"]
@@ -75,6 +76,7 @@ import Testing
 
   @Test(arguments: [
     ["--max-duration", "0s"], ["--size", "7x7"], ["--fps", "0"], ["--codec", "h264"], ["--to", "moon"],
+    ["--video-bitrate", "9k"],
     ["--metadata", "=x"],
     ["--metadata", "x"], ["--webhook-form", "standard"], ["--webhook", "http://a", "--webhook-form", "x"],
   ])

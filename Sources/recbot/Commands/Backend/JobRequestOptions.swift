@@ -23,7 +23,7 @@ struct JobRequestOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "What the recording is for: meeting, slides or archive; --fps and --codec count more (default: as the workers are set).",
+      "What the recording is for: meeting, slides or archive; --fps, --codec and --video-bitrate count more (default: as the workers are set).",
       valueName: "name"))
   var preset: String?
 
@@ -34,6 +34,11 @@ struct JobRequestOptions: ParsableArguments {
     help: ArgumentHelp(
       "What the picture is written in: vp8, vp9 or av1 (default: as the workers are set).", valueName: "codec"))
   var codec: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Bits a second of the picture, such as 2500k or 4M (default: as the workers are set).", valueName: "rate"))
+  var videoBitrate: String?
 
   @Flag(help: "Bring each speaker to the same loudness, -16 LUFS, before mixing.")
   var loudness = false
@@ -141,11 +146,13 @@ struct JobRequestOptions: ParsableArguments {
     }
     let fps = try parse(fps, "--fps", Values.framesPerSecond) ?? preset?.framesPerSecond
     let codec = try parse(codec, "--codec", Values.codec) ?? preset?.codec
-    if size != nil || fps != nil || codec != nil {
+    // A preset's rate is one of its codec.
+    let bitrate =
+      try parse(videoBitrate, "--video-bitrate", Values.bitrate)
+      ?? preset.flatMap { codec == $0.codec ? $0.bitrate : nil }
+    if size != nil || fps != nil || codec != nil || bitrate != nil {
       request.picture = JobPicture(
-        width: size?.width, height: size?.height, framesPerSecond: fps,
-        // A preset's rate is one of its codec.
-        bitrate: preset.flatMap { codec == $0.codec ? $0.bitrate : nil }, codec: codec)
+        width: size?.width, height: size?.height, framesPerSecond: fps, bitrate: bitrate, codec: codec)
     }
     if !sink.isEmpty { request.sinks = try sink.map { try SinkWish.job($0, framesPerSecond: fps) } }
     let destination = try parse(to, "--to") { text throws(ValueError) in
