@@ -10,7 +10,7 @@ PYTHON := .venv/bin/python
 TIERS  := python3 Tests/tiers.py --recbot=$(RECBOT) $(if $(FUZZ_SECONDS),--fuzz=$(FUZZ_SECONDS))
 HOURS  ?= 0
 TOOLS  := wire peer-echo kit-bot bots webm-writer-loop hearing limits-bench
-BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench room-bench kit-bench session-bench backend-bench fleet-bench token-bench
+BENCHES := recbot compositor-bench codec-bench frontier-bench decoder-bench compose-bench room-bench curve-bench kit-bench session-bench backend-bench fleet-bench token-bench
 
 .PHONY: demo check test endurance build programs unit-tests unit interop fuzz bench docs format lint clean
 
@@ -58,6 +58,7 @@ bench: deps
 	.build/release/decoder-bench
 	.build/release/compose-bench $(RECBOT)
 	.build/release/room-bench $(RECBOT)
+	.build/release/curve-bench $(RECBOT)
 	.build/release/kit-bench $(RECBOT)
 	.build/release/session-bench
 	.build/release/backend-bench $(RECBOT)

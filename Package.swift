@@ -218,7 +218,7 @@ let package = Package(
       name: "RecordingTests",
       dependencies: [
         "Recording", "SessionLog", "LayoutFiles", "Settings", "Compositor", "Codecs", "Layouts", "Session", "Synthetic",
-        "WebM", "TestKit", "MediaCore", logging,
+        "WebM", "Platform", "TestKit", "MediaCore", logging,
       ],
       exclude: ["Goldens"]),
     .testTarget(
@@ -270,7 +270,7 @@ let package = Package(
       name: "codec-bench", dependencies: ["Codecs", "AudioMix", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/codec-bench"),
     .executableTarget(
-      name: "frontier-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"],
+      name: "frontier-bench", dependencies: ["BenchKit", "Codecs", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/frontier-bench"),
     .executableTarget(
       name: "decoder-bench", dependencies: ["Codecs", "Synthetic", "MediaCore"], path: "Tests/Benchmarks/decoder-bench"),
@@ -282,6 +282,7 @@ let package = Package(
       name: "token-bench", dependencies: ["Signaling", "Digests", "MediaCore"], path: "Tests/Benchmarks/token-bench"),
     .target(name: "BenchKit", path: "Tests/Benchmarks/BenchKit"),
     .executableTarget(name: "room-bench", dependencies: ["BenchKit"], path: "Tests/Benchmarks/room-bench"),
+    .executableTarget(name: "curve-bench", dependencies: ["BenchKit"], path: "Tests/Benchmarks/curve-bench"),
     .executableTarget(
       name: "kit-bench", dependencies: ["BenchKit", "RecbotKit", "Codecs", "Synthetic", "MediaCore"],
       path: "Tests/Benchmarks/kit-bench"),

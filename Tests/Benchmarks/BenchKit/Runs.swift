@@ -46,6 +46,24 @@ package final class Background {
   }
 }
 
+/// recbot's room server on a port of its own, on the second processor; its key is in the environment of what is started.
+package struct RoomServer {
+  /// Where it is.
+  package let url: String
+  /// What it costs, and how it is ended.
+  package let process: Background
+
+  /// Starts it.
+  package init(_ recbot: String) {
+    setenv("LIVEKIT_API_KEY", "devkey", 1)
+    setenv("LIVEKIT_API_SECRET", "secret", 1)
+    let port = Int.random(in: 20_000..<30_000)
+    url = "ws://127.0.0.1:\(port)"
+    process = Background([recbot, "room-server", "--port", "\(port)"], on: "1")
+    Thread.sleep(forTimeInterval: 1)
+  }
+}
+
 /// Runs a command to its end on these processors.
 @discardableResult
 package func run(_ words: [String], on processors: String = "0,1") -> Cost {

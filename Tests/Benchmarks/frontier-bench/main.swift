@@ -1,6 +1,7 @@
 // What each codec of recordings makes of a rate, and what that costs: how near the decoded pictures are to what was encoded, and
 // the processor time, for faces and for slides in 1280x720. Prints a table (Markdown); with a file's name it also draws it as SVG.
 // Build with `-c release`; nothing is asserted.
+import BenchKit
 import Codecs
 import Glibc
 import MediaCore
@@ -150,49 +151,26 @@ func measure(_ content: Content, _ codec: RecordingCodec, framesPerSecond: Int, 
     worst: lumas[lumas.count / 20])
 }
 
-/// With so many digits behind the point.
-func fixed(_ value: Double, _ digits: Int) -> String {
-  let factor = (0..<digits).reduce(1) { product, _ in product * 10 }
-  let scaled = Int((value * Double(factor)).rounded())
-  return digits == 0 ? "\(scaled)" : "\(scaled / factor).\(String(factor + scaled % factor).dropFirst())"
-}
-
 /// Two charts side by side, brightness over rate, a line for each codec.
 func drawing(_ rows: [Row]) -> String {
   let colours: [RecordingCodec: String] = [.vp8: "#d1495b", .vp9: "#edae49", .av1: "#00798c"]
-  let (width, height, margin) = (420.0, 300.0, 50.0)
-  var svg = """
-    <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 400" font-family="sans-serif" font-size="12">
-    <rect width="940" height="400" fill="white"/>
-
-    """
-  for (place, content) in Content.allCases.enumerated() {
-    let mine = rows.filter { $0.content == content && $0.framesPerSecond == 30 }
-    let left = margin + Double(place) * (width + margin)
-    let (low, high) = ((mine.map(\.luma).min() ?? 30).rounded(.down), (mine.map(\.luma).max() ?? 60).rounded(.up))
-    func x(_ rate: Int) -> Double { left + Double(rate) / 3_000_000 * (width - 30) }
-    func y(_ luma: Double) -> Double { margin + (high - luma) / max(1, high - low) * height }
-    svg += "<text x=\"\(fixed(left, 0))\" y=\"30\" font-size=\"15\">\(content.rawValue), 1280x720, 30 a second</text>\n"
-    for value in stride(from: low, through: high, by: max(1, ((high - low) / 6).rounded())) {
-      svg += "<path d=\"M\(fixed(left, 1)) \(fixed(y(value), 1))h\(fixed(width - 30, 1))\" stroke=\"#ddd\"/>"
-      svg +=
-        "<text x=\"\(fixed(left - 6, 1))\" y=\"\(fixed(y(value) + 4, 1))\" text-anchor=\"end\">\(fixed(value, 0))</text>\n"
-    }
-    for rate in stride(from: 500_000, through: 3_000_000, by: 500_000) {
-      svg += "<text x=\"\(fixed(x(rate), 1))\" y=\"368\" text-anchor=\"middle\">\(rate / 1000)</text>\n"
-    }
-    svg += "<text x=\"\(fixed(left, 0))\" y=\"388\">kbit/s asked for; dB of brightness, mean of 19 s</text>\n"
-    for (number, codec) in RecordingCodec.allCases.enumerated() {
-      let line = mine.filter { $0.codec == codec }.sorted { $0.bitrate < $1.bitrate }
-      let points = line.map { "\(fixed(x($0.bitrate), 1)),\(fixed(y($0.luma), 1))" }
-      let colour = colours[codec] ?? "black"
-      svg +=
-        "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(colour)\" stroke-width=\"2.5\"/>"
-      svg +=
-        "<text x=\"\(fixed(left + 270 + 45 * Double(number), 0))\" y=\"30\" fill=\"\(colour)\">\(codec.title)</text>\n"
-    }
-  }
-  return svg + "</svg>\n"
+  return Chart.picture(
+    Content.allCases.map { content in
+      let mine = rows.filter { $0.content == content && $0.framesPerSecond == 30 }
+      let (low, high) = ((mine.map(\.luma).min() ?? 30).rounded(.down), (mine.map(\.luma).max() ?? 60).rounded(.up))
+      let step = max(1, ((high - low) / 6).rounded())
+      return Chart(
+        "\(content.rawValue), 1280x720, 30 a second", caption: "kbit/s asked for; dB of brightness, mean of 19 s",
+        marks: (
+          Array(stride(from: 500, through: 3000, by: 500)), Array(stride(from: low, to: high + step, by: step))
+        ),
+        lines: RecordingCodec.allCases.map { codec in
+          let line = mine.filter { $0.codec == codec }.sorted { $0.bitrate < $1.bitrate }
+          return Chart.Line(
+            codec.title, colour: colours[codec] ?? "black",
+            points: line.map { (Double($0.bitrate) / 1000, $0.luma) })
+        })
+    })
 }
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -213,7 +191,8 @@ for content in Content.allCases {
         rows.append(row)
         print(
           "| \(content.rawValue) | \(framesPerSecond) | \(codec.title) | \(bitrate / 1000) | \(row.measured / 1000) | "
-            + "\(fixed(row.cost, 3)) | \(fixed(row.luma, 1)) | \(fixed(row.chroma, 1)) | \(fixed(row.worst, 1)) |")
+            + "\(text(row.cost, digits: 3)) | \(text(row.luma, digits: 1)) | \(text(row.chroma, digits: 1)) | \(text(row.worst, digits: 1)) |"
+        )
         fflush(nil)
       }
     }

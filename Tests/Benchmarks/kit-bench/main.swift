@@ -20,13 +20,9 @@ guard CommandLine.arguments.count == 2, CommandLine.arguments[1].first != "-" el
   exit(CommandLine.arguments.dropFirst().allSatisfy { ["-h", "--help"].contains($0) } ? 0 : 64)
 }
 let recbot = CommandLine.arguments[1]
-setenv("LIVEKIT_API_KEY", "devkey", 1)
-setenv("LIVEKIT_API_SECRET", "secret", 1)
-let port = Int.random(in: 20_000..<30_000)
-let url = "ws://127.0.0.1:\(port)"
-let server = Background([recbot, "room-server", "--port", "\(port)"], on: "1")
-defer { server.stop() }
-try await Task.sleep(for: .seconds(1))
+let server = RoomServer(recbot)
+let url = server.url
+defer { server.process.stop() }
 
 /// Processor time of this process, seconds.
 func spent() -> Double {

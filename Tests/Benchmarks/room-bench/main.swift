@@ -31,10 +31,9 @@ guard CommandLine.arguments.count == 2, CommandLine.arguments[1].first != "-" el
 let recbot = CommandLine.arguments[1]
 let folder = makeFolder()
 defer { try? FileManager.default.removeItem(atPath: folder) }
-setenv("LIVEKIT_API_KEY", "devkey", 1)
-setenv("LIVEKIT_API_SECRET", "secret", 1)
-let port = Int.random(in: 20_000..<30_000)
-let url = "ws://127.0.0.1:\(port)"
+let server = RoomServer(recbot)
+let url = server.url
+defer { server.process.stop() }
 
 /// The files of people, of whom those of one size have a folder of their own.
 let (single, double) = ("\(folder)/single", "\(folder)/double")
@@ -51,7 +50,9 @@ for number in 0..<16 {
 /// One table row: what a recording and ffmpeg take of a core.
 func compare(_ label: String, count: Int, folder files: String, _ options: [String] = []) -> Double {
   let people = Background(
-    [recbot, "people", "bench", "--play", files, "--participants", "\(count)", "--duration", "1h", "--url", url],
+    [
+      recbot, "people", "bench", "--play", files, "--participants", "\(count)", "--duration", "1h", "--url", url,
+    ],
     on: "1")
   defer { people.stop() }
   Thread.sleep(forTimeInterval: 4)
@@ -90,9 +91,6 @@ func compare(_ label: String, count: Int, folder files: String, _ options: [Stri
   return share { $0.ours.processor / $0.paced.processor }
 }
 
-let server = Background([recbot, "room-server", "--port", "\(port)"], on: "1")
-defer { server.stop() }
-Thread.sleep(forTimeInterval: 1)
 print(
   "| live, 1280x720, VP8 2500 kbit/s | recbot, cores | ffmpeg paced | ffmpeg | to paced | to ffmpeg | recbot, MiB | ffmpeg, MiB |"
 )
