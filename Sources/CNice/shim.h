@@ -19,15 +19,48 @@
 #include <time.h>
 #include <unistd.h>
 
-// A source that is dispatched when its ready time comes (g_source_set_ready_time). Its callback returns G_SOURCE_*.
-static gboolean cnice_ready_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
-  (void)source;
+// A source that is dispatched at its moment, which the thread of its context sets, and whenever another thread says so. It does what
+// g_source_set_ready_time does, which wakes the thread that it is called on once more, for nothing. Its callback returns G_SOURCE_*.
+typedef struct {
+  GSource source;
+  gint64 due;  // microseconds of g_get_monotonic_time; negative: never
+  gint told;   // atomic
+} CNiceSource;
+
+static gboolean cnice_source_check(GSource *source) {
+  CNiceSource *me = (CNiceSource *)source;
+  return g_atomic_int_get(&me->told) || (me->due >= 0 && me->due <= g_source_get_time(source));
+}
+
+static gboolean cnice_source_prepare(GSource *source, gint *timeout) {
+  CNiceSource *me = (CNiceSource *)source;
+  if (cnice_source_check(source)) return TRUE;
+  *timeout = me->due < 0 ? -1 : (gint)MIN((me->due - g_source_get_time(source) + 999) / 1000, G_MAXINT);
+  return FALSE;
+}
+
+static gboolean cnice_source_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
+  CNiceSource *me = (CNiceSource *)source;
+  g_atomic_int_set(&me->told, 0);
+  me->due = -1;
   return callback ? callback(data) : G_SOURCE_REMOVE;
 }
 
-static inline GSource *cnice_ready_source_new(void) {
-  static GSourceFuncs functions = {NULL, NULL, cnice_ready_dispatch, NULL, NULL, NULL};
-  return g_source_new(&functions, sizeof(GSource));
+static inline GSource *cnice_source_new(void) {
+  static GSourceFuncs functions = {cnice_source_prepare, cnice_source_check, cnice_source_dispatch, NULL, NULL, NULL};
+  CNiceSource *me = (CNiceSource *)g_source_new(&functions, sizeof(CNiceSource));
+  me->due = -1;
+  me->told = 0;
+  return &me->source;
+}
+
+// Sets its moment. Only the thread that iterates its context.
+static inline void cnice_source_set_due(GSource *source, gint64 due) { ((CNiceSource *)source)->due = due; }
+
+// Lets it be dispatched as soon as may be. Any thread.
+static inline void cnice_source_tell(GSource *source, GMainContext *context) {
+  g_atomic_int_set(&((CNiceSource *)source)->told, 1);
+  g_main_context_wakeup(context);
 }
 
 // g_signal_connect is a macro; the callback's true type depends on the signal.

@@ -109,7 +109,7 @@ private struct ControlService {
     flush()
   }
 
-  /// Waits until something can be done, at most a second.
+  /// Waits until something can be done; while there are clients, whose time may be over, at most a second.
   mutating func wait(_ wake: Int32) {
     polled.removeAll(keepingCapacity: true)
     polled.append(pollfd(fd: wake, events: Int16(POLLIN), revents: 0))
@@ -122,7 +122,7 @@ private struct ControlService {
     }
     // What was received and could not be answered yet comes with no further bytes.
     let hasWork = clients.contains { $0.connection.hasLine && $0.connection.wantsToRead }
-    if poll(&polled, nfds_t(polled.count), hasWork ? 0 : 1_000) < 0 {
+    if poll(&polled, nfds_t(polled.count), hasWork ? 0 : clients.isEmpty ? -1 : 1_000) < 0 {
       for index in polled.indices { polled[index].revents = 0 }
     }
   }

@@ -6,6 +6,8 @@ import RTP
 final class RTCPReporter {
   /// Time between two reports.
   private static let reportInterval = Duration.seconds(1)
+  /// The same while there is nothing to report (RFC 3550 section 6.2).
+  private static let emptyReportInterval = Duration.seconds(5)
   /// A datagram is sent when it has grown to this.
   private static let fullDatagram = 1000
   /// Report blocks that one packet has room for.
@@ -18,6 +20,7 @@ final class RTCPReporter {
   private var random: SeededRandom
   private var writer = RTCPWriter()
   private var nextReport = Instant.distantPast
+  private var reportedAt = Instant.distantPast
 
   /// A reporter whose numbers follow from `random`; estimates end at `maximumBitrate` bits per second.
   init(cname: String, maximumBitrate: UInt64, random: SeededRandom) {
@@ -87,11 +90,14 @@ final class RTCPReporter {
     for sender in senders where sender.isAgreed {
       for stream in sender.streams {
         guard let report = stream.makeReport(wallClock: wallClock, at: now) else { continue }
+        reportedAt = now
         writer.senderReport(report)
         writer.sourceDescription(ssrc: stream.ssrc, cname: cname)
         flush(to: host, whenFull: true)
       }
     }
+    guard !blocks.isEmpty || !writer.isEmpty || now >= reportedAt + Self.emptyReportInterval else { return }
+    reportedAt = now
     var rest = blocks[...]
     repeat {
       let part = rest.prefix(Self.maximumBlocks)

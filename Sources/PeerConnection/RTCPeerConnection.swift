@@ -53,7 +53,7 @@ public final class RTCPeerConnection: @unchecked Sendable {
   /// neither is.
   private static let tickInterval = Duration.milliseconds(20)
   private static let sendingTickInterval = Duration.milliseconds(200)
-  private static let idleTickInterval = Duration.milliseconds(500)
+  private static let idleTickInterval = Duration.seconds(1)
   /// How long the last host candidate follows the answer: more than the peer needs to read it and to ask once.
   private static let lastCandidateDelay = Duration.milliseconds(30)
 

@@ -10,10 +10,16 @@ public enum MonotonicClock {
   public static func sleep(until moment: Instant) -> Instant {
     let now = now
     guard now < moment else { return now }
-    var time = timespec(
-      tv_sec: Int(moment.nanoseconds / 1_000_000_000), tv_nsec: Int(moment.nanoseconds % 1_000_000_000))
+    var time = moment.timespec
     while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
     return Self.now
+  }
+}
+
+extension Instant {
+  /// As the system counts `CLOCK_MONOTONIC`.
+  package var timespec: timespec {
+    Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 }
 

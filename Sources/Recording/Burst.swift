@@ -8,6 +8,8 @@ enum Burst {
   /// How long slots are held back until they are planned together: of 30 a second three. A longer time gains nothing more, and
   /// each slot takes a picture of every track.
   static let length = Duration.milliseconds(70)
+  /// The same while nothing comes, so that a recorder of an empty room sleeps. Less than what further files may be behind (`Pace`).
+  static let quietLength = Duration.milliseconds(400)
 
   /// Puts outputs in that order. Those of a track stay in theirs, and nothing moves past the release of a decoder.
   static func order(_ outputs: inout [SessionOutput]) {

@@ -58,8 +58,7 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         core.handle(event)
       }
       events.removeAll(keepingCapacity: true)
-      var due = core.nextInstant + settings.latency + Burst.length
-      while now >= due || core.isEnding {
+      while now >= core.nextInstant + settings.latency + Burst.length || core.isEnding {
         // In small steps: what is behind is caught up with little by little, and of each picture there is one at a time.
         let limit = core.nextInstant + Self.step
         let reached = min(now, limit + settings.latency)
@@ -89,8 +88,8 @@ struct Drive<Source: EventSource, Work: OutputHandler> {
         outputs.removeAll(keepingCapacity: true)
         try degrade()
         report(handler.progress)
-        due = core.nextInstant + settings.latency + Burst.length
       }
+      let due = core.nextInstant + settings.latency + (source.isQuiet ? Burst.quietLength : Burst.length)
       now = try source.take(into: &events, until: due, pending: core.waitingEvents) ?? now
     }
   }

@@ -14,22 +14,41 @@ protocol EventSource: AnyObject {
   var now: SessionTime? { get }
   /// When somebody stopped the recording, as soon as that is known, however much comes before it.
   var stoppedAt: SessionTime? { get }
+  /// True while neither pictures nor sound have come for a while: what is planned may wait, until something comes.
+  var isQuiet: Bool { get }
 }
 
 /// A room that is recorded while it happens.
 final class LiveSource: EventSource {
   private let sequencer: Sequencer
-  /// The longest sleep: an end is seen so soon.
+  private let mayRest: Bool
+  /// When a picture or sound came last, or the session began; nil: it has not.
+  private var cameAt: SessionTime?
+  /// The longest sleep while much comes: an end is seen so soon.
   private static let nap = Duration.milliseconds(100)
+  /// No picture and no sound has come for so long when it is quiet.
+  private static let quietAfter = Duration.seconds(1)
 
-  init(_ sequencer: Sequencer) { self.sequencer = sequencer }
+  /// `mayRest`: nobody follows what is recorded so closely that it must not come late while nothing happens.
+  init(_ sequencer: Sequencer, mayRest: Bool) { (self.sequencer, self.mayRest) = (sequencer, mayRest) }
 
   func take(into events: inout [SessionEvent], until goal: SessionTime, pending: Int) -> SessionTime? {
-    let wait = min(max(goal - sequencer.now, .milliseconds(1)), Self.nap)
-    usleep(UInt32(wait.microseconds))
-    return sequencer.drain(into: &events, pending: pending)
+    let wait = max(goal - sequencer.now, .milliseconds(1))
+    if isQuiet {
+      sequencer.wait(atMost: wait)
+    } else {
+      usleep(UInt32(min(wait, Self.nap).microseconds))
+    }
+    let now = sequencer.drain(into: &events, pending: pending)
+    let isFrame: (SessionEvent) -> Bool = { if case .frame = $0.payload { true } else { false } }
+    if cameAt == nil || events.contains(where: isFrame) { cameAt = now }
+    return now
   }
 
   var now: SessionTime? { sequencer.now }
   var stoppedAt: SessionTime? { sequencer.stoppedAt }
+  var isQuiet: Bool {
+    guard let cameAt else { return true }
+    return mayRest && sequencer.now - cameAt > Self.quietAfter
+  }
 }

@@ -23,6 +23,7 @@ final class LogSource: EventSource {
 
   var now: SessionTime? { nil }
   var stoppedAt: SessionTime? { nil }
+  var isQuiet: Bool { false }
 
   func take(
     into events: inout [SessionEvent], until goal: SessionTime, pending: Int

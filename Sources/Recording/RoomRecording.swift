@@ -109,6 +109,7 @@ public final class RoomRecording: Sendable {
       state.isCancelled = true
       return state.sinks
     }
+    sequencer.interrupt()
     // Here, since nobody waits for the thread any more.
     SinkServer.finish(sinks)
   }
@@ -127,7 +128,7 @@ public final class RoomRecording: Sendable {
 
   /// The thread's work.
   private func record(control: any RoomControl, sinks: [SinkServer]) -> Result<RecordingSummary, RecordingError> {
-    let source = LiveSource(sequencer)
+    let source = LiveSource(sequencer, mayRest: sinks.isEmpty)
     var events: [SessionEvent] = []
     events.reserveCapacity(1024)
     while source.take(into: &events, until: .zero + .seconds(1), pending: 0) == nil {

@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 import Platform
 import Session
@@ -24,12 +25,18 @@ public final class Sequencer: SessionSink {
     var interrupted: Set<TrackID> = []
     /// What the transport says of each track.
     var counts: [TrackID: ReceptionCounts] = [:]
+    /// Whether the recording sleeps until something comes.
+    var isAwaited = false
   }
 
   private let state = Mutex(State())
+  // Nil when there are no descriptors left: the recording then looks often.
+  private let arrival = Waker()
   private let limit: Int
   /// So many events may wait, here and in the recording, before those who bring them are held up.
   private static let crowd = 16_384
+  /// The longest sleep of who cannot be woken.
+  private static let nap = Duration.milliseconds(100)
   /// Tracks that are counted.
   private static let mostCounted = 16_384
 
@@ -39,15 +46,15 @@ public final class Sequencer: SessionSink {
   /// Takes one payload.
   public func put(_ payload: SessionEvent.Payload) {
     let now = MonotonicClock.now
-    state.withLock { state in
+    let isAwaited = state.withLock { state in
       if state.epoch == nil, case .room(.joined) = payload { state.epoch = now }
-      guard let epoch = state.epoch else { return }
+      guard let epoch = state.epoch else { return false }
       var payload = payload
       if case .frame(var frame, let track) = payload {
         guard state.frames < limit else {
           state.droppedFrames += 1
           state.interrupted.insert(track)
-          return
+          return false
         }
         if !state.interrupted.isEmpty, state.interrupted.remove(track) != nil {
           frame.followsLoss = true
@@ -59,8 +66,28 @@ public final class Sequencer: SessionSink {
       if state.stoppedAt == nil, case .room(.ended(.stopped)) = payload { state.stoppedAt = arrived }
       state.waiting.append(SessionEvent(sequence: state.sequence, arrived: arrived, payload: payload))
       state.sequence += 1
+      // What the network is like is told each second.
+      if case .room(.network) = payload { return false }
+      defer { state.isAwaited = false }
+      return state.isAwaited
     }
+    if isAwaited { arrival?.wake() }
   }
+
+  /// Waits until something comes, but no longer than so. The recording's thread.
+  func wait(atMost limit: Duration) {
+    let isEmpty = state.withLock { state in
+      state.isAwaited = state.waiting.isEmpty
+      return state.isAwaited
+    }
+    guard isEmpty else { return }
+    let isWoken = arrival?.wait(atMost: limit)
+    if isWoken == nil { usleep(UInt32(min(limit, Self.nap).microseconds)) }
+    state.withLock { $0.isAwaited = false }
+  }
+
+  /// Ends a wait, though nothing has come.
+  func interrupt() { arrival?.wake() }
 
   /// Swaps the waiting events with `events` (which must be empty; its storage is used again), and says what time it
   /// is. Nil before the session has begun. Events that come later are stamped with that time or a later one. `pending`:

@@ -14,6 +14,8 @@ public final class LoopTimer {
     self.repeats = repeats
     self.fire = fire
     due = now + self.interval
+    // Those of one loop, and of other programs, then wake the machine once.
+    if repeats, interval >= .seconds(1) { due = Instant(nanoseconds: due.nanoseconds / 1_000_000_000 * 1_000_000_000) }
   }
 
   /// Ends the timer; it does not fire any more. Harmless when it has ended already.

@@ -36,8 +36,8 @@ public final class MediaLoop: @unchecked Sendable {
     ignoreBrokenPipes()
     self.rest = rest
     context = g_main_context_new()
-    wakeSource = cnice_ready_source_new()
-    timerSource = cnice_ready_source_new()
+    wakeSource = cnice_source_new()
+    timerSource = cnice_source_new()
     // Unretained: the thread keeps the loop while it runs, and nothing dispatches afterwards.
     let me = Unmanaged.passUnretained(self).toOpaque()
     g_source_set_callback(
@@ -54,10 +54,7 @@ public final class MediaLoop: @unchecked Sendable {
         Unmanaged<MediaLoop>.fromOpaque(data).takeUnretainedValue().fireTimers()
         return gboolean(1)
       }, me, nil)
-    for source in [wakeSource, timerSource] {
-      g_source_set_ready_time(source, -1)
-      g_source_attach(source, context)
-    }
+    for source in [wakeSource, timerSource] { g_source_attach(source, context) }
     // Without a thread nothing can work at all; the process has met its limit of threads.
     let isStarted = queue.withLock { queue in
       queue.thread = NamedThread(name) { [self] in run() }
@@ -103,7 +100,8 @@ public final class MediaLoop: @unchecked Sendable {
   @inlinable
   public func assertIsCurrent() { assert(isCurrent, "this belongs to its loop's thread") }
 
-  /// Calls `fire` after that time, once or again and again; to the millisecond. Loop thread only.
+  /// Calls `fire` after that time, once or again and again; to the millisecond. What repeats each second or less often begins up to a
+  /// second sooner, at a whole second of the clock. Loop thread only.
   @discardableResult
   public func timer(after interval: Duration, repeats: Bool = false, _ fire: @escaping () -> Void) -> LoopTimer {
     assertIsCurrent()
@@ -127,7 +125,7 @@ public final class MediaLoop: @unchecked Sendable {
       queue.closed = true
       return true
     }
-    if first { g_source_set_ready_time(wakeSource, 0) }
+    if first { cnice_source_tell(wakeSource, context) }
     guard let thread = queue.withLock({ $0.thread.take() }) else { return }
     if isCurrent { thread.detach() } else { thread.join() }
   }
@@ -142,13 +140,11 @@ public final class MediaLoop: @unchecked Sendable {
       queue.work.append(work)
       return (true, queue.work.count == 1)
     }
-    // Thread-safe; it also wakes the context from its poll.
-    if state.wake { g_source_set_ready_time(wakeSource, 0) }
+    if state.wake { cnice_source_tell(wakeSource, context) }
     return state.accepted
   }
 
   private func drain() {
-    g_source_set_ready_time(wakeSource, -1)
     queue.withLock { swap(&$0.work, &draining) }
     for work in draining { work() }
     draining.removeAll(keepingCapacity: true)
@@ -172,11 +168,10 @@ public final class MediaLoop: @unchecked Sendable {
 
   private func armTimers() {
     guard let due = timers.next?.due.nanoseconds else {
-      g_source_set_ready_time(timerSource, -1)
-      return
+      return cnice_source_set_due(timerSource, -1)
     }
     // GLib counts the monotonic clock in microseconds; rounded up, so that a timer is never early.
-    g_source_set_ready_time(timerSource, gint64(due / 1000 + (due % 1000 == 0 ? 0 : 1)))
+    cnice_source_set_due(timerSource, gint64(due / 1000 + (due % 1000 == 0 ? 0 : 1)))
   }
 
   private func beginStopping() {

@@ -105,6 +105,8 @@ final class EngineEnd: MediaEngineHost {
   private(set) var keyframeWishes: [RID?] = []
   private(set) var reports: [(ntp: NTPTime, rtp: UInt32)] = []
   private(set) var forgotten: [SSRC] = []
+  /// How many datagrams of RTCP it has sent.
+  private(set) var sentRTCP = 0
   var wantsPackets = false
   fileprivate weak var pair: EnginePair?
   private let direction: TestKit.Direction
@@ -145,6 +147,7 @@ final class EngineEnd: MediaEngineHost {
   }
 
   func send(rtcp datagram: UnsafeRawBufferPointer) {
+    sentRTCP += 1
     pair?.send(.rtcp(Array(datagram)), count: datagram.count, direction)
   }
 

@@ -168,6 +168,20 @@ import Testing
     #expect(0.1...0.3 ~= camera.sender.fractionLost)
   }
 
+  @Test func whoHasNothingToReportSaysSoEachFiveSeconds() throws {
+    let pair = try EnginePair("delay=20ms", seed: 5)
+    let sender = pair.near.add(.vp8)
+    try pair.connect()
+    pair.run(for: .seconds(60))
+    // With what it asks for at the beginning.
+    #expect(10...20 ~= pair.far.sentRTCP, "\(pair.far.sentRTCP)")
+    #expect(10...13 ~= pair.near.sentRTCP, "\(pair.near.sentRTCP)")
+    // What begins is reported as soon as ever.
+    var camera = MadeCamera(sender)
+    pair.run(for: .milliseconds(1200)) { camera.step(pair.near) }
+    #expect(pair.far.reports.count >= 1)
+  }
+
   /// Datagrams with changed bits never trap, and what is whole still comes.
   @Test func damagedDatagramsAreDropped() throws {
     let pair = try EnginePair("delay=10ms corrupt=20%", seed: 23)

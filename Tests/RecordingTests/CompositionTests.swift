@@ -22,6 +22,7 @@ import Testing
     init(_ events: [SessionEvent], seed: UInt64) { (self.events, random) = (events[...], SeededRandom(seed: seed)) }
     var now: SessionTime? { nil }
     var stoppedAt: SessionTime? { nil }
+    var isQuiet: Bool { false }
     func take(into taken: inout [SessionEvent], until goal: SessionTime, pending: Int) -> SessionTime? {
       reached = reached + .milliseconds(Int64(1 + random.next() % 90))
       while let event = events.first, event.arrived <= reached {

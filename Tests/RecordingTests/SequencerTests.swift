@@ -1,4 +1,5 @@
 import MediaCore
+import Platform
 import Session
 import Testing
 
@@ -60,5 +61,32 @@ struct SequencerTests {
     #expect(sequencer.stoppedAt == nil)
     sequencer.put(.room(.ended(.stopped)))
     #expect(sequencer.stoppedAt != nil)
+  }
+
+  @Test func whoWaitsIsWokenByWhatComes() {
+    for isInterrupted in [false, true] {
+      let sequencer = Sequencer()
+      let began = MonotonicClock.now
+      guard let waiter = NamedThread("waiter", { sequencer.wait(atMost: .seconds(60)) }) else {
+        Issue.record("the system has no thread")
+        return
+      }
+      if isInterrupted { sequencer.interrupt() } else { sequencer.put(.room(.joined(room: "r"))) }
+      waiter.join()
+      #expect(MonotonicClock.now - began < .seconds(50))
+    }
+  }
+
+  @Test func itIsQuietWhenNeitherPicturesNorSoundCome() {
+    let sequencer = Sequencer()
+    let (source, followed) = (LiveSource(sequencer, mayRest: true), LiveSource(sequencer, mayRest: false))
+    #expect(source.isQuiet)
+    sequencer.put(.room(.joined(room: "r")))
+    var events: [SessionEvent] = []
+    for source in [source, followed] {
+      _ = source.take(into: &events, until: .zero, pending: 0)
+      events.removeAll()
+      #expect(!source.isQuiet)
+    }
   }
 }

@@ -119,6 +119,20 @@ import Testing
     #expect(queue.next === nil)
   }
 
+  @Test func slowBeatsFallTogether() {
+    func due(_ milliseconds: Int64, repeats: Bool = true, at now: Int64) -> Int64 {
+      LoopTimer(interval: .milliseconds(milliseconds), repeats: repeats, now: .zero + .milliseconds(now)) {}.due
+        .nanoseconds
+        / 1_000_000
+    }
+    for now in Int64(7000)...7999 {
+      #expect(due(1000, at: now) == 8000)
+      #expect(due(5000, at: now) == 12_000)
+    }
+    #expect(due(1000, repeats: false, at: 7200) == 8200)
+    #expect(due(999, at: 7200) == 8199)
+  }
+
   @Test func repeatingTimersKeepTheirBeatUntilCancelled() {
     let loop = MediaLoop(name: "repeat")
     defer { loop.stop() }

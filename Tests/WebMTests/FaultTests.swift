@@ -158,6 +158,17 @@ import Testing
     #expect(Tool.decode(path, in: directory) == "")
   }
 
+  @Test func aFileThatHardlyGrowsIsSyncedEachFourSeconds() {
+    var pace = SyncPace()
+    // The head, a second of a meeting, ten of an empty room, another of a meeting.
+    let sizes = [4096, 300_000] + (1...10).map { 300_000 + 1500 * Int64($0) } + [615_000]
+    let due = sizes.map { pace.isDue(size: $0) }
+    #expect(due == [true, true, false, false, true, false, false, true, false, false, true, false, true])
+    // What only changes, such as a tag in the head.
+    let same = (0..<8).map { _ in pace.isDue(size: 615_000) }
+    #expect(same == [false, false, false, true, false, false, false, true])
+  }
+
   @Test func theSyncerTellsOfADiskThatRefuses() {
     // A pipe cannot be synced: EINVAL, as a dead disk gives EIO.
     var pipe: [Int32] = [0, 0]

@@ -43,7 +43,13 @@ struct ProgressReporter {
   }
 
   /// How often `report` should be called.
-  var interval: Duration { style == .live ? .milliseconds(250) : .milliseconds(500) }
+  var interval: Duration {
+    switch style {
+    case .live: .milliseconds(250)
+    case .plain, .json: .milliseconds(500)
+    case .silent: .seconds(2)
+    }
+  }
 
   /// Tells the present state, if it is time to, and everything that the connection said since the last time.
   mutating func report(_ progress: RecordingProgress, _ board: StatusBoard) {
