@@ -102,7 +102,8 @@ class ExamplesTest(BotsTest):
         (own,), (back,) = self.summary(lines, "ann", "audio"), self.summary(lines, "echo", "audio")
         self.assertGreaterEqual(len(back["onsets"]), 4)
         late = [min((beep - other for other in own["onsets"] if other < beep - 1), default=9) for beep in back["onsets"]]
-        self.assertTrue(all(1.4 < delay < 2.2 for delay in late), f"{late}")
+        # The watcher's jitter buffer may hold up the client's own sound by more than the echo.
+        self.assertTrue(all(1.25 < delay < 2.2 for delay in late), f"{late}")
         self.verdict.figure(f"echo after {min(late):.2f} to {max(late):.2f} s")
 
     def test_the_scribe_writes_down_who_speaks(self) -> None:
