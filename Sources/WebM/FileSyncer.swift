@@ -3,8 +3,8 @@ import MediaCore
 import Platform
 import Synchronization
 
-// Sendable: `stopping` and `dirty` are guarded by the mutex, `failure` is atomic, the rest is set before the thread
-// starts and never changed.
+// Sendable: `stopping` and `dirty` are guarded by the mutex, `failure` is atomic, `pace` is the thread's alone, the rest is set before
+// the thread starts and never changed.
 /// Makes a file's content durable once a second on a thread of its own, so that a slow disk holds up nobody else. A file that hardly
 /// grows, for nobody sends anything, waits longer: the disk then sleeps too. After a power cut at most about a second is missing, or a
 /// few of those in which nothing happened.
@@ -19,7 +19,6 @@ final class FileSyncer: @unchecked Sendable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var stopping = false
   private var dirty = false
-  // The thread's alone.
   private var pace = SyncPace()
 
   private init(descriptor: Int32, interval: Duration) {
@@ -73,18 +72,25 @@ final class FileSyncer: @unchecked Sendable {
     while !stopping {
       var deadline = (MonotonicClock.now + interval).timespec
       while !stopping, pthread_cond_timedwait(condition, mutex, &deadline) != ETIMEDOUT {}
-      guard dirty, !stopping, isDue() else { continue }
+      guard dirty, !stopping else { continue }
       dirty = false
+      // Whatever asks the disk may hang, and must not hold up who marks.
       pthread_mutex_unlock(mutex)
-      while fdatasync(descriptor) != 0 {
-        guard errno == EINTR else {
-          _ = failure.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
-          break
-        }
-      }
+      let isDue = isDue()
+      if isDue { sync() }
       pthread_mutex_lock(mutex)
+      if !isDue { dirty = true }
     }
     pthread_mutex_unlock(mutex)
+  }
+
+  private func sync() {
+    while fdatasync(descriptor) != 0 {
+      guard errno == EINTR else {
+        _ = failure.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
+        return
+      }
+    }
   }
 
   private func isDue() -> Bool {
@@ -95,7 +101,7 @@ final class FileSyncer: @unchecked Sendable {
 
 /// Which intervals a file is synced in. A value.
 struct SyncPace {
-  /// Of a file that has grown by less, so many intervals are synced at once.
+  /// Of a file that has grown by fewer bytes, so many intervals are synced at once.
   static let little: Int64 = 4096, mostCalm = 4
 
   private var size: Int64 = 0

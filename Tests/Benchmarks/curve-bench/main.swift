@@ -85,8 +85,7 @@ func measure(_ count: Int, _ server: RoomServer) -> Point {
         let cost = run(
           [
             recbot, "join", "curve-\(count)", "--url", url, "--output", output, "--progress", "none",
-            "--max-duration",
-            "\(Int(recorded))s",
+            "--max-duration", "\(Int(recorded))s",
           ] + what.options, on: "0")
         guard cost.disturbance <= 0.05 else { continue }
         if way == 0 {
@@ -95,7 +94,7 @@ func measure(_ count: Int, _ server: RoomServer) -> Point {
         }
         return (cores: cost.processor / recorded, memory: cost.memory)
       }
-      fail("others had more than a twentieth of the processor in five runs one after another")
+      fail("others had more than a twentieth of the processor in four runs one after another")
     }
     return (cores: median(found.map(\.cores)), memory: median(found.map(\.memory)))
   }

@@ -50,9 +50,7 @@ for number in 0..<16 {
 /// One table row: what a recording and ffmpeg take of a core.
 func compare(_ label: String, count: Int, folder files: String, _ options: [String] = []) -> Double {
   let people = Background(
-    [
-      recbot, "people", "bench", "--play", files, "--participants", "\(count)", "--duration", "1h", "--url", url,
-    ],
+    [recbot, "people", "bench", "--play", files, "--participants", "\(count)", "--duration", "1h", "--url", url],
     on: "1")
   defer { people.stop() }
   Thread.sleep(forTimeInterval: 4)
