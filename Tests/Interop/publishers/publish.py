@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A synthetic participant: joins a room with the LiveKit SDK (libwebrtc) and publishes a known picture and sound.
 
-Camera: one solid colour; the whole frame is white for 60 ms from each whole second of the shared wall clock.
+Camera: one solid colour; its middle is white for 60 ms from each whole second of the shared wall clock. (Not all of it: flashes
+of three large layers are more than a client with a low estimate of its way gets sent in time, and it leaves out pictures.)
 Microphone: a beep of 60 ms from the same instants; while it talks, speech-like noise between the beeps.
 Screen share: a second solid colour with black bars, without flashes.
 What it does is printed as JSON lines with wall-clock times, for a judge to compare with a recording.
@@ -35,8 +36,8 @@ CHUNK = SAMPLE_RATE // 100
 
 
 def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = False,
-          stripes: int = 0, noise: int = -1) -> rtc.VideoFrame:
-    """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen.
+          stripes: int = 0, noise: int = -1, middle: tuple[int, int, int] | None = None) -> rtc.VideoFrame:
+    """An I420 frame of one colour; with `bars`, black bars mark it as a shared screen; `middle`: another colour in the middle.
 
     With `stripes`, the left half is black and white columns, each so many pixels wide: a picture that was made smaller
     on its way comes out grey there. With `noise`, the right third is noise of this seed, in squares.
@@ -54,6 +55,10 @@ def solid(width: int, height: int, colour: tuple[int, int, int], bars: bool = Fa
         blocks = numpy.random.default_rng(noise).integers(16, 235, (height // 8 + 1, width // 24 + 1), numpy.uint8)
         luma[:, width // 3 * 2:] = blocks.repeat(8, 0).repeat(8, 1)[:height, :width - width // 3 * 2]
         blue[:, width // 3:] = red[:, width // 3:] = 128
+    if middle:
+        for plane, value in zip((luma, blue, red), middle):
+            rows, columns = plane.shape
+            plane[rows // 5:rows - rows // 5, columns // 5:columns - columns // 5] = value
     data = luma.tobytes() + blue.tobytes() + red.tobytes()
     return rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, bytearray(data))
 
@@ -119,7 +124,8 @@ class Participant:
         """Makes the camera's two pictures; they may change at any time, as when a phone is turned."""
         self.frames = [solid(*self.size, yuv(self.colour), stripes=self.options.stripes, noise=seed)
                        for seed in (range(8) if self.options.noise else [-1])]
-        self.flash = solid(*self.size, yuv("ffffff"))
+        white = yuv("ffffff")
+        self.flash = solid(*self.size, white) if self.options.whole_flash else solid(*self.size, yuv(self.colour), middle=white)
 
     def token(self) -> str:
         o = self.options
@@ -434,6 +440,7 @@ def main() -> None:
                         help="the left half of the camera's picture is columns of N pixels, black and white")
     parser.add_argument("--noise", action="store_true",
                         help="the right third of the camera's picture is noise, so that it takes all of --bitrate")
+    parser.add_argument("--whole-flash", action="store_true", help="flashes fill the picture, for who looks for edges, or at its sides")
     parser.add_argument("--stats", action="store_true", help="also print the SDK's sending statistics")
     options = parser.parse_args()
 

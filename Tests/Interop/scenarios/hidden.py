@@ -27,8 +27,8 @@ def processors(stage: Stage, verdict: Verdict, seconds: float = 16, most: int = 
     """Of one person every picture is pixelated and every word is another voice, from coming to coming again, through layers and
     layouts; others are hidden by an attribute and by command, in a further file and in what is composed of the log too."""
     stage.server()
-    bob, cleo = (stage.publisher(name, colour=colour).join() for name, colour in (("bob", "green"), ("cleo", "blue")))
-    ann = stage.publisher("ann", "--size", "640x360", "--stripes", "16", "--simulcast", colour="red")
+    bob, cleo = (stage.publisher(name, "--whole-flash", colour=colour).join() for name, colour in (("bob", "green"), ("cleo", "blue")))
+    ann = stage.publisher("ann", "--size", "640x360", "--stripes", "16", "--simulcast", "--whole-flash", colour="red")
     log, upright = stage.folder / "session", stage.folder / "upright.webm"
     recorder, remote = start(
         stage, "hidden", "--processor", "ANN=pixelate,voice-mask", "--processor", "attribute:hide=yes=mask,silence",

@@ -9,7 +9,7 @@ from verdict import Verdict
 def shapes(stage: Stage, verdict: Verdict) -> None:
     """A camera turns from 16:9 upright and to 4:3 while it is recorded: nothing is stretched, the tile stays."""
     stage.server()
-    turns = stage.publisher("turns", colour="green").join()
+    turns = stage.publisher("turns", "--whole-flash", colour="green").join()
     other = stage.publisher("other", colour="blue").join()
     recorder = stage.recorder("shapes", "--size", "1280x720")
     stage.until(recorder.recording() + 1)
