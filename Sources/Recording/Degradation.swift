@@ -10,21 +10,21 @@ struct Degradation {
   private let processorTime: () -> Duration
   private var last: (at: SessionTime, processorTime: Duration)?
   private var losesPictures = false
-  private let framesPerSecond: Int
+  private var sparing: Sparing
 
   /// `budget`: cores; nil: whatever there is.
   init(_ settings: SessionCore.Settings, budget: Double?, processorTime: @escaping () -> Duration) {
     control = LoadControl(budget: budget)
     latency = settings.latency + Burst.length
     self.processorTime = processorTime
-    framesPerSecond = settings.framesPerSecond
+    sparing = Sparing(framesPerSecond: settings.framesPerSecond)
   }
 
   /// True once even the last step has not been enough.
   var isExhausted: Bool { control.isExhausted }
 
-  /// True when the picture of this plan is done without.
-  func spares(_ plan: FramePlan) -> Bool { plan.isSpared(by: control.step, framesPerSecond: framesPerSecond) }
+  /// True when the picture of this plan is done without. Of each plan once.
+  mutating func spares(_ plan: FramePlan) -> Bool { sparing.leavesOut(plan, by: control.step) }
 
   /// A picture is left out, because the recording is too far behind.
   mutating func losesPicture() { losesPictures = true }

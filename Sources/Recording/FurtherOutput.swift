@@ -14,10 +14,9 @@ final class FurtherOutput {
   private var output: (any MediaOutput)?
   /// Of so many slots one is written.
   private let interval: Int64
-  /// Pictures a second, as was asked for.
-  private let framesPerSecond: Int
   /// What is left out for lack of processor time.
   private var degradation = DegradationStep.none
+  private var sparing: Sparing
   private let logger: Logger
 
   /// Makes the file and its encoders by `makeOutput`.
@@ -28,7 +27,7 @@ final class FurtherOutput {
     progress = FurtherProgress(path: file.path)
     compositor = file.picture.map { PictureCompositor(canvas: $0.canvas, images: images) }
     interval = Int64(file.picture?.interval ?? 1)
-    framesPerSecond = settings.settings(of: file).session.framesPerSecond
+    sparing = Sparing(framesPerSecond: settings.settings(of: file).session.framesPerSecond)
     self.logger = logger
     do throws(RecordingError) {
       output = try makeOutput(settings.settings(of: file))
@@ -41,7 +40,7 @@ final class FurtherOutput {
   func picture(_ plan: FramePlan, isLate: Bool, _ paint: (PictureCompositor) -> PictureCompositor.Frame) {
     guard let output, let compositor, plan.slot % interval == 0 else { return }
     let slot = plan.slot / interval
-    if plan.isSpared(by: degradation, framesPerSecond: framesPerSecond, slot: slot) { return }
+    if sparing.leavesOut(plan, by: degradation, slot: slot) { return }
     guard !isLate, !output.isCrowded else { return leaveOut() }
     attempt { (output) throws(RecordingError) in
       let frame = paint(compositor)

@@ -29,6 +29,7 @@ final class Pipeline: OutputHandler {
   private let audioEncoder: AudioEncoder
   private let images: ImageStore
   private var scene = ScenePaint()
+  private var sparing: Sparing
   private var attendance = AttendanceList()
   private let notes: Notes
   private var chapters: ChapterMaker
@@ -53,6 +54,7 @@ final class Pipeline: OutputHandler {
     self.control = control
     self.logger = logger
     let session = settings.session
+    sparing = Sparing(framesPerSecond: session.framesPerSecond)
     audio = AudioTracks(normalizesLoudness: settings.normalizesLoudness)
     images = ImageStore(fetcher: settings.images.fetcher) { source, reason in
       logger.warning("an image cannot be used", metadata: ["image": "\(source)", "reason": "\(reason)"])
@@ -231,7 +233,7 @@ final class Pipeline: OutputHandler {
     chronicle?.take(plan.talking, at: plan.time)
     // With few pictures a second most of the sound comes between them.
     try mix(until: plan.time)
-    if plan.isSpared(by: progress.degradation, framesPerSecond: settings.session.framesPerSecond) {
+    if sparing.leavesOut(plan, by: progress.degradation) {
       progress.sparedFrames += 1
       sinks?.picture(nil, slot: plan.slot)
     } else if isLate {

@@ -63,12 +63,6 @@ public enum DegradationStep: Int, CaseIterable, Comparable, Sendable {
 }
 
 extension FramePlan {
-  /// True when this step leaves the picture of the plan out. `framesPerSecond`: as was asked for of the file; `slot`: the file's
-  /// own number of it, where it has fewer pictures a second than the session; nil: the plan's.
-  public func isSpared(by step: DegradationStep, framesPerSecond: Int, slot: Int64? = nil) -> Bool {
-    step >= .stillScenes && (slot ?? self.slot) % step.interval(isStill: isStill, framesPerSecond: framesPerSecond) != 0
-  }
-
   /// True when no camera's picture is seen, or a shared screen takes more than the cameras do.
   public var isStill: Bool {
     var cameras = 0
@@ -79,6 +73,28 @@ extension FramePlan {
       if tile.layer.key.isScreenShare { screens += area } else { cameras += area }
     }
     return cameras == 0 || screens > cameras
+  }
+}
+
+/// Says of one file which pictures are left out: so far apart as the step wants are those that are written, also where one step
+/// follows another. Pure.
+public struct Sparing: Sendable {
+  private let framesPerSecond: Int
+  /// The slot whose picture was wanted last.
+  private var wanted: Int64?
+
+  /// `framesPerSecond`: as was asked for of the file.
+  public init(framesPerSecond: Int) { self.framesPerSecond = framesPerSecond }
+
+  /// True when the step leaves the picture of this plan out. Of each plan once, in their order. `slot`: the file's own number of
+  /// it, where it has fewer pictures a second than the session; nil: the plan's.
+  public mutating func leavesOut(_ plan: FramePlan, by step: DegradationStep, slot: Int64? = nil) -> Bool {
+    let slot = slot ?? plan.slot
+    if let wanted, slot - wanted < step.interval(isStill: plan.isStill, framesPerSecond: framesPerSecond) {
+      return true
+    }
+    wanted = slot
+    return false
   }
 }
 

@@ -31,6 +31,27 @@ import Testing
     #expect(plan([(small, picture, true), (large, .card(.cameraOff), false)]).isStill)
   }
 
+  /// Whichever slot a step changes at, pictures are no further apart than the slower of the two steps wants.
+  @Test(arguments: [
+    (DegradationStep.halfRate, DegradationStep.thirdRate, Int64(3)), (.thirdRate, .halfRate, 3), (.none, .halfRate, 2),
+  ])
+  func picturesAreEvenlyApartWhereAStepChanges(before: DegradationStep, after: DegradationStep, most: Int64) {
+    let picture = PlannedContent.picture(FrameID(1), TrackID("a"))
+    var plan = plan([(PixelRect(x: 0, y: 0, width: 640, height: 360), picture, false)])
+    for change in Int64(1)...12 {
+      var sparing = Sparing(framesPerSecond: 30)
+      var written: [Int64] = []
+      for slot in Int64(0)..<30 {
+        plan.slot = slot
+        if !sparing.leavesOut(plan, by: slot < change ? before : after) { written.append(slot) }
+      }
+      let distances = zip(written.dropFirst(), written).map { $0 - $1 }
+      #expect(written[0] == 0 && distances.allSatisfy { $0 <= most }, "the step changes at slot \(change)")
+      #expect(
+        distances.suffix(3) == Array(repeating: after.interval(isStill: false, framesPerSecond: 30), count: 3)[...])
+    }
+  }
+
   @Test func eachStepIsToldAndFromLayersOnSmallerSizesAreAskedFor() {
     var room = RoomScript()
     room.join("ann", at: 0)
