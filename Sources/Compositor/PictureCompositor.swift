@@ -62,8 +62,10 @@ public final class PictureCompositor {
     /// The composed picture. It is the compositor's own, and the next `compose` paints over it: encode it before that,
     /// on the same thread, or copy it.
     public let picture: Picture
-    /// False when nothing is different from the picture of the call before.
-    public let isChanged: Bool
+    /// What is different from the picture of the call before.
+    public let change: PictureChange
+    /// False when nothing is.
+    public var isChanged: Bool { change != .nothing }
   }
 
   /// Paints tiles on the dark theme's background; see `compose(_:)` for scenes.
@@ -92,11 +94,11 @@ public final class PictureCompositor {
       isPlaced = true
     }
     if isPlaced { prepareBackground() }
-    var isSeen = false
-    if updateTiles(scene.tiles, &isSeen) { isPlaced = true }
-    if updateOverlays(scene.overlays, &isSeen) { isPlaced = true }
     if updateNotice(scene.tiles.isEmpty ? scene.notice : nil) { isPlaced = true }
-    guard isPlaced || isSeen else { return Frame(picture: canvas, isChanged: false) }
+    var change = isPlaced ? PictureChange.anything : .nothing
+    if updateTiles(scene.tiles, &change) { isPlaced = true }
+    if updateOverlays(scene.overlays, &change) { isPlaced = true }
+    guard change != .nothing else { return Frame(picture: canvas, change: .nothing) }
     if isPlaced {
       arrangeElements()
       backdrop.copy(whole, to: canvas)
@@ -106,7 +108,7 @@ public final class PictureCompositor {
     }
     for index in tiles.indices { tiles[index].hasChanged = false }
     for index in overlays.indices { overlays[index].hasChanged = false }
-    return Frame(picture: canvas, isChanged: true)
+    return Frame(picture: canvas, change: change)
   }
 
   /// Bytes of drawn names, discs and symbols that are kept for use again.
@@ -159,7 +161,7 @@ public final class PictureCompositor {
   }
 
   /// Takes over the tiles. True when places are new.
-  private func updateTiles(_ paints: [TilePaint], _ isSeen: inout Bool) -> Bool {
+  private func updateTiles(_ paints: [TilePaint], _ seen: inout PictureChange) -> Bool {
     var isPlaced = false
     if tiles.count != paints.count
       || paints.indices.contains(where: { tiles[$0].paint.layer.key != paints[$0].layer.key })
@@ -178,16 +180,18 @@ public final class PictureCompositor {
       } else if change.isLevel {
         setLevelRing(index)
       }
-      if change.isSeen {
+      if change.isSeen || change.isLevel {
         tiles[index].hasChanged = true
-        isSeen = true
+        seen = max(seen, change.isSeen ? .anything : .detail)
       }
     }
+    if isPlaced { seen = .anything }
     return isPlaced
   }
 
-  private func updateOverlays(_ paints: [OverlayPaint], _ isSeen: inout Bool) -> Bool {
+  private func updateOverlays(_ paints: [OverlayPaint], _ seen: inout PictureChange) -> Bool {
     var isPlaced = overlays.count != paints.count
+    if isPlaced { seen = .anything }
     if overlays.count > paints.count { overlays.removeLast(overlays.count - paints.count) }
     for index in paints.indices {
       if index == overlays.count { overlays.append(OverlayState(paints[index])) }
@@ -195,10 +199,15 @@ public final class PictureCompositor {
       let (rect, isBelow) = (overlays[index].rect, overlays[index].paint.overlay.isBelowTiles)
       dressOverlay(index, for: paints[index])
       overlays[index].hasChanged = true
-      isSeen = true
+      seen = max(seen, isDetail(rect) && isDetail(overlays[index].rect) ? .detail : .anything)
       if overlays[index].rect != rect || paints[index].overlay.isBelowTiles != isBelow { isPlaced = true }
     }
     return isPlaced
+  }
+
+  /// Whether this is so small that its changes are a detail: a clock, not a title.
+  private func isDetail(_ rect: PixelRect?) -> Bool {
+    (rect?.width ?? 0) * (rect?.height ?? 0) * 100 < size.width * size.height
   }
 
   private func updateNotice(_ new: Notice?) -> Bool {

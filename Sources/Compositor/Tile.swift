@@ -45,9 +45,9 @@ struct Tile {
   struct Change {
     /// The rectangle, the corners, what is nearer or farther: others must be painted too.
     var isPlace = false
-    /// Anything that is seen.
+    /// Anything that is seen but for the ring.
     var isSeen = false
-    /// Only the ring of a card.
+    /// The ring of a card.
     var isLevel = false
   }
 
@@ -87,7 +87,6 @@ struct Tile {
     if levelStep != step {
       levelStep = step
       change.isLevel = true
-      change.isSeen = true
     }
     let content = paint.content
     paint = new

@@ -44,7 +44,7 @@ final class FurtherOutput {
     guard !isLate, !output.isCrowded else { return leaveOut() }
     attempt { (output) throws(RecordingError) in
       let frame = paint(compositor)
-      try output.picture(frame.picture, isChanged: frame.isChanged, slot: slot, at: plan.time)
+      try output.picture(frame.picture, change: frame.change, slot: slot, at: plan.time)
       progress.frames += 1
     }
   }

@@ -16,9 +16,9 @@ protocol MediaOutput: AnyObject {
   var discarded: UInt64 { get }
   /// How its segments stand; nil: there are none.
   var segments: SegmentProgress? { get }
-  /// Takes the picture of a slot; its pixels are used before this returns. `isChanged`: it is another one than that of the call
+  /// Takes the picture of a slot; its pixels are used before this returns. `change`: how it differs from that of the call
   /// before.
-  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError)
+  func picture(_ picture: Picture, change: PictureChange, slot: Int64, at time: SessionTime) throws(RecordingError)
   /// Takes 20 ms of sound, a packet of Opus; its bytes are used before this returns.
   func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError)
   /// Changes the title.
@@ -117,12 +117,12 @@ final class FileOutput: MediaOutput {
 
   var segments: SegmentProgress? { segmentThread?.progress }
 
-  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
+  func picture(_ picture: Picture, change: PictureChange, slot: Int64, at time: SessionTime) throws(RecordingError) {
     guard let videoEncoder else { return }
     let repetition = videoEncoder.repetition
     do {
       switch stillness.next(
-        isChanged: isChanged, isDue: time >= keyframeDue, canRepeat: repetition != nil, at: time)
+        change, isDue: time >= keyframeDue, canRepeat: repetition != nil, at: time)
       {
       case .repeat:
         repeated += 1

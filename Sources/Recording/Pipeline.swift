@@ -241,7 +241,7 @@ final class Pipeline: OutputHandler {
       sinks?.picture(nil, slot: plan.slot)
     } else if !settings.isAudioOnly {
       let frame = paint(plan, on: compositor)
-      try output.picture(frame.picture, isChanged: frame.isChanged, slot: plan.slot, at: plan.time)
+      try output.picture(frame.picture, change: frame.change, slot: plan.slot, at: plan.time)
       sinks?.picture(frame.picture, slot: plan.slot)
       progress.frames += 1
     }

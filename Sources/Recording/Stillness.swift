@@ -14,6 +14,11 @@ struct Stillness {
   private let settling: Int
   /// How far apart keyframes are at most. The encoder counts what it is given, and is not given all.
   private let keyframeInterval: Duration
+  /// After a change of a detail one of so many pictures is encoded, so often: it is small, and changes again.
+  private static let detailDistance = 3, detailSettling = 5
+  /// So many pictures of those are owed, and so many were repeated since the last that was encoded.
+  private var owed = 0
+  private var repeated = 0
   /// Pictures that were encoded since the last change, and since the last keyframe.
   private var sinceChange = 0
   private var sinceKeyframe = 0
@@ -24,19 +29,27 @@ struct Stillness {
     self.keyframeInterval = keyframeInterval
   }
 
-  /// What becomes of the next picture. `isChanged`: it is another one than before; `isDue`: a keyframe is due for other reasons;
+  /// What becomes of the next picture. `change`: how it differs from the one before; `isDue`: a keyframe is due for other reasons;
   /// `canRepeat`: the codec can say that it is the same.
-  mutating func next(isChanged: Bool, isDue: Bool, canRepeat: Bool, at time: SessionTime) -> Verdict {
-    if isChanged { sinceChange = 0 }
+  mutating func next(_ change: PictureChange, isDue: Bool, canRepeat: Bool, at time: SessionTime) -> Verdict {
+    if change == .anything { sinceChange = 0 }
+    if change == .detail { owed = Self.detailSettling }
     if isDue || time >= keyframeAt + keyframeInterval { return .encode(isKeyframe: true) }
     // A keyframe is coarse at first, too.
-    return canRepeat && sinceChange >= settling && sinceKeyframe >= settling / 2 ? .repeat : .encode(isKeyframe: false)
+    let isSettled = sinceChange >= settling && sinceKeyframe >= settling / 2
+    guard canRepeat, change == .nothing, isSettled, owed == 0 || repeated + 1 < Self.detailDistance else {
+      return .encode(isKeyframe: false)
+    }
+    repeated += 1
+    return .repeat
   }
 
   /// The picture of this time was encoded.
   mutating func encoded(isKeyframe: Bool, at time: SessionTime) {
     sinceChange += 1
     sinceKeyframe += 1
+    owed = max(0, owed - 1)
+    repeated = 0
     if isKeyframe { (sinceKeyframe, keyframeAt) = (1, time) }
   }
 }

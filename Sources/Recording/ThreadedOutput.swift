@@ -18,7 +18,7 @@ final class ThreadedOutput: MediaOutput {
   }
 
   private enum Work: Sendable {
-    case picture(Picture, isChanged: Bool, slot: Int64, SessionTime)
+    case picture(Picture, change: PictureChange, slot: Int64, SessionTime)
     case audio(MediaBuffer, SessionTime)
     case degrade(DegradationStep)
     case title(String)
@@ -96,9 +96,9 @@ final class ThreadedOutput: MediaOutput {
 
   var discarded: UInt64 { shared.state.withLock { $0.discarded } }
 
-  func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {
-    let copy = isChanged ? nil : last
-    try put(.picture(copy ?? copied(picture), isChanged: isChanged, slot: slot, time))
+  func picture(_ picture: Picture, change: PictureChange, slot: Int64, at time: SessionTime) throws(RecordingError) {
+    let copy = change == .nothing ? last : nil
+    try put(.picture(copy ?? copied(picture), change: change, slot: slot, time))
   }
 
   private func copied(_ picture: Picture) -> Picture {
@@ -175,8 +175,8 @@ final class ThreadedOutput: MediaOutput {
       do throws(RecordingError) {
         switch work {
         case .picture where isDiscarding: shared.state.withLock { $0.discarded += 1 }
-        case .picture(let picture, let isChanged, let slot, let time):
-          try output.picture(picture, isChanged: isChanged, slot: slot, at: time)
+        case .picture(let picture, let change, let slot, let time):
+          try output.picture(picture, change: change, slot: slot, at: time)
         case .audio(let packet, let time): try output.audio(packet.bytes, at: time)
         case .degrade(let step): try output.degrade(to: step)
         case .title(let title): output.setTitle(title)

@@ -8,6 +8,8 @@ public struct TalkerPolicy: Sendable {
     /// The room's word: since when, and how loud (dB).
     var room: (since: SessionTime, level: Int)?
     var activity: VoiceActivity?
+    /// How loud it is shown.
+    var meter = 0
     // What follows from them at the instant of the last `refresh`.
     var talkingSince: SessionTime?
     var level = -127
@@ -29,6 +31,15 @@ public struct TalkerPolicy: Sendable {
         level = (room?.level ?? -127) + bonus
       }
     }
+
+    /// Shows how loud it is now.
+    mutating func show(_ settings: Settings) {
+      if let activity, activity.meter > 0 || settings.levels == .sound {
+        meter = activity.meter
+      } else {
+        meter = room.map { Loudness.meter(decibels: $0.level) } ?? 0
+      }
+    }
   }
 
   private let settings: Settings
@@ -39,6 +50,9 @@ public struct TalkerPolicy: Sendable {
   /// Participants that the room says are loud; more than this at once are nobody's conversation.
   private var loudInRoom = 0
   private static let mostLoudInRoom = 64
+  /// Meters are shown anew in each such span of the session's time, nanoseconds; the number of the last.
+  private static let meterTick: Int64 = 100_000_000
+  private var shownTick: Int64 = -1
   private var heldSince = SessionTime.zero
   private var lastTalk = SessionTime.zero
   /// Who shares a screen; nil when nobody does. Preferred, see `Settings`.
@@ -65,12 +79,9 @@ public struct TalkerPolicy: Sendable {
     return talking
   }
 
-  /// How loud the participant is, for display: 0 (-60 dB and less) to 1000.
-  public func meter(_ identity: ParticipantIdentity) -> Int {
-    guard let voice = voices[identity] else { return 0 }
-    if let activity = voice.activity, activity.meter > 0 || settings.levels == .sound { return activity.meter }
-    return voice.room.map { Loudness.meter(decibels: $0.level) } ?? 0
-  }
+  /// How loud the participant is, for display: 0 (-60 dB and less) to 1000. It changes ten times a second, everybody's at the same
+  /// instants: more nobody sees, and each picture that is another one costs an encoder as much as any.
+  public func meter(_ identity: ParticipantIdentity) -> Int { voices[identity]?.meter ?? 0 }
 
   /// Takes the room's word on who is loud. Somebody not listed has not changed.
   public mutating func update(_ speakers: [Speaker], at now: SessionTime) {
@@ -107,6 +118,7 @@ public struct TalkerPolicy: Sendable {
       voices[identity]?.room = nil
       voices[identity]?.activity?.silence()
       voices[identity]?.talkingSince = nil
+      voices[identity]?.meter = 0
     }
   }
 
@@ -153,11 +165,15 @@ public struct TalkerPolicy: Sendable {
 
   /// Works out who talks at `now`, how loud and for how long.
   private mutating func refresh(at now: SessionTime) {
+    let tick = now.nanoseconds / Self.meterTick
+    let isShown = tick != shownTick
+    shownTick = tick
     var index = voices.startIndex
     while index != voices.endIndex {
       let bonus = voices.keys[index] == presenter ? settings.presenterBonus : 0
       voices.values[index].refresh(at: now, settings, bonus: bonus)
       if voices.values[index].talkingSince != nil { lastTalk = now }
+      if isShown { voices.values[index].show(settings) }
       voices.formIndex(after: &index)
     }
     let reference = talker.flatMap { voices[$0] }.flatMap { $0.talkingSince == nil ? nil : $0.level }

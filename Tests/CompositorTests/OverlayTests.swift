@@ -49,6 +49,20 @@ import Testing
     }
   }
 
+  @Test func aClockIsADetailAndATitleIsNot() {
+    let compositor = PictureCompositor(canvas: hd)
+    func change(_ time: String, _ title: String) -> PictureChange {
+      let clock = OverlayPaint(Overlay(.text(.elapsed), anchor: .topRight), text: time)
+      return compositor.compose(over([clock, text(title)])).change
+    }
+    #expect(change("00:59", "Weekly review") == .anything)
+    #expect(change("00:59", "Weekly review") == .nothing)
+    #expect(change("01:00", "Weekly review") == .detail)
+    #expect(change("01:00", "Monthly review") == .anything)
+    #expect(change("1:00:00", "Monthly review") == .detail)
+    #expect(change("1:00:01", "Weekly review") == .anything)
+  }
+
   @Test func aTimeKeepsItsWidthAndIsMadeOfOneStampADigit() {
     let compositor = PictureCompositor(canvas: hd)
     _ = compositor.compose(over([text("11:11", .elapsed)]))

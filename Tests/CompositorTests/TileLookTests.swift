@@ -89,9 +89,11 @@ import Testing
     tile.level = 500
     _ = compositor.compose([tile])
     tile.level = 509
-    #expect(!compositor.compose([tile]).isChanged)
+    #expect(compositor.compose([tile]).change == .nothing)
     tile.level = 610
-    #expect(compositor.compose([tile]).isChanged)
+    #expect(compositor.compose([tile]).change == .detail)
+    (tile.level, tile.isMuted) = (710, true)
+    #expect(compositor.compose([tile]).change == .anything)
     tile.level = Int.max
     _ = compositor.compose([tile])
     tile.level = Int.min

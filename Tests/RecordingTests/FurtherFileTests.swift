@@ -151,7 +151,7 @@ import WebM
     private var left: Int
     init(after blocks: Int) { left = blocks }
     var size: Int64 { 1 }
-    func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) throws(RecordingError) {}
+    func picture(_ picture: Picture, change: PictureChange, slot: Int64, at time: SessionTime) throws(RecordingError) {}
     func audio(_ packet: UnsafeRawBufferPointer, at time: SessionTime) throws(RecordingError) {
       left -= 1
       if left < 0 { throw .output("no space left on device") }
@@ -214,7 +214,7 @@ import WebM
     let came = DispatchSemaphore(value: 0)
     let taken = Mutex((pictures: [Int64](), audio: 0))
     var size: Int64 { 0 }
-    func picture(_ picture: Picture, isChanged: Bool, slot: Int64, at time: SessionTime) {
+    func picture(_ picture: Picture, change: PictureChange, slot: Int64, at time: SessionTime) {
       came.signal()
       open.wait()
       taken.withLock { $0.pictures.append(slot) }
@@ -270,7 +270,7 @@ import WebM
     let picture = Picture(width: 64, height: 64)
     for slot in 0..<Int64(ThreadedOutput.few) {
       #expect(output.isStarving)
-      try output.picture(picture, isChanged: true, slot: slot, at: .zero)
+      try output.picture(picture, change: .anything, slot: slot, at: .zero)
     }
     #expect(!output.isStarving)
     gate.open.signal()
@@ -285,7 +285,7 @@ import WebM
     ) { () throws(RecordingError) in gate }
     let picture = Picture(width: 64, height: 64)
     for slot in Int64(0)..<10 {
-      try output.picture(picture, isChanged: true, slot: slot, at: .zero)
+      try output.picture(picture, change: .anything, slot: slot, at: .zero)
       try Self.packet { try output.audio($0, at: .zero) }
     }
     gate.came.wait()

@@ -126,7 +126,7 @@ import WebM
       if slot == 20 { for step in DegradationStep.allCases { try output.degrade(to: step) } }
       if slot == 40 { for step in DegradationStep.allCases.reversed() { try output.degrade(to: step) } }
       picture.fill(y: UInt8(60 + slot * 2), u: 100, v: 150)
-      try output.picture(picture, isChanged: true, slot: slot, at: .milliseconds(slot * 100))
+      try output.picture(picture, change: .anything, slot: slot, at: .milliseconds(slot * 100))
     }
     _ = try output.finish()
     let report = try WebMProbe.probe(path)

@@ -10,13 +10,13 @@ import WebM
 /// Pictures that are the same as the one before are not encoded again.
 @Suite struct RepetitionTests {
   /// What becomes of pictures, a letter for each: `k` keyframe, `e` encoded, `-` repeated.
-  private func verdicts(_ changed: [Bool], due: Set<Int> = [], canRepeat: Bool = true) -> String {
+  private func verdicts(_ changes: [PictureChange], due: Set<Int> = [], canRepeat: Bool = true) -> String {
     var stillness = Stillness(framesPerSecond: 4, keyframeInterval: .seconds(5))
     var text = ""
-    for (index, isChanged) in changed.enumerated() {
+    for (index, change) in changes.enumerated() {
       let time = SessionTime.milliseconds(Int64(index) * 250)
       let verdict = stillness.next(
-        isChanged: isChanged, isDue: index == 0 || due.contains(index), canRepeat: canRepeat && index > 0, at: time)
+        change, isDue: index == 0 || due.contains(index), canRepeat: canRepeat && index > 0, at: time)
       switch verdict {
       case .repeat: text += "-"
       case .encode(let isKeyframe):
@@ -27,7 +27,9 @@ import WebM
     return text
   }
 
-  private func changes(_ count: Int, at changed: Set<Int>) -> [Bool] { (0..<count).map(changed.contains) }
+  private func changes(_ count: Int, at changed: Set<Int>, details: Set<Int> = []) -> [PictureChange] {
+    (0..<count).map { changed.contains($0) ? .anything : details.contains($0) ? .detail : .nothing }
+  }
 
   @Test func aSecondAfterAChangeNothingIsEncodedButKeyframes() {
     #expect(verdicts(changes(46, at: [0])) == "keee----------------ke------------------ke----")
@@ -35,6 +37,14 @@ import WebM
     #expect(verdicts(changes(22, at: Set(0..<22))) == "keeeeeeeeeeeeeeeeeeeke")
     #expect(verdicts(changes(12, at: [0]), due: [7]) == "keee---ke---")
     #expect(verdicts(changes(9, at: [0]), canRepeat: false) == "keeeeeeee")
+  }
+
+  @Test func ringsAreEncodedWhenTheyChangeAndABitAfterwards() {
+    // Somebody talks: a ring that changes with each third picture.
+    #expect(
+      verdicts(changes(19, at: [0], details: Set(stride(from: 6, to: 19, by: 3)))) == "keee--e--e--e--e--e")
+    // The last ring gets its quality bit by bit.
+    #expect(verdicts(changes(20, at: [0], details: [5])) == "keee-e--e--e--e--e--")
   }
 
   @Test(arguments: [RecordingCodec.vp8, .vp9, .av1]) func aStillFileHasAllItsPictures(codec: RecordingCodec) throws {
@@ -48,7 +58,7 @@ import WebM
     let picture = Picture(width: 320, height: 180)
     picture.fill(y: 90, u: 100, v: 150)
     for slot in Int64(0)..<120 {
-      try output.picture(picture, isChanged: slot == 0, slot: slot, at: .milliseconds(slot * 100))
+      try output.picture(picture, change: slot == 0 ? .anything : .nothing, slot: slot, at: .milliseconds(slot * 100))
     }
     _ = try output.finish()
     let report = try WebMProbe.probe(path)

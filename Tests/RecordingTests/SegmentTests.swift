@@ -43,7 +43,7 @@ import WebM
       try mix(until: slot * 100 + (slot % 3) * 20)
       picture.fill(y: UInt8(50 + slot), u: 80, v: 80)
       if !slots.contains(slot) {
-        try output.picture(picture, isChanged: true, slot: slot, at: .milliseconds(slot * 100))
+        try output.picture(picture, change: .anything, slot: slot, at: .milliseconds(slot * 100))
       }
       if slot == 25 { output.setTitle("another title") }
     }

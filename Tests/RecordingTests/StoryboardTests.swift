@@ -61,7 +61,7 @@ import Testing
     let picture = Picture(width: 320, height: 180)
     for slot in Int64(0)..<15 {
       picture.fill(y: UInt8(40 + slot / 5 * 60), u: 128, v: 128)
-      try output.picture(picture, isChanged: true, slot: slot, at: .milliseconds(slot * 200))
+      try output.picture(picture, change: .anything, slot: slot, at: .milliseconds(slot * 200))
     }
     _ = try output.finish()
     try body(folder, path)
