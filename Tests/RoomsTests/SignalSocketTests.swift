@@ -101,6 +101,20 @@ final class CollectingSink: SessionSink {
     await server.stop()
   }
 
+  /// Between two looks of a server that has no such room, and says so without a text, the room begins.
+  @Test func aRoomThatBeginsMeanwhileIsAskedForAgain() async throws {
+    let (absent, there) = (answer("404 Not Found", ""), answer("200 OK", "success"))
+    let begins = try await CannedServer([absent, there, answer("503 Service Unavailable", "soon")])
+    #expect(await failure(url: "ws://127.0.0.1:\(begins.port)")?.kind == .busy)
+    #expect(begins.heard.map { $0.prefix(9) } == ["GET /rtc?", "GET /rtc/", "GET /rtc?"])
+    await begins.stop()
+    // Once: something between that lets no upgrade through is not asked for ever.
+    let never = try await CannedServer([absent, there, absent, there, absent])
+    #expect(await failure(url: "ws://127.0.0.1:\(never.port)")?.kind == .notARoomServer)
+    #expect(never.heard.count == 4)
+    await never.stop()
+  }
+
   @Test func aRefusalLeavesNoConnectionBehind() async throws {
     for texts in [["", "token is expired (exp)"], ["", ""], ["no"]] {
       let server = try await CannedServer(texts.map { answer("503 Service Unavailable", $0) }, keepsAlive: true)

@@ -103,7 +103,8 @@ final class SignalSocket: Sendable {
 
   // MARK: On the event loop
 
-  private func connect() {
+  /// `isAgain`: the server refused once.
+  private func connect(isAgain: Bool = false) {
     let tls: TLSContext?
     do {
       tls = request.url.isSecure ? try TLSSetup.context(caFile: request.tlsCAFile) : nil
@@ -113,7 +114,7 @@ final class SignalSocket: Sendable {
     }
     let http = UpgradeHandler(
       request: request,
-      refused: { status, text in self.refused(status, text, tls) },
+      refused: { status, text in self.refused(status, text, tls, isAgain: isAgain) },
       failed: { self.failed($0) })
     let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumMessageSize) { channel, _ in
       self.upgraded(channel)
@@ -194,7 +195,7 @@ final class SignalSocket: Sendable {
 
   /// The server refused the upgrade. Its text is in the body; some proxies swallow it, then the check without
   /// upgrade gets it.
-  private func refused(_ status: Int, _ text: String, _ tls: TLSContext?) {
+  private func refused(_ status: Int, _ text: String, _ tls: TLSContext?, isAgain: Bool) {
     guard text.isEmpty, (400..<600).contains(status), !state.withLock({ $0.isOver }) else {
       finish(.failed(.refusedUpgrade(status: status, text: text)))
       return
@@ -204,8 +205,9 @@ final class SignalSocket: Sendable {
     let check = UpgradeHandler(
       request: request, isCheck: true,
       refused: { checked, text in
-        // The check may pass where the upgrade did not; then the first status is all there is.
+        // The check may pass where the upgrade did not; then the first status is all there is, or the room has begun meanwhile.
         let passes = checked == 200
+        if passes, status == 404, !isAgain { return self.connect(isAgain: true) }
         self.finish(
           .failed(passes ? .refusedWithoutReason(status: status) : .refusedUpgrade(status: checked, text: text)))
       },
