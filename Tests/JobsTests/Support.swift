@@ -23,6 +23,7 @@ final class ManualClock: Sendable {
   let place: String
   let stores: JobQueue
   private let given: DatabaseClock?
+  private let machine: JobMachine
 
   private static let counter = Atomic<Int>(0)
 
@@ -34,6 +35,7 @@ final class ManualClock: Sendable {
   ) async throws {
     self.backend = backend
     self.given = given
+    self.machine = machine
     let number = Self.counter.wrappingAdd(1, ordering: .relaxed).newValue
     switch backend {
     case .sqlite: place = NSTemporaryDirectory() + "recbot-jobs-\(getpid())-\(number).sqlite"
@@ -49,7 +51,7 @@ final class ManualClock: Sendable {
   }
 
   private static func open(
-    _ backend: DatabaseKind, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine = JobMachine(),
+    _ backend: DatabaseKind, _ place: String, _ clock: DatabaseClock, _ machine: JobMachine,
     _ webhooks: [WebhookTarget] = [], seed: UInt64
   ) async throws -> JobQueue {
     let database: any SQLDatabase =
@@ -70,7 +72,7 @@ final class ManualClock: Sendable {
   /// The same queue once more.
   func reopened(seed: UInt64) async throws -> JobQueue {
     let manual = clock
-    return try await Self.open(backend, place, given ?? .given { manual.now }, seed: seed)
+    return try await Self.open(backend, place, given ?? .given { manual.now }, machine, seed: seed)
   }
 
   func close() {
