@@ -29,6 +29,8 @@ public final class OpusEncoder {
   public static let frameSamples = 960
   /// The longest packet that a 20 ms frame can become, bytes (RFC 6716 section 3.4).
   public static let maximumPacketSize = 1275
+  /// With discontinuous transmission, a packet of at most so many bytes need not be sent.
+  public static let silenceSize = 2
   /// Samples at 48 kHz by which the decoded sound is late: what a player has to skip at the start.
   public let preSkip: Int
 
@@ -72,8 +74,7 @@ public final class OpusEncoder {
   /// - Parameters:
   ///   - samples: `frameSamples` x 2 floats, interleaved, full scale -1...1.
   ///   - packet: takes the packet; `maximumPacketSize` bytes always suffice.
-  /// - Returns: the packet's length in bytes. With discontinuous transmission, 2 or less means that the packet need
-  ///   not be sent.
+  /// - Returns: the packet's length in bytes; see `silenceSize`.
   /// - Throws: `invalidArgument` for buffers of the wrong size, `library`.
   public func encode(
     _ samples: UnsafeBufferPointer<Float>, into packet: UnsafeMutableRawBufferPointer

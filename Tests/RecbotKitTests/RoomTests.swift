@@ -78,6 +78,40 @@ private let coarse = 10
     await bob.disconnect()
   }
 
+  @Test(arguments: [(true, 5...25), (false, 100...100)] as [(Bool, ClosedRange<Int>)])
+  func silenceIsLeftOutWhereThatIsWished(isDiscontinuous: Bool, packets: ClosedRange<Int>) async throws {
+    let test = try TestRoom()
+    defer { test.stop() }
+    let ann = try await test.join("ann")
+    let sound = BufferAudioCapturer()
+    var options = AudioPublishOptions()
+    options.isDiscontinuous = isDiscontinuous
+    let publication = try await ann.localParticipant.publish(LocalAudioTrack(capturer: sound), options: options)
+    var number = 0
+    func give(_ sample: (Int) -> Float) async throws {
+      let samples = (0..<960).map(sample)
+      sound.capture(AudioBlock(samples, channels: 1, time: .milliseconds(20 * number)))
+      number += 1
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    func sent() async -> Int { await publication.statistics?.packets ?? 0 }
+    // How many were sent when a tenth of a second brings no more.
+    func settled() async throws -> Int {
+      var (count, before) = (await sent(), -1)
+      for _ in 0..<100 where count != before {
+        try await Task.sleep(for: .milliseconds(100))
+        (count, before) = (await sent(), count)
+      }
+      return count
+    }
+    for _ in 0..<1000 where await sent() < 10 { try await give { $0 % 48 < 24 ? 0.5 : -0.5 } }
+    let loud = try await settled()
+    // Two seconds.
+    for _ in 0..<100 { try await give { _ in 0 } }
+    #expect(packets.contains(try await settled() - loud))
+    await ann.disconnect()
+  }
+
   @Test func whatIsProcessedIsNotSentOtherwise() async throws {
     let test = try TestRoom()
     defer { test.stop() }

@@ -1,6 +1,8 @@
 import MediaCore
 import NIOCore
 import RTP
+import SDP
+import Signaling
 import TestKit
 import Testing
 
@@ -219,5 +221,44 @@ private final class Schedule {
     let track = SID.track(using: &random)
     #expect(room.hasPrefix("RM_") && participant.hasPrefix("PA_"))
     #expect(track.hasPrefix("TR_") && track.utf8.count == 15)
+  }
+}
+
+@Suite struct PublisherAnswerTests {
+  /// The section of sound in an answer, as it is arranged for a track.
+  private func arranged(_ info: Livekit_TrackInfo?) throws -> MediaDescription {
+    let text = """
+      v=0\r
+      o=- 1 1 IN IP4 127.0.0.1\r
+      s=-\r
+      t=0 0\r
+      m=audio 9 UDP/TLS/RTP/SAVPF 111 63\r
+      c=IN IP4 0.0.0.0\r
+      a=mid:0\r
+      a=rtpmap:111 opus/48000/2\r
+      a=fmtp:111 minptime=10;useinbandfec=1\r
+      a=rtpmap:63 red/48000/2\r
+      a=fmtp:63 111/111\r
+
+      """
+    var section = try #require(SessionDescription(parsing: text).media.first)
+    Publisher.arrangeAudio(&section, of: info)
+    return section
+  }
+
+  @Test func publishersLeaveSilenceOutAndSendRedundancyAsAnnounced() throws {
+    let usual = try arranged(Livekit_TrackInfo())
+    #expect(usual.formats == ["63", "111"])
+    #expect(usual.formatParameters.map(\.text) == ["minptime=10;useinbandfec=1;usedtx=1", "111/111"])
+    for change: (inout Livekit_TrackInfo) -> Void in [{ $0.disableDtx = true }, { $0.audioFeatures = [.tfNoDtx] }] {
+      var info = Livekit_TrackInfo()
+      change(&info)
+      #expect(try arranged(info).formatParameters.map(\.text) == ["minptime=10;useinbandfec=1", "111/111"])
+    }
+    var plain = Livekit_TrackInfo()
+    plain.disableRed = true
+    let single = try arranged(plain)
+    #expect(single.formats == ["111"] && single.formatParameters.map(\.text) == ["minptime=10;useinbandfec=1;usedtx=1"])
+    #expect(try arranged(nil).formatParameters.map(\.text) == ["minptime=10;useinbandfec=1"])
   }
 }

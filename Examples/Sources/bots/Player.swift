@@ -8,6 +8,8 @@ func play(_ file: WebMFile, in room: Room) async throws {
   if let capturer = file.audio {
     var options = AudioPublishOptions()
     options.bitrate = 96_000
+    // Music that grows quiet is no silence.
+    options.isDiscontinuous = false
     try await room.localParticipant.publish(
       LocalAudioTrack(name: "film sound", source: .screenShareAudio, capturer: capturer), options: options)
   }

@@ -62,9 +62,12 @@ private final class AudioEncoding: @unchecked Sendable {
   /// When the sample at `position` was captured.
   private var capturedAt = Instant.distantPast
   private var packet = [UInt8](repeating: 0, count: OpusEncoder.maximumPacketSize)
+  /// The last packet said that silence begins, or goes on.
+  private var isSilent = false
 
   init(_ options: AudioPublishOptions) {
     var settings = OpusEncoderSettings()
+    settings.isDiscontinuous = options.isDiscontinuous
     settings.bitrate = min(510_000, max(6000, options.bitrate))
     settings.isForSpeech = options.isForSpeech
     settings.isForwardErrorCorrecting = options.isForwardErrorCorrecting
@@ -97,6 +100,10 @@ private final class AudioEncoding: @unchecked Sendable {
         treatment.process(UnsafeMutableBufferPointer(rebasing: samples[start..<(start + size)]))
         let frame = UnsafeBufferPointer(rebasing: samples[start..<(start + size)])
         guard let count = try? packet.withUnsafeMutableBytes({ try encoder.encode(frame, into: $0) }) else { return }
+        // The first that need not be sent is sent: from it receivers know that what is missing is not lost.
+        let wasSilent = isSilent
+        isSilent = count <= OpusEncoder.silenceSize
+        if isSilent && wasSilent { return }
         packet.withUnsafeBytes { bytes in
           send(
             UnsafeRawBufferPointer(rebasing: bytes[..<count]), UInt32(truncatingIfNeeded: position), capturedAt,

@@ -32,9 +32,10 @@ public final class LocalTrackPublication: Sendable {
   }
 
   convenience init(_ track: LocalAudioTrack, _ options: AudioPublishOptions, core: RoomCore) {
+    var description = LocalTrackDescription(name: track.name, source: track.source, codec: .opus)
+    description.isDiscontinuous = options.isDiscontinuous
     self.init(
-      .init(name: track.name, source: track.source, codec: .opus), isMuted: options.isMuted, track.capture, track.use,
-      AudioSender(options, core: core), core: core)
+      description, isMuted: options.isMuted, track.capture, track.use, AudioSender(options, core: core), core: core)
   }
 
   convenience init(_ track: EncodedVideoTrack, isMuted: Bool, core: RoomCore) {

@@ -14,7 +14,10 @@ public struct PeerTrack: Sendable {
   /// Sound.
   public static func audio(_ track: LocalAudioTrack, options: AudioPublishOptions = AudioPublishOptions()) -> PeerTrack
   {
-    PeerTrack { LocalTrackPublication(track, options, core: $0) }
+    var options = options
+    // Browsers do not say that they prefer it (`usedtx`, RFC 7587 section 6.1).
+    options.isDiscontinuous = false
+    return PeerTrack { [options] in LocalTrackPublication(track, options, core: $0) }
   }
 
   /// Pictures that are encoded already, of one layer.

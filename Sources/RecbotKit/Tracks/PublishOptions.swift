@@ -62,6 +62,9 @@ public struct AudioPublishOptions: Hashable, Sendable {
   public var isForSpeech = false
   /// Whether packets carry a coarser copy of the sound before them, for receivers that lost it (Opus in-band FEC).
   public var isForwardErrorCorrecting = true
+  /// Whether silence is left out, but for a packet each 400 ms (RFC 6716 section 2.1.9, DTX); what is quieter by 25 dB than the loudest and no
+  /// voice counts as silence, so music wants false. Of no account in a two-party room: there everything is sent.
+  public var isDiscontinuous = true
   /// What is done to the sound before it is encoded; `LocalTrackPublication.process(_:)` changes it.
   public var processor: AudioProcessor?
   /// Whether the track is disabled at first.

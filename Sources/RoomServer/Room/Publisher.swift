@@ -111,9 +111,9 @@ final class Publisher: PeerConnectionDelegate {
     participant.room.handle(.trackEnded(participant.sid, track: publication.sid))
   }
 
-  /// The answer with what the publisher is to send: of sound redundancy (RFC 2198) before all else, unless it was announced
-  /// without; of each track of pictures the codec that was announced before all others, and a start bitrate (in kbit/s), which libwebrtc takes instead of its 300: without it the first seconds of a
-  /// camera are a quarter of its size.
+  /// The answer with what the publisher is to send: of sound redundancy (RFC 2198) before all else, and no silence, unless the track was
+  /// announced otherwise; of each track of pictures the codec that was announced before all others, and a start bitrate (in kbit/s), which
+  /// libwebrtc takes instead of its 300: without it the first seconds of a camera are a quarter of its size.
   private func adapted(_ answer: String, to offer: String) -> String {
     guard var description = try? SessionDescription(parsing: answer),
       let offered = try? SessionDescription(parsing: offer)
@@ -126,7 +126,7 @@ final class Publisher: PeerConnectionDelegate {
       let bound = receivers.values.first { $0.receiver.mid == mid }?.sid
       guard description.media[index].kind == .media(.video) else {
         let track = tracks?.preview(bound: bound, name: name, type: .audio)
-        Self.arrangeAudio(&description.media[index], isRedundant: track?.info.disableRed == false)
+        Self.arrangeAudio(&description.media[index], of: track?.info)
         continue
       }
       let track = tracks?.preview(bound: bound, name: name, type: .video)
@@ -143,12 +143,18 @@ final class Publisher: PeerConnectionDelegate {
     }.first
   }
 
-  /// Puts redundancy (RFC 2198) before everything else, or leaves it out. What publishers list first they send.
-  private static func arrangeAudio(_ media: inout MediaDescription, isRedundant: Bool) {
+  /// Puts redundancy (RFC 2198) before everything else, or leaves it out: what is listed first publishers send. Asks for silence to be left
+  /// out (RFC 7587 section 6.1) where the track was announced so. Nil: it was not announced.
+  static func arrangeAudio(_ media: inout MediaDescription, of info: Livekit_TrackInfo?) {
+    if let info, !info.disableDtx, !info.audioFeatures.contains(.tfNoDtx) {
+      for map in media.rtpMaps where map.isEncoding("opus", clockRate: 48_000) {
+        add("usedtx=1", to: map.payloadType, in: &media)
+      }
+    }
     let types = Set(
       media.rtpMaps.filter { $0.isEncoding("red", clockRate: 48_000) }.map(\.payloadType))
     let names = Set(types.map(\.description))
-    if isRedundant {
+    if info?.disableRed == false {
       media.formats = media.formats.filter(names.contains) + media.formats.filter { !names.contains($0) }
     } else {
       media.formats.removeAll(where: names.contains)
@@ -161,13 +167,15 @@ final class Publisher: PeerConnectionDelegate {
     let preferred = media.rtpMaps.filter { $0.isEncoding(codec.rawValue, clockRate: Int(codec.clockRate.hertz)) }
     let first = Set(preferred.map(\.payloadType.description))
     media.formats = media.formats.filter(first.contains) + media.formats.filter { !first.contains($0) }
-    for map in preferred {
-      let parameter = "x-google-start-bitrate=\(startBitrate)"
-      if let known = media.formatParameters.firstIndex(where: { $0.payloadType == map.payloadType }) {
-        media.formatParameters[known].text += ";" + parameter
-      } else {
-        media.formatParameters.append(FormatParameters(payloadType: map.payloadType, text: parameter))
-      }
+    for map in preferred { add("x-google-start-bitrate=\(startBitrate)", to: map.payloadType, in: &media) }
+  }
+
+  /// Adds a parameter to those of a format (RFC 8866 section 6.15).
+  private static func add(_ parameter: String, to type: PayloadType, in media: inout MediaDescription) {
+    if let known = media.formatParameters.firstIndex(where: { $0.payloadType == type }) {
+      media.formatParameters[known].text += ";" + parameter
+    } else {
+      media.formatParameters.append(FormatParameters(payloadType: type, text: parameter))
     }
   }
 

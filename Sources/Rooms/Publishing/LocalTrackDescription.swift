@@ -38,6 +38,8 @@ public struct LocalTrackDescription: Hashable, Sendable {
   public var layers: [Layer]
   /// Whether it is disabled from the beginning.
   public var isMuted = false
+  /// Of sound, whether silence may be left out (RFC 6716 section 2.1.9, DTX). The room is told.
+  public var isDiscontinuous = true
 
   /// Makes a description; see the properties.
   public init(name: String, source: TrackSource, codec: Codec, layers: [Layer] = []) {

@@ -350,6 +350,8 @@ extension LocalTrackDescription {
       ($0.cid, $0.name, $0.type) = (cid, name, codec.kind == .audio ? .audio : .video)
       ($0.source, $0.muted, $0.disableRed) = (source.wire, isMuted, true)
       if isEncrypted { $0.encryption = .gcm }
+      // Newer servers read the feature, older ones the flag.
+      if !isDiscontinuous { ($0.disableDtx, $0.audioFeatures) = (true, [.tfNoDtx]) }
       guard let largest = layers.last else { return }
       ($0.width, $0.height) = (UInt32(clamping: largest.width), UInt32(clamping: largest.height))
       let qualities: [Livekit_VideoQuality] = layers.count == 1 ? [.high] : [.low, .medium, .high]

@@ -54,6 +54,19 @@ import Testing
     }
   }
 
+  @Test func theRoomIsToldWhetherSilenceIsLeftOut() {
+    for isDiscontinuous in [true, false] {
+      var (machine, track) = (Publishing(), Self.voice)
+      track.isDiscontinuous = isDiscontinuous
+      _ = machine.joined(MediaRequest(iceServers: [], relayOnly: false), at: .zero)
+      let asked = machine.publish(LocalTrackID(1), track, at: .zero).compactMap { action in
+        if case .perform(.send(let request)) = action { request.addTrack } else { nil }
+      }
+      #expect(asked.map(\.disableDtx) == [!isDiscontinuous])
+      #expect(asked.map(\.audioFeatures) == [isDiscontinuous ? [] : [.tfNoDtx]])
+    }
+  }
+
   @Test func whatIsPublishedBeforeTheJoinWaitsForIt() {
     var script = Script()
     #expect(publish(&script, 1, Self.voice).isEmpty)
