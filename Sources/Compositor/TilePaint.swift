@@ -110,8 +110,11 @@ public struct TilePaint: Sendable {
   var cardReason: CardReason? {
     if layer.key.participant == nil { return .audioOnly }
     switch content {
+    case .card(.reconnecting): return .reconnecting
+    // Where nobody's picture is shown, none is missing.
+    case .card where !layer.look.video, .video where !layer.look.video: return .audioOnly
     case .card(let reason): return reason
-    case .video: return !layer.look.video ? .audioOnly : processor == .mask ? .hidden : nil
+    case .video: return processor == .mask ? .hidden : nil
     }
   }
 

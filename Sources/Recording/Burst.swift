@@ -11,11 +11,11 @@ enum Burst {
   /// The same while nothing comes, so that a recorder of an empty room sleeps. Less than what further files may be behind (`Pace`).
   static let quietLength = Duration.milliseconds(400)
 
-  /// Puts outputs in that order. Those of a track stay in theirs, and nothing moves past the release of a decoder.
+  /// Puts outputs in that order. Those of a track stay in theirs, and nothing moves past what ends decoders.
   static func order(_ outputs: inout [SessionOutput]) {
     var begin = 0
     for index in outputs.indices {
-      guard case .release = outputs[index] else { continue }
+      guard outputs[index].endsDecoders else { continue }
       order(&outputs, begin..<index)
       begin = index + 1
     }
@@ -38,5 +38,15 @@ enum Burst {
     guard decodes.count > tracks.count else { return }
     decodes.sort { ($0.place, $0.index) < ($1.place, $1.index) }
     outputs.replaceSubrange(range, with: decodes.map(\.output) + others)
+  }
+}
+
+extension SessionOutput {
+  /// True for what ends the lives of decoders: of what is to be decoded nothing moves past it.
+  var endsDecoders: Bool {
+    switch self {
+    case .release, .watch: true
+    default: false
+    }
   }
 }

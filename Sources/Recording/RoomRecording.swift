@@ -138,6 +138,7 @@ public final class RoomRecording: Sendable {
       var settings = settings
       settings.session.startDate = startDate()
       settings.session.utcOffset = Self.utcOffset(at: settings.session.startDate)
+      settings.session.keepsPictures = settings.log != nil
       if settings.isChatOnly {
         let pipeline = try TranscriptPipeline(settings: settings, listener: listener)
         return .success(try run(pipeline, source, settings, control: control, first: events))

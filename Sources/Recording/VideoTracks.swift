@@ -58,13 +58,13 @@ struct VideoTracks {
     decodedAhead.removeAll(keepingCapacity: true)
   }
 
-  /// Decodes the frames of a burst that has begun ahead of `decode`, the tracks side by side on all processors. Those behind a
-  /// release are left to `decode`.
+  /// Decodes the frames of a burst that has begun ahead of `decode`, the tracks side by side on all processors. Those behind what ends
+  /// decoders are left to `decode`.
   mutating func decodeAhead(_ outputs: [SessionOutput]) {
     var lanes: [Lane] = []
     var places: [TrackID: Int] = [:]
     for output in outputs {
-      if case .release = output { break }
+      if output.endsDecoders { break }
       guard case .decode(let id, let frame, let track, _) = output else { continue }
       let place = places[track] ?? lanes.count
       if place == lanes.count {
@@ -115,4 +115,7 @@ struct VideoTracks {
 
   /// Lets the decoder of a track go.
   mutating func release(_ track: TrackID) { entries[track] = nil }
+
+  /// Lets all decoders go.
+  mutating func releaseAll() { entries.removeAll() }
 }

@@ -12,17 +12,22 @@ struct PlannedPicture: Sendable {
   /// The publications that had a tile in the newest plan.
   var shown: Set<TrackID> = []
   private let followsLayout: Bool
+  /// Whether the layout in force uses pictures of people.
+  private(set) var usesPictures: Bool
 
   /// The session's own picture.
   init(_ settings: SessionCore.Settings) {
     arranger = Arranger(layout: settings.layout, canvas: settings.canvas, rule: settings.arrangementRule)
     followsLayout = true
+    usesPictures = settings.layout.usesPictures
   }
 
   /// A further one.
   init(_ picture: SessionCore.Settings.FurtherPicture, of settings: SessionCore.Settings) {
-    arranger = Arranger(layout: picture.layout ?? settings.layout, canvas: picture.canvas)
+    let layout = picture.layout ?? settings.layout
+    arranger = Arranger(layout: layout, canvas: picture.canvas)
     followsLayout = picture.layout == nil
+    usesPictures = layout.usesPictures
   }
 
   /// The layout in force.
@@ -32,9 +37,13 @@ struct PlannedPicture: Sendable {
   mutating func follow(_ layout: Layout) {
     guard followsLayout else { return }
     arranger.setLayout(layout)
+    usesPictures = layout.usesPictures
     arrangement = nil
     scene = nil
   }
+
+  /// Whether the layout in force uses pictures of people when the session's is this one.
+  func usesPictures(following layout: Layout) -> Bool { followsLayout ? layout.usesPictures : usesPictures }
 
   /// A pause begins or ends: nothing glides over it.
   mutating func interrupt() {

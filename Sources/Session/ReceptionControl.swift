@@ -37,6 +37,9 @@ struct ReceptionControl: Sendable {
   /// A track is gone.
   mutating func forget(_ id: TrackID) { policy.forget(id) }
 
+  /// It is looked at with the next instant that is planned.
+  mutating func lookSoon() { next = .zero }
+
   /// True when it is time to look; the next time is later.
   mutating func isDue(at time: SessionTime) -> Bool {
     guard time >= next else { return false }
@@ -44,13 +47,14 @@ struct ReceptionControl: Sendable {
     return true
   }
 
-  /// What is new of what is wanted of these videos, and whether the connection carries them.
+  /// What is new of what is wanted of these videos, and whether the connection carries them. `isUnused`: nobody has a use for those without
+  /// a tile, whatever the mode.
   mutating func update(
-    _ candidates: [ReceptionPolicy.Candidate], at time: SessionTime, isPaused: (TrackID) -> Bool
+    _ candidates: [ReceptionPolicy.Candidate], isUnused: Bool, at time: SessionTime, isPaused: (TrackID) -> Bool
   ) -> (wishes: [ReceptionWish], alert: BandwidthAlert?) {
-    let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll) }
+    let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll && !isUnused) }
     videos = seen.count
-    let wishes = policy.update(candidates, limit: bandwidth.limit, isThrifty: isThrifty, at: time)
+    let wishes = policy.update(candidates, limit: bandwidth.limit, isThrifty: isThrifty || isUnused, at: time)
     return (wishes, bandwidth.alert(videos: videos, paused: seen.count { isPaused($0.track) }))
   }
 }

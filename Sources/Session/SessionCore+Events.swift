@@ -123,7 +123,9 @@ extension SessionCore {
     switch event {
     case .setLayout(let new):
       guard new != pictures[0].layout else { return }
+      let usedPictures = usesPictures
       for number in pictures.indices { pictures[number].follow(new) }
+      if usesPictures != usedPictures { watch(at: now) }
       note(.layout(new.name), at: now)
     case .pin(let selector):
       if held.pin(selector) { note(.pinned(selector.description), at: now) }
@@ -142,6 +144,16 @@ extension SessionCore {
     case .pause(let policy): setPause(policy, at: now)
     case .resume: setPause(nil, at: now)
     default: break
+    }
+  }
+
+  /// Pictures are used from now on, or none are.
+  private mutating func watch(at now: SessionTime) {
+    emit(.watch(usesPictures))
+    guard usesPictures else { return }
+    for id in tracks.announced where tracks[id]?.track.kind == .video {
+      tracks[id]?.needsKeyframe = true
+      tracks[id]?.forgetPicture(now: now)
     }
   }
 

@@ -24,7 +24,7 @@ extension SessionCore {
       guard var tile = tile(in: layer, at: time) else { continue }
       tile.isPinned = pinned.contains(layer.key)
       plan.tiles.append(tile)
-      if let id = track(for: layer.key) { shown.insert(id) }
+      if layer.look.video, let id = track(for: layer.key) { shown.insert(id) }
     }
     pictures[number].shown = shown
     plan.overlays = arrangement.overlays.map { PlannedOverlay(overlay: $0, text: text(of: $0, at: plan)) }

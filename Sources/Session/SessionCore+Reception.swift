@@ -40,7 +40,9 @@ extension SessionCore {
     guard pause == nil, lostSince == nil, pictures[0].arrangement != nil else { return }
     let candidates = candidates(pictures.flatMap { $0.arrangement?.result.layers ?? [] })
     let tracks = tracks
-    let (wishes, alert) = reception.update(candidates, at: time) { tracks[$0]?.isPaused ?? false }
+    let (wishes, alert) = reception.update(
+      candidates, isUnused: !settings.keepsPictures && !usesPictures && !willUsePictures, at: time
+    ) { tracks[$0]?.isPaused ?? false }
     if !wishes.isEmpty { emit(.receive(wishes)) }
     if let alert { note(.bandwidth(alert), at: time) }
   }
@@ -51,7 +53,7 @@ extension SessionCore {
     var shown: [TrackID: (width: Int, height: Int, rank: Int)] = [:]
     let meant = held.tiles(among: people)
     let pinned = Set(meant.keys + [meant.spotlight].compactMap { $0 })
-    for layer in layers {
+    for layer in layers where layer.look.video {
       guard let id = track(for: layer.key), let state = tracks[id] else { continue }
       let (width, height) = Self.pictureSize(in: layer, state.displayWidth, state.displayHeight)
       let rank = rank(of: layer.key, isPinned: pinned.contains(layer.key))

@@ -6,6 +6,9 @@ public enum SessionOutput: Sendable {
   /// Decode this video frame now (decode order within a track). Its picture may be named by later plans. `at`: the instant of
   /// the file at which it belongs, which is that of the next plan or a little earlier.
   case decode(FrameID, EncodedFrame, of: TrackID, at: SessionTime)
+  /// Whether some layout uses pictures from here on; before the first, one does. While none does, nothing need be decoded; afterwards
+  /// each track begins with a keyframe.
+  case watch(Bool)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
   case audio(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Treat the sound of this track in this way, whatever of it has not been mixed yet; nil: leave it as it comes.
@@ -60,6 +63,8 @@ public struct SessionCore: Sendable {
   var gate = PauseGate()
   /// The picture, and the further ones.
   var pictures: [PlannedPicture]
+  /// Whether some layout will use pictures when all has counted that has arrived.
+  private(set) var willUsePictures = true
   /// What the layouts are asked about.
   var layoutInput = LayoutInput()
   /// The publications that have a tile in some picture at present.
@@ -87,7 +92,12 @@ public struct SessionCore: Sendable {
     endWatch = EndWatch(settings)
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
     pictures = [PlannedPicture(settings)] + settings.further.map { PlannedPicture($0, of: settings) }
+    willUsePictures = usesPictures
+    if !usesPictures { emit(.watch(false)) }
   }
+
+  /// Whether some layout uses pictures of people.
+  var usesPictures: Bool { pictures.contains(where: \.usesPictures) }
 
   /// People in the order in which they came. Made anew at each call.
   public var participants: [Participant] { people.all }
@@ -127,10 +137,15 @@ public struct SessionCore: Sendable {
   /// Takes the next event of the stream. Arrival times never go backwards. What follows an end is not looked at.
   public mutating func handle(_ event: SessionEvent) {
     let endsRedaction = backlog.take(event)
+    // Pictures begin with keyframes after a redaction, and where none were used: asked for at once, they are there when they are wanted.
     if endsRedaction {
-      // Pictures begin with keyframes after it: asked for at once, they are there when they are wanted.
       for id in tracks.flowingVideos { emit(.requestKeyframe(id)) }
     }
+    guard case .room(.setLayout(let layout)) = event.payload else { return }
+    willUsePictures = pictures.contains { $0.usesPictures(following: layout) }
+    guard willUsePictures, !usesPictures else { return }
+    reception.lookSoon()
+    for id in tracks.flowingVideos { request(keyframeOf: id, at: event.arrived) }
   }
 
   /// Plans every output instant that lies at least `latency` before `now`. All events that arrived until `now` must

@@ -28,6 +28,9 @@ extension SessionCore {
     public var talker: TalkerPolicy.Settings
     /// How much of the video tracks is wanted.
     public var receive: ReceptionPolicy.Mode
+    /// Whether pictures that no layout uses are of use all the same, for a session log. Where not, they are not received, whatever
+    /// `receive` says.
+    public var keepsPictures = true
     /// At most so many people are shown: the list of active talkers; nil: all.
     public var maximumTalkers: Int?
     /// The recording's title at the beginning.

@@ -79,6 +79,12 @@ import Testing
     #expect(isRed)
   }
 
+  @Test(arguments: CardReason.allCases) func whereNobodysPictureIsShownNoCardSaysThatOneIsMissing(reason: CardReason) {
+    var paint = tile(.card(reason), middleRect, name: "Ada")
+    paint.layer.look.video = false
+    #expect(paint.cardReason == (reason == .reconnecting ? .reconnecting : .audioOnly))
+  }
+
   @Test func theTalkerIsOutlinedInsideTheTile() {
     var paint = tile(.video(.plain(grey)), middleRect)
     paint.isTalking = true

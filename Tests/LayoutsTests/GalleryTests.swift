@@ -27,6 +27,21 @@ import Testing
     #expect(try golden("\(name).txt", text))
   }
 
+  @Test func onlyTheLayoutOfCardsUsesNoPictures() throws {
+    let without = try LayoutStore.builtInNames.filter { try !Self.store.layout($0).usesPictures }
+    #expect(without == ["audio-only"])
+    // Who has a picture may decide what is shown where none is.
+    let cards = try Self.store.layout("audio-only")
+    for change: (inout Scene) -> Void in [
+      { $0.when = Condition([[.people(0...3)], [.cameras(1...9)]]) }, { $0.when = Condition([[.absent(.withVideo)]]) },
+      { $0.regions[0].selector.exclude = [.withoutVideo] }, { $0.regions[0].withoutVideo = .small },
+    ] {
+      var layout = cards
+      change(&layout.scenes[0])
+      #expect(layout.usesPictures)
+    }
+  }
+
   @Test(arguments: LayoutStore.builtInNames)
   func aConversationMovesNobodyWithoutCause(name: String) throws {
     var arranger = Arranger(layout: try Self.store.layout(name), canvas: hd)

@@ -36,6 +36,53 @@ import Testing
     #expect(wishes(room.run(settings(.best), until: 3000)).isEmpty)
   }
 
+  /// Cards of everybody, and nobody's picture.
+  private static let cards: Layout = {
+    var region = Region(name: "cards", selector: SourceSelector([.cameras]))
+    region.look.video = false
+    return Layout(name: "cards", scenes: [Scene(name: "cards", regions: [region])])
+  }()
+
+  @Test func whereNobodysPictureIsShownNoneIsReceivedUnlessItIsKept() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.video("ann.camera", from: 0, to: 3000)
+    func wishes(_ mode: ReceptionPolicy.Mode, keeps: Bool) -> [String] {
+      var settings = settings(mode)
+      (settings.layout, settings.keepsPictures) = (Self.cards, keeps)
+      return self.wishes(room.run(settings, until: 3000))
+    }
+    #expect(wishes(.best, keeps: true).isEmpty)
+    #expect(wishes(.best, keeps: false) == ["ann.camera hidden"])
+    #expect(wishes(.forLayout, keeps: true) == ["ann.camera hidden"])
+  }
+
+  @Test func whenPicturesAreShownAgainEachTrackBeginsWithAKeyframe() {
+    var room = RoomScript()
+    room.join("ann", at: 0)
+    room.at(2000, .setLayout(.grid))
+    room.at(4000, .setLayout(Self.cards))
+    for ms in stride(from: Int64(0), to: 6000, by: 40) {
+      room.frame("ann.camera", at: ms, isKeyframe: ms == 0 || ms == 2520)
+    }
+    var settings = settings(.best)
+    settings.layout = Self.cards
+    let run = room.run(settings, until: 6000)
+    let told = run.outputs.compactMap { output -> String? in
+      switch output {
+      case .watch(let isWatching): "watch \(isWatching)"
+      case .requestKeyframe: "keyframe wanted"
+      case .decode(_, let frame, _, _) where frame.isKeyframe: "keyframe \(frame.rtpTime / 90)"
+      default: nil
+      }
+    }
+    // It is asked for when the layout arrives, not half a second later.
+    #expect(
+      told == ["watch false", "keyframe 0", "keyframe wanted", "watch true", "keyframe 2520", "watch false"])
+    #expect(run.card("ann", at: 2400) == .starting)
+    #expect(run.shows("ann", at: 2600))
+  }
+
   @Test func theSizeIsThatOfThePictureBehindTheTile() {
     let cover = VideoLayer(key: .overflow(1), rect: PixelRect(x: 0, y: 0, width: 400, height: 400), fit: .cover)
     var contain = cover

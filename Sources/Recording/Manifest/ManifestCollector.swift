@@ -213,11 +213,14 @@ final class ManifestCollector {
     manifest.tracks[id]?.freezes.interrupt(at: time)
   }
 
+  /// Pictures are shown from now on, or none are: those before are not followed by those after.
+  func watch(at time: SessionTime) {
+    for index in manifest.tracks.values.indices { manifest.tracks.values[index].freezes.interrupt(at: time) }
+  }
+
   private func interruptAll(at time: SessionTime) {
-    for index in manifest.tracks.values.indices {
-      manifest.tracks.values[index].freezes.interrupt(at: time)
-      manifest.tracks.values[index].audioEnd = nil
-    }
+    watch(at: time)
+    for index in manifest.tracks.values.indices { manifest.tracks.values[index].audioEnd = nil }
   }
 
   /// The recording ends.

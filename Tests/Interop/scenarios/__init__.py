@@ -25,7 +25,7 @@ from scenarios.presence import presence
 from scenarios.quality import quality
 from scenarios.rare import high_efficiency, telephones
 from scenarios.rates import rates
-from scenarios.reception import bandwidth, layers
+from scenarios.reception import bandwidth, cards, layers
 from scenarios.refusals import refusals
 from scenarios.repaired import repaired
 from scenarios.running import running
@@ -46,7 +46,7 @@ from scenarios.written import written
 
 SCENARIOS = {scenario.__name__: scenario for scenario in (
     running, judging, refusals, demo, conversation, tracks, codecs, browsers, written, telephones, high_efficiency, shapes, speaker, simulcast,
-    layers, bandwidth, messages, presence, still, budget, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors, processors_long,
+    layers, cards, bandwidth, messages, presence, still, budget, encrypted, encrypted_codecs, churn, stalls, crowd, outage, booth, interview, seats, trouble, control, pauses, processors, processors_long,
     faces, loudness, endings, waiting, deleted, bots_only, rates, composed, log_killed, log_full, outputs, outputs_full, segments, segments_full, sinks, watched, unread, streamed, quality, kill, survival, repaired, joined, kill_long, survival_long, soak)}
 SMOKE = ("running", "conversation")
 # A server that goes away: faults/restart. Coming and going at random: presence and tracks. Encrypted VP8 and H.264: encrypted; the

@@ -107,7 +107,8 @@ def control(stage: Stage, verdict: Verdict) -> None:
     ann.tell("mute-camera", "muted")
     now = moment(now + 1.5, 0.4)
     ann.tell("unmute-camera", "unmuted")
-    for words in (("layout", "grid"), ("layout", "speaker"), ("spotlight", "Cleo"), ("spotlight",)):
+    for words in (("layout", "grid"), ("layout", "speaker"), ("layout", "audio-only"), ("layout", "speaker"),
+                  ("spotlight", "Cleo"), ("spotlight",)):
         now = moment(now + 1.5, 0.4)
         remote(*words)
     now = moment(now + 1.5, 0.3)
@@ -148,8 +149,15 @@ def control(stage: Stage, verdict: Verdict) -> None:
     verdict.check(recording.gone(ann.colour, told - 0.2) <= card, "the muted camera is still seen beside its card")
     told = remote.time("layout", layout="grid")
     shows("grid", told, turn(recording, ann.colour, told, LARGE, False))
-    told = remote.time("layout", -1, layout="speaker")
+    told = remote.time("layout", -2, layout="speaker")
     shows("speaker", told, turn(recording, ann.colour, told, LARGE, True))
+    told = remote.time("layout", layout="audio-only")
+    shows("cards", told, turn(recording, ann.colour, told, 0.01, False))
+    # Nothing was decoded meanwhile: each camera begins with a keyframe.
+    told = remote.time("layout", -1, layout="speaker")
+    back = turn(recording, ann.colour, told, LARGE, True) - told
+    verdict.timely(back <= 0.7, f"pictures are back {ms(back)} after cards")
+    verdict.figure(f"back after {ms(back)}")
     told = remote.time("spotlight", 0)
     shows("spotlight", told, turn(recording, cleo.colour, told, LARGE, True))
     told = remote.time("spotlight", 1)

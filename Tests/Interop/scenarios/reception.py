@@ -1,10 +1,13 @@
 """What is received: as much as the tile shows, and as much as the connection carries."""
 
+import json
+
 import numpy as np
 
 from judge import Recording
 from reading import card, read
 from scenarios.common import in_step, load
+from scenarios.control import start, turn
 from scenarios.tracks import REASONS
 from stage import Stage
 from verdict import Verdict, ms
@@ -36,6 +39,39 @@ def layers(stage: Stage, verdict: Verdict) -> None:
     first = recording.shown(person.colour, 0)
     steady(recording, person.colour, first, verdict)
     in_step(recording, [person], first + 1.2, recording.duration, verdict)
+
+
+def cards(stage: Stage, verdict: Verdict) -> None:
+    """In a layout without pictures none is received, unless a log keeps them; when another layout shows them, they come."""
+    stage.server()
+    people = [stage.publisher(name, "--size", "480x270", colour=colour).join()
+              for name, colour in (("ann", "green"), ("bob", "blue"))]
+    manifests = {name: stage.folder / f"{name}.json" for name in ("cards", "kept")}
+    log = ("--log", str(stage.folder / "session"))
+    bots = {name: start(stage, name, "--layout", "audio-only", "--manifest", str(path), *(log if name == "kept" else ()))
+            for name, path in manifests.items()}
+    began = max(recorder.recording() for recorder, _ in bots.values())
+    # One after the other: a publisher makes a keyframe for both no more than twice a second.
+    for wait, (_, remote) in zip((5, 6), bots.values()):
+        stage.until(began + wait)
+        remote("layout", "grid")
+    stage.until(began + 9)
+    for recorder, _ in bots.values():
+        recorder.stop()
+
+    packets = {}
+    for name, (recorder, remote) in bots.items():
+        cameras = [track["quality"] for track in json.loads(manifests[name].read_text())["tracks"] if track["kind"] == "video"]
+        packets[name] = sum(camera["packets_expected"] for camera in cameras)
+        verdict.check(len(cameras) == 2 and not any(camera["freezes"] for camera in cameras), f"{name}: {cameras}")
+        told = remote.time("layout", layout="grid")
+        recording = load(recorder, verdict)
+        seen = [turn(recording, person.colour, told, 0.1, True) - told for person in people]
+        verdict.timely(-0.001 <= min(seen) and max(seen) <= 0.7, f"{name}: seen after {', '.join(map(ms, seen))}")
+        verdict.figure(f"{name} seen after {', '.join(map(ms, seen))}")
+        in_step(recording, people, told + 1.5, recording.duration, verdict)
+    verdict.check(packets["cards"] < 0.6 * packets["kept"], f"packets of pictures: {packets}")
+    verdict.figure(f"packets {packets['cards']} of {packets['kept']}")
 
 
 def steady(recording: Recording, colour: str, since: float, verdict: Verdict) -> None:
