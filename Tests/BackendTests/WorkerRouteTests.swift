@@ -187,6 +187,8 @@ import Testing
       let job = try await api.submit("a", ann)
       let fence = try #require(try await api.claim().first).job.fence
       let report = HeartbeatRequest(fence: fence, report: JobReport(state: .running))
+      // Known to record before it is told something: until then nobody hears a command, and none is waited for.
+      _ = try await api.send("POST", "/v1/workers/jobs/\(job.id)/beat", TestBackend.workerSecret, report)
       async let held = api.send(
         "POST", "/v1/workers/jobs/\(job.id)/beat?wait=10", TestBackend.workerSecret, report)
       while api.backend.core.changes.heartbeats.count == 0 { await Task.yield() }
