@@ -45,7 +45,7 @@ extension SessionOutput {
   /// True for what ends the lives of decoders: of what is to be decoded nothing moves past it.
   var endsDecoders: Bool {
     switch self {
-    case .release, .watch: true
+    case .release, .usePictures: true
     default: false
     }
   }

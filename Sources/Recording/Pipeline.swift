@@ -22,8 +22,8 @@ final class Pipeline: OutputHandler {
   private let settings: RecordingSettings
   private let control: any RoomControl
   private var videos = VideoTracks()
-  /// Whether pictures are used: what is to be decoded is, or need not be.
-  private var isWatching = true
+  /// False: what is to be decoded need not be.
+  private var usesPictures = true
   private var audio: AudioTracks
   private let compositor: PictureCompositor
   private let output: any MediaOutput
@@ -97,7 +97,7 @@ final class Pipeline: OutputHandler {
   /// little to do, all processors decode; while it has enough, they would only keep it from its own.
   func beginBurst(_ outputs: [SessionOutput]) {
     videos.beginBurst()
-    if output.isStarving, !settings.isWithoutPictures, isWatching { videos.decodeAhead(outputs) }
+    if output.isStarving, !settings.isWithoutPictures, usesPictures { videos.decodeAhead(outputs) }
   }
 
   /// Carries out one output; gives what the core has to know of it. `isLate`: the machine does not keep up, so the picture of
@@ -105,11 +105,11 @@ final class Pipeline: OutputHandler {
   func perform(_ output: SessionOutput, isLate: Bool) throws(RecordingError) -> SessionFinding? {
     switch output {
     case .decode where settings.isWithoutPictures: break
-    case .watch(let isWatching):
-      self.isWatching = isWatching
-      if !isWatching { videos.releaseAll() }
-      chronicle?.collector.watch(at: progress.time)
-    case .decode(_, let frame, let track, let time) where !isWatching:
+    case .usePictures(let isUse):
+      usesPictures = isUse
+      if !isUse { videos.releaseAll() }
+      chronicle?.collector.interruptFreezes(at: progress.time)
+    case .decode(_, let frame, let track, let time) where !usesPictures:
       chronicle?.collector.picture(track, frame, isShown: false, at: max(time, progress.time))
     case .decode(let id, _, let track, _) where isLate:
       videos.skip(track)

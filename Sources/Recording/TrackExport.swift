@@ -114,7 +114,7 @@ private final class TrackExporter: OutputHandler {
       timeline.append((hasEntries ? "," : "") + entry.json(startDate: startDate))
       hasEntries = true
       if case .unpublished(let track, _, _) = entry.event { try close(track) }
-    case .composeFurther, .watch, .process, .receive, .view, .requestKeyframe, .subscribe, .release, .ended: break
+    case .composeFurther, .usePictures, .process, .receive, .view, .requestKeyframe, .subscribe, .release, .ended: break
     }
     return nil
   }

@@ -60,7 +60,8 @@ final class TranscriptPipeline: OutputHandler {
       progress.talker = plan.talker
       progress.phase = plan.isReconnecting ? .reconnecting : .recording
     case .note(let entry): notes.take(entry, &progress)
-    case .composeFurther, .decode, .watch, .audio, .process, .requestKeyframe, .subscribe, .receive, .view, .release,
+    case .composeFurther, .decode, .usePictures, .audio, .process, .requestKeyframe, .subscribe, .receive, .view,
+      .release,
       .ended:
       break
     }

@@ -8,6 +8,10 @@ struct ReceptionControl: Sendable {
   private var policy: ReceptionPolicy
   private var bandwidth = BandwidthPolicy()
   private let takesAll: Bool
+  /// Whether videos that no layout uses are of use all the same.
+  private let keepsPictures: Bool
+  /// True while a layout that uses pictures has arrived and does not count yet.
+  private var isExpecting = false
   /// True while smaller sizes have to do, and what nobody sees is not received.
   var isThrifty = false
   /// When to look next.
@@ -17,10 +21,11 @@ struct ReceptionControl: Sendable {
   /// The way that media took when it was told last.
   private var path: NetworkPath?
 
-  /// Wants as much as the mode says.
-  init(_ mode: ReceptionPolicy.Mode) {
-    policy = ReceptionPolicy(settings: .init(mode: mode))
-    takesAll = mode == .best
+  /// Wants as much as the settings say.
+  init(_ settings: SessionCore.Settings) {
+    policy = ReceptionPolicy(settings: .init(mode: settings.receive))
+    takesAll = settings.receive == .best
+    keepsPictures = settings.keepsPictures
   }
 
   /// Takes what the connection says of itself; gives the way of media when that is another one than before.
@@ -37,8 +42,11 @@ struct ReceptionControl: Sendable {
   /// A track is gone.
   mutating func forget(_ id: TrackID) { policy.forget(id) }
 
-  /// It is looked at with the next instant that is planned.
-  mutating func lookSoon() { next = .zero }
+  /// Whether a layout that uses pictures is on its way, where none does. If so, it is looked with the next instant that is planned.
+  mutating func expectPictures(_ isExpecting: Bool) {
+    self.isExpecting = isExpecting
+    if isExpecting { next = .zero }
+  }
 
   /// True when it is time to look; the next time is later.
   mutating func isDue(at time: SessionTime) -> Bool {
@@ -47,11 +55,12 @@ struct ReceptionControl: Sendable {
     return true
   }
 
-  /// What is new of what is wanted of these videos, and whether the connection carries them. `isUnused`: nobody has a use for those without
-  /// a tile, whatever the mode.
+  /// What is new of what is wanted of these videos, and whether the connection carries them. `usesPictures`: some layout does.
   mutating func update(
-    _ candidates: [ReceptionPolicy.Candidate], isUnused: Bool, at time: SessionTime, isPaused: (TrackID) -> Bool
+    _ candidates: [ReceptionPolicy.Candidate], usesPictures: Bool, at time: SessionTime, isPaused: (TrackID) -> Bool
   ) -> (wishes: [ReceptionWish], alert: BandwidthAlert?) {
+    // Then nobody has a use for those without a tile, whatever the mode.
+    let isUnused = !keepsPictures && !usesPictures && !isExpecting
     let seen = candidates.filter { $0.isFlowing && ($0.width > 0 || takesAll && !isUnused) }
     videos = seen.count
     let wishes = policy.update(candidates, limit: bandwidth.limit, isThrifty: isThrifty || isUnused, at: time)

@@ -125,7 +125,7 @@ extension SessionCore {
       guard new != pictures[0].layout else { return }
       let usedPictures = usesPictures
       for number in pictures.indices { pictures[number].follow(new) }
-      if usesPictures != usedPictures { watch(at: now) }
+      if usesPictures != usedPictures { changeUse(at: now) }
       note(.layout(new.name), at: now)
     case .pin(let selector):
       if held.pin(selector) { note(.pinned(selector.description), at: now) }
@@ -148,8 +148,8 @@ extension SessionCore {
   }
 
   /// Pictures are used from now on, or none are.
-  private mutating func watch(at now: SessionTime) {
-    emit(.watch(usesPictures))
+  private mutating func changeUse(at now: SessionTime) {
+    emit(.usePictures(usesPictures))
     guard usesPictures else { return }
     for id in tracks.announced where tracks[id]?.track.kind == .video {
       tracks[id]?.needsKeyframe = true

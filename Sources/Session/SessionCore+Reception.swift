@@ -41,7 +41,7 @@ extension SessionCore {
     let candidates = candidates(pictures.flatMap { $0.arrangement?.result.layers ?? [] })
     let tracks = tracks
     let (wishes, alert) = reception.update(
-      candidates, isUnused: !settings.keepsPictures && !usesPictures && !willUsePictures, at: time
+      candidates, usesPictures: usesPictures, at: time
     ) { tracks[$0]?.isPaused ?? false }
     if !wishes.isEmpty { emit(.receive(wishes)) }
     if let alert { note(.bandwidth(alert), at: time) }

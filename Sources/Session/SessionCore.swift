@@ -8,7 +8,7 @@ public enum SessionOutput: Sendable {
   case decode(FrameID, EncodedFrame, of: TrackID, at: SessionTime)
   /// Whether some layout uses pictures from here on; before the first, one does. While none does, nothing need be decoded; afterwards
   /// each track begins with a keyframe.
-  case watch(Bool)
+  case usePictures(Bool)
   /// Place this sound at this instant of the file. What of it lies at or after `until` is left out.
   case audio(FrameID, EncodedFrame, of: TrackID, at: SessionTime, until: SessionTime?)
   /// Treat the sound of this track in this way, whatever of it has not been mixed yet; nil: leave it as it comes.
@@ -63,8 +63,6 @@ public struct SessionCore: Sendable {
   var gate = PauseGate()
   /// The picture, and the further ones.
   var pictures: [PlannedPicture]
-  /// Whether some layout will use pictures when all has counted that has arrived.
-  private(set) var willUsePictures = true
   /// What the layouts are asked about.
   var layoutInput = LayoutInput()
   /// The publications that have a tile in some picture at present.
@@ -88,12 +86,11 @@ public struct SessionCore: Sendable {
     title = settings.title
     talkers = TalkerPolicy(settings: settings.talker)
     processing = Processing(settings.processors)
-    reception = ReceptionControl(settings.receive)
+    reception = ReceptionControl(settings)
     endWatch = EndWatch(settings)
     clock = OutputClock(framesPerSecond: settings.framesPerSecond)
     pictures = [PlannedPicture(settings)] + settings.further.map { PlannedPicture($0, of: settings) }
-    willUsePictures = usesPictures
-    if !usesPictures { emit(.watch(false)) }
+    if !usesPictures { emit(.usePictures(false)) }
   }
 
   /// Whether some layout uses pictures of people.
@@ -142,9 +139,9 @@ public struct SessionCore: Sendable {
       for id in tracks.flowingVideos { emit(.requestKeyframe(id)) }
     }
     guard case .room(.setLayout(let layout)) = event.payload else { return }
-    willUsePictures = pictures.contains { $0.usesPictures(following: layout) }
-    guard willUsePictures, !usesPictures else { return }
-    reception.lookSoon()
+    let isExpecting = !usesPictures && pictures.contains { $0.usesPictures(following: layout) }
+    reception.expectPictures(isExpecting)
+    guard isExpecting else { return }
     for id in tracks.flowingVideos { request(keyframeOf: id, at: event.arrived) }
   }
 

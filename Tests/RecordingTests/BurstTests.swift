@@ -27,7 +27,7 @@ struct BurstTests {
       case .decode(let id, _, let track, _): "\(track) \(id.rawValue)"
       case .compose(let plan): "plan \(plan.slot)"
       case .release(let track): "release \(track)"
-      case .watch(let isWatching): "watch \(isWatching)"
+      case .usePictures(let isUse): "pictures \(isUse)"
       default: "other"
       }
     }
@@ -45,9 +45,9 @@ struct BurstTests {
     let track = TrackID("a")
     #expect(
       Self.order([
-        Self.plan(0), Self.decode(1, "a"), Self.decode(2, "a"), .watch(true), Self.plan(1), Self.decode(3, "a"),
+        Self.plan(0), Self.decode(1, "a"), Self.decode(2, "a"), .usePictures(true), Self.plan(1), Self.decode(3, "a"),
         Self.decode(4, "a"),
-      ]) == ["a 1", "a 2", "plan 0", "watch true", "a 3", "a 4", "plan 1"])
+      ]) == ["a 1", "a 2", "plan 0", "pictures true", "a 3", "a 4", "plan 1"])
     #expect(
       Self.order([
         Self.decode(1, "a"), Self.plan(0), Self.decode(2, "a"), Self.plan(1), .release(track), Self.decode(3, "a"),

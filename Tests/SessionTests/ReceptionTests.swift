@@ -70,7 +70,7 @@ import Testing
     let run = room.run(settings, until: 6000)
     let told = run.outputs.compactMap { output -> String? in
       switch output {
-      case .watch(let isWatching): "watch \(isWatching)"
+      case .usePictures(let isUse): "pictures \(isUse)"
       case .requestKeyframe: "keyframe wanted"
       case .decode(_, let frame, _, _) where frame.isKeyframe: "keyframe \(frame.rtpTime / 90)"
       default: nil
@@ -78,7 +78,7 @@ import Testing
     }
     // It is asked for when the layout arrives, not half a second later.
     #expect(
-      told == ["watch false", "keyframe 0", "keyframe wanted", "watch true", "keyframe 2520", "watch false"])
+      told == ["pictures false", "keyframe 0", "keyframe wanted", "pictures true", "keyframe 2520", "pictures false"])
     #expect(run.card("ann", at: 2400) == .starting)
     #expect(run.shows("ann", at: 2600))
   }

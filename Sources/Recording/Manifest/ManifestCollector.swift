@@ -214,12 +214,12 @@ final class ManifestCollector {
   }
 
   /// Pictures are shown from now on, or none are: those before are not followed by those after.
-  func watch(at time: SessionTime) {
+  func interruptFreezes(at time: SessionTime) {
     for index in manifest.tracks.values.indices { manifest.tracks.values[index].freezes.interrupt(at: time) }
   }
 
   private func interruptAll(at time: SessionTime) {
-    watch(at: time)
+    interruptFreezes(at: time)
     for index in manifest.tracks.values.indices { manifest.tracks.values[index].audioEnd = nil }
   }
 
